@@ -1,0 +1,75 @@
+# Everything a newcomer or CI runs. Each target sets up the environment it needs and does nothing twice:
+# the stamp file in an environment is older than requirements.lock or pyproject.toml only when it must be redone.
+
+VENV ?= .venv
+BENCH_VENV ?= .venv-bench
+
+# The first of these that is a supported Python; `make PYTHON=/path/to/python3.12 …` overrides it.
+SUPPORTED = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	"$$p" -c '$(SUPPORTED)' >/dev/null 2>&1 && echo "$$p" && break; done)
+
+PIP_INSTALL = -m pip --disable-pip-version-check -qq install
+PYTEST_ARGS ?= -n 2 --dist worksteal
+BENCH_ARGS ?=
+DEMO_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench docs clean clean-all env
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed  ## generate a small task, train the learners on it, print a table, write a report
+	@$(VENV)/bin/accord demo $(DEMO_ARGS)
+
+test: $(VENV)/.installed  ## run all tests (those on real data only where ACCORD_DATA names a data folder)
+	@$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed  ## ruff, mypy and the import contracts
+	@$(VENV)/bin/ruff check -q src tests benchmarks docs
+	@$(VENV)/bin/ruff format -q --diff src tests benchmarks docs
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports --no-logo
+
+format: $(VENV)/.installed  ## let ruff rewrite the source
+	@$(VENV)/bin/ruff check -q --fix src tests benchmarks docs
+	@$(VENV)/bin/ruff format src tests benchmarks docs
+
+bench: $(BENCH_VENV)/.installed  ## measure Accord against other tools; needs a data folder in ACCORD_DATA
+	@$(BENCH_VENV)/bin/python benchmarks/run.py $(BENCH_ARGS)
+
+docs: $(VENV)/.installed  ## build the documentation as HTML in build/docs and check its links
+	@rm -rf build/docs
+	@$(VENV)/bin/python docs/build.py build/docs
+
+env: $(VENV)/.installed  ## only set up the environment
+
+clean:  ## remove what was built and all caches
+	@rm -rf build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .numba_cache
+	@find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean-all: clean  ## remove the environments too
+	@rm -rf .venv .venv-* src/*.egg-info
+
+# $(1): the environment. Made anew when its interpreter is gone (a moved folder, an uninstalled Python).
+define make-environment
+	@if [ -z "$(PYTHON)" ] || ! "$(PYTHON)" -c '$(SUPPORTED)' 2>/dev/null; then \
+		echo "Accord needs Python 3.11, 3.12 or 3.13$(if $(PYTHON),; $(PYTHON) is not one,, and none is on the PATH)." >&2; \
+		echo "Install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; fi
+	@echo "Setting up $(1) with $$("$(PYTHON)" -V) (once; this takes a minute or two) ..."
+	@$(1)/bin/python -c '' 2>/dev/null || "$(PYTHON)" -m venv --clear $(1)
+endef
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	$(call make-environment,$(VENV))
+	@$(VENV)/bin/python $(PIP_INSTALL) --no-deps -r requirements.lock
+	@$(VENV)/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The peers are resolved with their dependencies, because torch needs more packages in its GPU builds.
+$(BENCH_VENV)/.installed: requirements.lock benchmarks/requirements-peers.lock pyproject.toml
+	$(call make-environment,$(BENCH_VENV))
+	@$(BENCH_VENV)/bin/python $(PIP_INSTALL) -r requirements.lock -r benchmarks/requirements-peers.lock
+	@$(BENCH_VENV)/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@

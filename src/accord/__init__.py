@@ -1,0 +1,48 @@
+"""Accord: structured prediction from few labeled and many unlabeled examples.
+
+Names are imported on first use, so that ``import accord`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "MultiClass": "accord.structures",
+    "Taxonomy": "accord.structures",
+    "Sequence": "accord.structures",
+    "TokenFeatures": "accord.views",
+    "DictFeatures": "accord.views",
+    "ArrayFeatures": "accord.views",
+    "KernelFeatures": "accord.views",
+    "ConcatenatedViews": "accord.views",
+    "StructuredPerceptron": "accord.learners",
+    "StructuredSVM": "accord.learners",
+    "CRF": "accord.learners",
+    "HMM": "accord.learners",
+    "load": "accord.learners",
+    "AccordError": "accord.exceptions",
+    "InputError": "accord.exceptions",
+    "FormatError": "accord.exceptions",
+    "InfeasibleError": "accord.exceptions",
+    "ModelFileError": "accord.exceptions",
+}
+
+__all__ = [*sorted(_HOME), "__version__"]
+
+if TYPE_CHECKING:
+    from accord.exceptions import AccordError, FormatError, InfeasibleError, InputError, ModelFileError
+    from accord.learners import CRF, HMM, StructuredPerceptron, StructuredSVM, load
+    from accord.structures import MultiClass, Sequence, Taxonomy
+    from accord.views import ArrayFeatures, ConcatenatedViews, DictFeatures, KernelFeatures, TokenFeatures
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'accord' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

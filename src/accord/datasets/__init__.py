@@ -1,0 +1,39 @@
+"""Data: file formats, seeded generators, and the public data sets of the experiments."""
+
+from accord.datasets.formats import (
+    Sentence,
+    Table,
+    iter_conll,
+    iter_csv,
+    iter_svmlight,
+    iter_text,
+    read_conll,
+    read_csv,
+    read_svmlight,
+    read_taxonomy,
+    write_conll,
+)
+from accord.datasets.generators import embedded_ner, gaussian_classes, hmm_sequences, taxonomy_documents
+from accord.datasets.registry import Dataset, available, data_home, load
+
+__all__ = [
+    "Dataset",
+    "Sentence",
+    "Table",
+    "available",
+    "data_home",
+    "embedded_ner",
+    "gaussian_classes",
+    "hmm_sequences",
+    "iter_conll",
+    "iter_csv",
+    "iter_svmlight",
+    "iter_text",
+    "load",
+    "read_conll",
+    "read_csv",
+    "read_svmlight",
+    "read_taxonomy",
+    "taxonomy_documents",
+    "write_conll",
+]

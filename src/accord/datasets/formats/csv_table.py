@@ -1,0 +1,270 @@
+"""Delimited tables (CSV, TSV, semicolons): one example per row, the class in one column.
+
+What a column becomes: if every cell is a number (or empty) it is *numeric*, otherwise *categorical*; one
+unparsable cell, such as ``?``, makes the whole column categorical. If all columns are numeric, X is a float
+array with ``nan`` for empty cells. Otherwise X is a list of dicts, one per row, for `DictFeatures` or
+scikit-learn's ``DictVectorizer``: ``{"age": 41.0, "city=Rome": 1.0}``, empty cells left out.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from accord.datasets.formats.source import Source, iter_lines, source_name
+from accord.exceptions import FormatError, InputError
+
+_DELIMITERS = ",;\t|"
+Column = int | str
+
+
+class Table(NamedTuple):
+    """A table read from a file.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features), or list of dict
+        See the module's description.
+    y : list of (str, or None)
+        Classes; None where the label cell is empty or there is no label column.
+    feature_names : list of str
+        Names of the columns but the label's: from the header, else ``"0"``, ``"1"``, ... by position in the file.
+    categorical : list of str
+        Those of them that are not numeric. Pass it when reading data for the same model again.
+    """
+
+    X: Any
+    y: list[str | None]
+    feature_names: list[str]
+    categorical: list[str]
+
+
+class _Reader:
+    """Rows of one file with their line numbers, after its header."""
+
+    def __init__(
+        self, source: Source, label_column: Column | None, delimiter: str | None, header: bool | str, encoding: str
+    ) -> None:
+        if header not in (True, False, "auto"):
+            raise InputError(f"header must be True, False or 'auto', got {header!r}")
+        self.name = source_name(source)
+        self.header = True if isinstance(label_column, str) else header
+        rows = self._rows(source, delimiter, encoding)
+        first = next(rows, None)
+        if first is None:
+            raise FormatError("the file is empty; expected one row per example", self.name)
+        self.width = len(first[1])
+        self.rows: Iterator[tuple[int, list[str]]] = chain([first], rows)
+        self.label_column = label_column
+        if self.header == "auto" and any(_is_number(cell) for cell in first[1]):
+            self.header = False  # a header names columns, it does not count them
+
+    def _rows(self, source: Source, delimiter: str | None, encoding: str) -> Iterator[tuple[int, list[str]]]:
+        lines = iter_lines(source, encoding)
+        head = list(islice(lines, 1))
+        if delimiter is None:
+            counts = {d: head[0].count(d) for d in _DELIMITERS} if head else {",": 0}
+            delimiter = max(counts, key=lambda d: counts[d])
+        # the reader wants line ends, to keep those inside quotes
+        reader = csv.reader((line + "\n" for line in chain(head, lines)), delimiter=delimiter, strict=True)
+        try:
+            for row in reader:
+                if row:
+                    yield reader.line_num, [cell.strip() for cell in row]
+        except csv.Error as error:
+            raise FormatError(str(error), self.name, reader.line_num) from error
+
+    def take_header(self) -> list[str]:
+        """Names of all columns; consumes the first row if it is the header."""
+        if self.header is not True:
+            return [str(k) for k in range(self.width)]
+        number, names = next(self.rows)
+        doubled = next((name for k, name in enumerate(names) if name in names[:k]), None)
+        if doubled is not None:
+            raise FormatError(f"two columns are named {doubled!r}", self.name, number)
+        return names
+
+    def label_index(self, names: list[str]) -> int | None:
+        if isinstance(self.label_column, str):
+            if self.label_column not in names:
+                raise FormatError(f"label_column={self.label_column!r} is not among the columns {names}", self.name)
+            return names.index(self.label_column)
+        if self.label_column is not None and not -self.width <= self.label_column < self.width:
+            raise FormatError(f"label_column={self.label_column}, but there are {self.width} columns", self.name)
+        return None if self.label_column is None else self.label_column % self.width
+
+    def checked(self) -> Iterator[tuple[int, list[str]]]:
+        for number, row in self.rows:
+            if len(row) != self.width:
+                message = f"expected {self.width} columns as in the first row, found {len(row)}"
+                raise FormatError(message, self.name, number)
+            yield number, row
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell  # Python reads 1_000 as a number, no other tool does
+
+
+def _floats(cells: Sequence[str]) -> np.ndarray | None:
+    """The column as floats, empty cells as nan; None if some cell is not a number."""
+    try:
+        values = np.array([float(cell) if cell else np.nan for cell in cells])
+    except ValueError:
+        return None
+    return None if any("_" in cell for cell in cells) else values
+
+
+def _build(
+    rows: list[list[str]],
+    names: list[str],
+    label: int | None,
+    categorical: set[str] | None,
+    reader: _Reader,
+    numbers: list[int],
+) -> Table:
+    """Turn rows into features and labels; `categorical` None finds the column kinds out."""
+    columns = list(zip(*rows)) if rows else [()] * len(names)
+    y: list[str | None] = [cell or None for cell in columns[label]] if label is not None else [None] * len(rows)
+    features = [k for k in range(len(names)) if k != label]
+    numeric: dict[str, np.ndarray] = {}
+    for k in features:
+        if categorical is not None and names[k] in categorical:
+            continue
+        values = _floats(columns[k])
+        if values is not None:
+            numeric[names[k]] = values
+        elif categorical is not None:
+            bad = next(i for i, cell in enumerate(columns[k]) if cell and not _is_number(cell))
+            message = f"{columns[k][bad]!r} in column {names[k]!r} is not a number; name it in categorical="
+            raise FormatError(message, reader.name, numbers[bad])
+    feature_names = [names[k] for k in features]
+    kinds = [name for name in feature_names if name not in numeric]
+    if not kinds:
+        X: Any = np.column_stack([numeric[n] for n in feature_names]) if features else np.empty((len(rows), 0))
+        return Table(X, y, feature_names, kinds)
+    X = [{} for _ in rows]
+    for k in features:
+        name = names[k]
+        if name in numeric:
+            for entry, value in zip(X, numeric[name].tolist()):
+                if value == value:  # nan marks an empty cell
+                    entry[name] = value
+        else:
+            for entry, cell in zip(X, columns[k]):
+                if cell:
+                    entry[f"{name}={cell}"] = 1.0
+    return Table(X, y, feature_names, kinds)
+
+
+def _kinds(categorical: Sequence[Column], names: list[str], name: str) -> set[str]:
+    kinds = {names[c] if isinstance(c, int) and -len(names) <= c < len(names) else str(c) for c in categorical}
+    unknown = kinds - set(names)
+    if unknown:
+        raise FormatError(f"categorical= names {sorted(unknown)}, but the columns are {names}", name)
+    return kinds
+
+
+def read_csv(
+    source: Source,
+    label_column: Column | None = -1,
+    delimiter: str | None = None,
+    header: bool | str = "auto",
+    encoding: str = "utf-8",
+    *,
+    categorical: Sequence[Column] | None = None,
+) -> Table:
+    """Read a table into features and classes.
+
+    Parameters
+    ----------
+    source : path, "-" or open file
+        ``"-"`` is standard input; gzip is recognised.
+    label_column : int, str or None
+        Position or header name of the class column; None if there is none.
+    delimiter : str, optional
+        By default whichever of comma, semicolon, tab and bar is most frequent in the first line.
+    header : bool or "auto"
+        "auto": the first row is a header if `label_column` is a name, or if none of its cells is a number while
+        some column below it is numeric. If all columns are words that cannot be told, and an error asks.
+    encoding : str
+        Encoding of binary input.
+    categorical : sequence of int or str, optional
+        Columns to read as words; all others must then be numeric. By default found out from the data.
+
+    Returns
+    -------
+    Table
+        A named tuple ``(X, y, feature_names, categorical)``.
+
+    Examples
+    --------
+    >>> import io
+    >>> table = read_csv(io.StringIO("length,width,kind\\n5.1,3.5,setosa\\n6.2,2.9,\\n"))
+    >>> table.X
+    array([[5.1, 3.5],
+           [6.2, 2.9]])
+    >>> table.y, table.feature_names
+    (['setosa', None], ['length', 'width'])
+    >>> read_csv(io.StringIO("age,city,kind\\n41,Rome,a\\n7,Oslo,b\\n"), label_column="kind").X
+    [{'age': 41.0, 'city=Rome': 1.0}, {'age': 7.0, 'city=Oslo': 1.0}]
+    """
+    reader = _Reader(source, label_column, delimiter, header, encoding)
+    numbered = list(reader.checked())
+    if reader.header == "auto":
+        below = [_floats(column) for column in zip(*(row for _, row in numbered[1:]))]
+        if all(values is None for values in below):
+            raise FormatError(
+                "no column is numeric, so it cannot be told whether the first row is a header; "
+                "pass header=True or header=False",
+                reader.name,
+            )
+        reader.header = True
+    reader.rows = iter(numbered)
+    names = reader.take_header()
+    numbered = list(reader.rows)
+    kinds = None if categorical is None else _kinds(categorical, names, reader.name)
+    label = reader.label_index(names)
+    return _build([row for _, row in numbered], names, label, kinds, reader, [n for n, _ in numbered])
+
+
+def iter_csv(
+    source: Source,
+    label_column: Column | None = -1,
+    delimiter: str | None = None,
+    header: bool = True,
+    encoding: str = "utf-8",
+    *,
+    categorical: Sequence[Column] = (),
+    chunk_size: int = 10_000,
+) -> Iterator[Table]:
+    """Read a table in chunks of rows, for files larger than memory.
+
+    A stream cannot be looked at twice, so `header` and `categorical` must be given where they differ from the
+    defaults (a header; numeric columns only). The other parameters are those of `read_csv`.
+
+    Examples
+    --------
+    >>> import io
+    >>> for table in iter_csv(io.StringIO("a,kind\\n1,x\\n2,y\\n3,x\\n"), chunk_size=2):
+    ...     table.X.ravel().tolist(), table.y
+    ([1.0, 2.0], ['x', 'y'])
+    ([3.0], ['x'])
+    """
+    if chunk_size < 1:
+        raise InputError(f"chunk_size must be at least 1, got {chunk_size}")
+    if header not in (True, False):
+        raise InputError(f"header must be True or False when a file is streamed, got {header!r}")
+    reader = _Reader(source, label_column, delimiter, header, encoding)
+    names = reader.take_header()
+    label, kinds = reader.label_index(names), _kinds(categorical, names, reader.name)
+    rows = reader.checked()
+    while numbered := list(islice(rows, chunk_size)):
+        yield _build([row for _, row in numbered], names, label, kinds, reader, [n for n, _ in numbered])

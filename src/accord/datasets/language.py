@@ -1,0 +1,207 @@
+"""A little made-up language with named entities, for demonstrations and tests that need no data.
+
+Sentences come from a small grammar. Names of persons, places and organisations are built from syllables, so
+there are endlessly many, and a test sentence holds names never seen in training: capital letters, endings and
+neighbouring words have to be learned, not lists. The same word may name a person, a place or an organisation
+(*Marlow said*, *in Marlow*, *Marlow shares fell*), firms and clubs carry names of persons and places, and
+capital letters also open sentences and name days and months. Labels are IOB2 over PER, LOC and ORG.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from accord.exceptions import InputError
+
+Tagged = list[tuple[str, str]]  # (token, label) pairs
+
+
+def _split(table: dict[str, str]) -> dict[str, list[str]]:
+    return {kind: words.split() for kind, words in table.items()}
+
+
+_SYLLABLES = _split(
+    {
+        "onset": "b br c ch d dr f fr g gr h j k kl l m n p r s st t tr v w",
+        "vowel": "a e i o u ai ea ou",
+        "coda": "l m n r s th x ck nd rt",
+    }
+)
+# Endings are hints, not proofs: the lists overlap.
+_ENDINGS = _split(
+    {
+        "given": "a o io ina ert en y",
+        "surname": "son ez low man ton field ley sky",
+        "place": "ton field ley burg ford land low stad",
+        "firm": "ex ia co tech low ton is",
+    }
+)
+_SHARE_NEW = 0.35  # part of the names that is made up on the spot
+_LEXICON_SIZE = 60  # known names per kind; drawn with Zipf's law
+
+_WORDS = _split(
+    {
+        "adj": "new old small strong quiet large bright early common heavy",
+        "noun": "report plan match bridge market house letter vote road garden concert deal",
+        "nouns": "prices workers visitors voters doctors trains talks shares books rivers",
+        "verb": "visited left praised criticised joined supported met ignored",
+        "said": "said announced denied repeated explained",
+        "moved": "rose fell recovered slipped",
+        "day": "Monday Tuesday Friday Sunday March July October",
+        "role": "minister coach singer judge lawyer striker mayor",
+        "title": "Mr Mrs Dr President Captain",
+        "number": "3 7 12 40 250 1,400",
+    }
+)
+
+# Slots: lower-case names are word classes above; PER, LOC, ORG are entities; CLUB is a place that plays (ORG).
+_SENTENCES = """
+PER said that the noun was adj .
+PER , a role from LOC , verb PER on day .
+title PER verb LOC last day .
+the role PER verb ORG after the noun .
+ORG said nouns moved number percent .
+ORG moved number percent in LOC .
+shares of ORG moved on day .
+CLUB beat CLUB number - number .
+CLUB lost the noun in LOC .
+PER scored twice for CLUB .
+nouns in LOC moved because of the adj noun .
+the adj noun near LOC was built by ORG .
+LOC , day number ( ORG ) - the noun moved .
+PER verb PER .
+PER verb ORG and verb LOC .
+people from LOC and LOC verb the noun .
+on day , PER of ORG verb the nouns .
+adj nouns from LOC reached LOC .
+ORG and ORG verb the adj noun with PER .
+PER was born in LOC and works for ORG .
+the nouns were adj and the noun was adj .
+a spokesman for ORG in LOC said PER was adj .
+there was no noun on day .
+according to PER , LOC needs the adj noun .
+according to ORG , nouns moved .
+""".strip().splitlines()
+
+
+def _new_name(kind: str, rng: np.random.Generator) -> str:
+    stem = ""
+    for _ in range(1 + int(rng.random() < 0.4)):
+        stem += _pick(_SYLLABLES["onset"], rng) + _pick(_SYLLABLES["vowel"], rng)
+        if rng.random() < 0.4:
+            stem += _pick(_SYLLABLES["coda"], rng)
+    return (stem + _pick(_ENDINGS[kind], rng)).capitalize()
+
+
+@lru_cache(maxsize=1)
+def _lexicon() -> dict[str, list[str]]:
+    """Known names. Drawn from a seed of their own: all calls speak one language, whatever their random_state."""
+    rng = np.random.default_rng(1905)
+    names = {kind: [_new_name(kind, rng) for _ in range(_LEXICON_SIZE)] for kind in _ENDINGS}
+    # Every fourth known name is shared, so that only its neighbours tell what it names.
+    for shared in range(0, _LEXICON_SIZE, 4):
+        names["place"][shared] = names["surname"][shared]
+        names["firm"][shared] = names["place"][(shared + 8) % _LEXICON_SIZE]
+    return names
+
+
+def _pick(items: list[str], rng: np.random.Generator) -> str:
+    return items[int(rng.integers(len(items)))]
+
+
+def _name(kind: str, rng: np.random.Generator) -> str:
+    if rng.random() < _SHARE_NEW:
+        return _new_name(kind, rng)
+    rank = int(_LEXICON_SIZE ** rng.random())  # log-uniform, so rank r has probability about 1/r
+    return _lexicon()[kind][rank - 1]
+
+
+def _person(rng: np.random.Generator) -> list[str]:
+    form = rng.random()
+    if form < 0.45:
+        return [_name("given", rng), _name("surname", rng)]
+    if form < 0.85:
+        return [_name("surname", rng)]
+    return [_name("given", rng), "de", _name("surname", rng)]
+
+
+def _place(rng: np.random.Generator) -> list[str]:
+    form = rng.random()
+    if form < 0.75:
+        return [_name("place", rng)]
+    if form < 0.9:
+        return [_pick(["North", "New", "San"], rng), _name("place", rng)]
+    return [_name("place", rng), _pick(["Valley", "Island"], rng)]
+
+
+def _organisation(rng: np.random.Generator) -> list[str]:
+    form = rng.random()
+    if form < 0.35:
+        return [_name("firm", rng)]
+    if form < 0.55:
+        return [_name("firm", rng), _pick(["Bank", "Motors", "Group"], rng)]
+    if form < 0.7:
+        return ["University", "of", *_place(rng)]
+    if form < 0.85:
+        return [_name("surname", rng), "and", _name("surname", rng)]
+    return ["".join(_pick(list("ABCDEFGMNPRSTU"), rng) for _ in range(3))]
+
+
+def _club(rng: np.random.Generator) -> list[str]:
+    return [*_place(rng), "United"] if rng.random() < 0.3 else _place(rng)
+
+
+_ENTITIES = {"PER": _person, "LOC": _place, "ORG": _organisation, "CLUB": _club}
+
+
+def _sentence(rng: np.random.Generator) -> Tagged:
+    tagged: Tagged = []
+    for slot in _pick(_SENTENCES, rng).split():
+        if slot in _ENTITIES:
+            kind = "ORG" if slot == "CLUB" else slot
+            words = _ENTITIES[slot](rng)
+            tagged += [(word, f"{'I' if k else 'B'}-{kind}") for k, word in enumerate(words)]
+        else:
+            tagged.append((_pick(_WORDS[slot], rng) if slot in _WORDS else slot, "O"))
+    first, label = tagged[0]
+    tagged[0] = (first[0].upper() + first[1:], label)
+    return tagged
+
+
+def embedded_ner(
+    n_sentences: int = 100, random_state: int | np.random.Generator | None = None
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Sentences of the made-up language with their named entities.
+
+    Calls with different `random_state` speak the same language, so one can serve for training and another for
+    testing.
+
+    Parameters
+    ----------
+    n_sentences : int
+        Number of sentences; they have about ten tokens each, a quarter of them in names.
+    random_state : int, Generator or None
+        An int makes the sentences repeatable.
+
+    Returns
+    -------
+    X : list of list of str
+        Tokens.
+    Y : list of list of str
+        Labels: O, and B- or I- with PER, LOC or ORG.
+
+    Examples
+    --------
+    >>> X, Y = embedded_ner(1, random_state=5)
+    >>> " ".join(X[0])
+    'On July , Kussky of Teacklow left the prices .'
+    >>> " ".join(Y[0])
+    'O O O B-PER O B-ORG O O O O'
+    """
+    if n_sentences < 0:
+        raise InputError(f"n_sentences must not be negative, got {n_sentences}")
+    rng = np.random.default_rng(random_state)
+    sentences = [_sentence(rng) for _ in range(n_sentences)]
+    return [[t for t, _ in s] for s in sentences], [[l for _, l in s] for s in sentences]

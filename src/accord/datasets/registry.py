@@ -1,0 +1,264 @@
+"""The public data sets used in the experiments, read from a local data folder.
+
+Accord ships no data. A data folder has one sub-folder per set; the environment variable ``ACCORD_DATA`` or the
+argument ``data`` says where it is. `available` lists the sets found there, `load` reads one.
+
+====================  ==============================  =========================================================
+name                  parts                           X, Y
+====================  ==============================  =========================================================
+conll2002_esp         train, testa, testb             Spanish tokens, IOB2 entities
+conll2000_chunking    train, test                     English tokens, IOB2 chunks
+ud_english_ewt_pos    train, dev, test                English words, universal part of speech
+bc2gm                 train, devel, test              biomedical tokens, IOB2 gene names
+ocr_letters           train (fold 0), test (the rest) letter images (T, 128), letters
+wipo_alpha_d          train, test                     patents, 100 latent features, 57 leaves
+cora_big              train (all papers)              paper titles, TF-IDF, 70 leaves; 187 papers are unlabeled
+newsgroups20          train, test                     word counts of posts, 20 leaves
+====================  ==============================  =========================================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.datasets.formats import iter_conll, read_taxonomy
+from accord.datasets.formats.source import iter_lines
+from accord.exceptions import FormatError, InputError
+
+ENVIRONMENT_VARIABLE = "ACCORD_DATA"
+
+
+@dataclass
+class Dataset:
+    """A data set, or a part of one.
+
+    Attributes
+    ----------
+    name : str
+    X : list, ndarray or csr_matrix
+        Inputs: one item or row per example.
+    Y : list
+        Outputs: a list of labels per sequence, or one class name per row; None where unlabeled.
+    split : ndarray of str, shape (n_examples,)
+        Which part each example belongs to; of interest after ``part="all"``.
+    taxonomy : dict of str to list of str, or None
+        Every class and inner node with its parents (an empty list for roots), as `read_taxonomy` returns it.
+    extra : dict
+        What else there is about each example, if asked for: ``pos`` tags, further feature matrices.
+    """
+
+    name: str
+    X: Any
+    Y: list[Any]
+    split: np.ndarray
+    taxonomy: dict[str, list[str]] | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.Y)
+
+
+def data_home(data: str | os.PathLike[str] | None = None) -> Path:
+    """The local data folder: `data` if given, else what ``ACCORD_DATA`` names.
+
+    Raises
+    ------
+    InputError
+        Neither is given, or the folder does not exist.
+    """
+    where = "data=" if data is not None else f"the environment variable {ENVIRONMENT_VARIABLE}"
+    chosen = os.environ.get(ENVIRONMENT_VARIABLE) if data is None else data
+    if not chosen:
+        raise InputError(
+            f"no data folder is known; set the environment variable {ENVIRONMENT_VARIABLE} or pass data= "
+            "(--data on the command line) with the folder that holds the data sets"
+        )
+    folder = Path(chosen).expanduser()
+    if not folder.is_dir():
+        raise InputError(f"the data folder {str(folder)!r} (from {where}) does not exist")
+    return folder
+
+
+def available(data: str | os.PathLike[str] | None = None) -> list[str]:
+    """Names of the data sets that `load` can read from the local data folder."""
+    home = data_home(data)
+    return [name for name in _LOADERS if (home / name).is_dir()]
+
+
+def load(name: str, data: str | os.PathLike[str] | None = None, part: str = "train", extra: bool = False) -> Dataset:
+    """Read a data set, or one part of it.
+
+    Parameters
+    ----------
+    name : str
+        One of the names in the table above.
+    data : path, optional
+        The local data folder; by default ``ACCORD_DATA``.
+    part : str
+        A part from the table, or ``"all"`` for all of them in the table's order.
+    extra : bool
+        Also fill `Dataset.extra`: ``pos`` for the token sets that have it, ``cites`` and ``authors`` for cora_big,
+        ``subject`` for newsgroups20.
+
+    Returns
+    -------
+    Dataset
+    """
+    if name not in _LOADERS:
+        raise InputError(f"name={name!r} is not a known data set; choose from {', '.join(_LOADERS)}")
+    loader, parts = _LOADERS[name]
+    if part not in (*parts, "all"):
+        raise InputError(f"part={part!r} does not exist for {name}; choose from {', '.join((*parts, 'all'))}")
+    folder = data_home(data) / name
+    if not folder.is_dir():
+        raise InputError(
+            f"the folder {str(folder)!r} is missing; data= or {ENVIRONMENT_VARIABLE} must name a data folder "
+            f"with a sub-folder {name!r}"
+        )
+    return loader(name, folder, tuple(parts) if part == "all" else (part,), extra)
+
+
+def _file(folder: Path, name: str) -> Path:
+    """A file of a data set, plain or gzip-compressed."""
+    for candidate in (folder / name, folder / f"{name}.gz"):
+        if candidate.is_file():
+            return candidate
+    raise InputError(f"the data set in {str(folder)!r} is incomplete: {name} (or {name}.gz) is missing")
+
+
+def _load_columns(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    """Token sets: ``<prefix>.<part>.tsv`` with the columns token, part of speech, label."""
+    prefix = _COLUMN_PREFIX[name]
+    X, Y, pos, split = [], [], [], []
+    unique: dict[str, str] = {}
+    share = unique.setdefault  # one string object per distinct word: a corpus repeats them many times over
+    for part in parts:
+        path = _file(folder, f"{prefix}.{part}.tsv")
+        for tokens, labels, (tags,) in iter_conll(path, columns=3, extra_columns=[1]):
+            X.append(list(map(share, tokens, tokens)))
+            Y.append(list(map(share, labels or [], labels or [])))
+            pos.append(list(map(share, tags, tags)))
+            split.append(part)
+    has_pos = any(tag != "_" for tags in pos for tag in tags)
+    return Dataset(name, X, Y, np.array(split), extra={"pos": pos} if extra and has_pos else {})
+
+
+def _load_ocr(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    """Handwritten words as sequences of 16 x 8 pixel letters, flattened row by row."""
+    arrays = _arrays(_file(folder, "ocr_letters.npz"), "images", "letter", "word", "is_fold0")
+    fold0, word = arrays["is_fold0"].astype(bool), arrays["word"]
+    X, Y, split = [], [], []
+    for part in parts:
+        keep = fold0 if part == "train" else ~fold0
+        images = arrays["images"][keep].reshape(-1, 128).astype(np.float64)
+        letters = [chr(ord("a") + int(code)) for code in arrays["letter"][keep]]
+        starts = np.flatnonzero(np.diff(word[keep], prepend=-1))
+        for start, end in zip(starts, [*starts[1:], len(letters)]):
+            X.append(images[start:end])
+            Y.append(letters[start:end])
+            split.append(part)
+    return Dataset(name, X, Y, np.array(split))
+
+
+def _load_wipo(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    arrays = _arrays(_file(folder, "wipo_alpha_d.npz"), "X", "y", "is_test")
+    leaves, taxonomy = _levels(_file(folder, "taxonomy.tsv"))
+    return _classes(name, arrays["X"].astype(np.float64), arrays, leaves, taxonomy, parts, {})
+
+
+def _load_newsgroups(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    wanted = ("body", "subject") if extra else ("body",)
+    path = _file(folder, "newsgroups20.npz")
+    arrays = _arrays(path, "y", "is_test")
+    matrices = _sparse(path, *wanted)
+    leaves, taxonomy = _levels(_file(folder, "taxonomy.tsv"))
+    return _classes(name, matrices.pop("body"), arrays, leaves, taxonomy, parts, matrices)
+
+
+def _load_cora(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    wanted = ("text", "cites", "authors") if extra else ("text",)
+    path = _file(folder, "cora_big.npz")
+    matrices = _sparse(path, *wanted)
+    classes = _file(folder, "classes.txt")
+    leaves = list(iter_lines(classes))
+    arrays = _arrays(path, "y")
+    return _classes(name, matrices.pop("text"), arrays, leaves, read_taxonomy(classes), parts, matrices)
+
+
+def _classes(
+    name: str,
+    X: Any,
+    arrays: dict[str, np.ndarray],
+    leaves: list[str],
+    taxonomy: dict[str, list[str]],
+    parts: tuple[str, ...],
+    extra: dict[str, Any],
+) -> Dataset:
+    """Select the rows of some parts, in the order of the parts; a class index of -1 means unlabeled."""
+    is_test = arrays.get("is_test", np.zeros(len(arrays["y"]))).astype(bool)
+    split = np.where(is_test, "test", "train")
+    rows = np.concatenate([np.flatnonzero(split == part) for part in parts])
+    Y = [leaves[k] if k >= 0 else None for k in arrays["y"][rows]]
+    return Dataset(name, X[rows], Y, split[rows], taxonomy, {key: value[rows] for key, value in extra.items()})
+
+
+def _arrays(path: Path, *names: str) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in names}
+    except KeyError as error:
+        raise FormatError(f"the array {error.args[0]!r} is missing", str(path)) from error
+
+
+def _sparse(path: Path, *names: str) -> dict[str, sp.csr_matrix]:
+    """Sparse matrices stored as ``<name>_data``, ``_indices``, ``_indptr`` and ``_shape``, as floats."""
+    matrices = {}
+    for name in names:
+        keys = [f"{name}_{part}" for part in ("data", "indices", "indptr", "shape")]
+        data, indices, indptr, shape = _arrays(path, *keys).values()
+        matrices[name] = sp.csr_matrix((data.astype(np.float64), indices, indptr), shape=tuple(shape))
+    return matrices
+
+
+def _levels(path: Path) -> tuple[list[str], dict[str, list[str]]]:
+    """Leaves by index, and parents, from a table ``leaf_index, level, ..., leaf`` with a header."""
+    lines = enumerate(iter_lines(path), 1)
+    next(lines, None)
+    leaves: list[str] = []
+    parents: dict[str, list[str]] = {}
+    for number, line in lines:
+        index, *nodes = line.split("\t")
+        if index != str(len(leaves)) or len(nodes) < 2:
+            raise FormatError(f"expected leaf {len(leaves)} and its path, found {line!r}", str(path), number)
+        # A leaf that is repeated on the level above it is one node, not its own parent.
+        nodes = [node for k, node in enumerate(nodes) if node not in nodes[:k]]
+        for parent, child in zip([None, *nodes], nodes):
+            parents.setdefault(child, [] if parent is None else [parent])
+        leaves.append(nodes[-1])
+    return leaves, parents
+
+
+_COLUMN_PREFIX = {
+    "conll2002_esp": "esp",
+    "conll2000_chunking": "conll2000",
+    "ud_english_ewt_pos": "ewt",
+    "bc2gm": "bc2gm",
+}
+_Loader = Callable[[str, Path, tuple[str, ...], bool], Dataset]
+_LOADERS: dict[str, tuple[_Loader, tuple[str, ...]]] = {
+    "conll2002_esp": (_load_columns, ("train", "testa", "testb")),
+    "conll2000_chunking": (_load_columns, ("train", "test")),
+    "ud_english_ewt_pos": (_load_columns, ("train", "dev", "test")),
+    "bc2gm": (_load_columns, ("train", "devel", "test")),
+    "ocr_letters": (_load_ocr, ("train", "test")),
+    "wipo_alpha_d": (_load_wipo, ("train", "test")),
+    "cora_big": (_load_cora, ("train",)),
+    "newsgroups20": (_load_newsgroups, ("train", "test")),
+}

@@ -1,0 +1,241 @@
+"""Training loops that visit one example after another: the loop, the decoder and the update in one kernel.
+
+Weights are ``W`` (n_dims, n_nodes) and the transition vector ``tw``, laid out as start (L), end (L), pair (L, L) and,
+in second order, triple (L + 1, L, L); it is empty for structures without transitions. ``init, step, final`` are the
+decoder's arrays made from ``tw`` (see the package docstring) and are kept in step with it; entries of minus infinity
+stay as they are. ``LabelMap`` says which output columns a label sums (a class of a taxonomy sums its ancestors').
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from accord.decoders.forward_backward import exponentials, forward_backward, workspace
+from accord.decoders.sparse import add_row, score_row
+from accord.decoders.viterbi import viterbi
+
+NEG_INF = -np.inf
+
+
+class LabelMap(NamedTuple):
+    """Sparse matrix (n_labels, n_nodes); ``nodes`` is empty for the identity."""
+
+    indptr: np.ndarray
+    nodes: np.ndarray
+    weights: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def score_labels(features, label_map, row, W, node_scores, out):
+    """Write the scores (n_labels,) of one row into ``out``."""
+    if label_map.nodes.size == 0:
+        score_row(features, row, W, out)
+        return
+    score_row(features, row, W, node_scores)
+    for c in range(out.size):
+        total = 0.0
+        for p in range(label_map.indptr[c], label_map.indptr[c + 1]):
+            total += label_map.weights[p] * node_scores[label_map.nodes[p]]
+        out[c] = total
+
+
+@njit(cache=True, nogil=True)
+def to_nodes(label_map, per_label, per_node):
+    """Coefficients of nodes from coefficients of labels."""
+    if label_map.nodes.size == 0:
+        per_node[:] = per_label
+        return
+    per_node[:] = 0.0
+    for c in range(per_label.size):
+        if per_label[c] != 0.0:
+            for p in range(label_map.indptr[c], label_map.indptr[c + 1]):
+                per_node[label_map.nodes[p]] += label_map.weights[p] * per_label[c]
+
+
+@njit(cache=True, nogil=True)
+def count_transitions(labels, sign, n_labels, order, counts):
+    """Add ``sign`` times the transition features of one output to ``counts`` (laid out like ``tw``)."""
+    if counts.size == 0 or labels.size == 0:
+        return
+    counts[labels[0]] += sign
+    counts[n_labels + labels[-1]] += sign
+    for t in range(1, labels.size):
+        pair = labels[t - 1] * n_labels + labels[t]
+        counts[2 * n_labels + pair] += sign
+        if order == 2:
+            before = labels[t - 2] if t > 1 else n_labels
+            counts[2 * n_labels + n_labels * n_labels + before * n_labels * n_labels + pair] += sign
+
+
+@njit(cache=True, nogil=True)
+def refresh_chain(tw, eta, n_labels, order, init, step, final):
+    """Recompute the decoder's arrays from the transition weights, keeping what is forbidden."""
+    if tw.size == 0:
+        return
+    for c in range(n_labels):
+        if init[c] > NEG_INF:
+            init[c] = eta * tw[c]
+        if final[c] > NEG_INF:
+            final[c] = eta * tw[n_labels + c]
+    square = n_labels * n_labels
+    for a in range(step.shape[0]):
+        for b in range(step.shape[1]):
+            for c in range(n_labels):
+                if step[a, b, c] > NEG_INF:
+                    if order == 1:
+                        step[a, b, c] = eta * tw[2 * n_labels + a * n_labels + c]
+                    else:
+                        pair = b * n_labels + c
+                        step[a, b, c] = eta * (tw[2 * n_labels + pair] + tw[2 * n_labels + square + a * square + pair])
+
+
+@njit(cache=True, nogil=True)
+def path_score(unary, init, step, final, labels):
+    """Score of one output."""
+    total = 0.0
+    n_labels = unary.shape[1]
+    for t in range(labels.size):
+        c = labels[t]
+        total += unary[t, c]
+        if t == 0:
+            total += init[c]
+        elif step.shape[0] == n_labels:
+            total += step[labels[t - 1], 0, c]
+        else:
+            total += step[labels[t - 2] if t > 1 else n_labels, labels[t - 1], c]
+    if labels.size > 0:
+        total += final[labels[-1]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def perceptron_epoch(
+    features, label_map, offsets, y, order_of_examples, order, eta, W, tw, init, step, final, W_sum, tw_sum, clock
+):
+    """One pass of the perceptron. ``W_sum`` (empty: do not average) collects updates times ``clock``.
+
+    The average after ``clock`` examples is ``W - W_sum / clock``. Returns (clock, wrong outputs, wrong tokens).
+    """
+    n_labels = init.size
+    longest = 0
+    for i in range(offsets.size - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    unary = np.empty((longest, n_labels))
+    found = np.empty(longest, np.int32)
+    per_label = np.zeros(n_labels)
+    per_node = np.empty(W.shape[1])
+    counts = np.zeros(tw.size)
+    wrong, wrong_tokens = 0, 0
+    for i in order_of_examples:
+        lo, hi = offsets[i], offsets[i + 1]
+        n = hi - lo
+        for t in range(n):
+            score_labels(features, label_map, lo + t, W, per_node, unary[t])
+        viterbi(unary[:n], init, step, final, found[:n])
+        errors = 0
+        for t in range(n):
+            true = y[lo + t]
+            if found[t] == true:
+                continue
+            errors += 1
+            per_label[true] = 1.0
+            per_label[found[t]] = -1.0
+            to_nodes(label_map, per_label, per_node)
+            add_row(features, lo + t, per_node, W)
+            if W_sum.size > 0:
+                per_node *= clock
+                add_row(features, lo + t, per_node, W_sum)
+            per_label[true] = 0.0
+            per_label[found[t]] = 0.0
+        if errors > 0:
+            wrong += 1
+            wrong_tokens += errors
+            if tw.size > 0:
+                counts[:] = 0.0
+                count_transitions(y[lo:hi], eta, n_labels, order, counts)
+                count_transitions(found[:n], -eta, n_labels, order, counts)
+                tw += counts
+                if W_sum.size > 0:
+                    tw_sum += clock * counts
+                refresh_chain(tw, eta, n_labels, order, init, step, final)
+        clock += 1.0
+    return clock, wrong, wrong_tokens
+
+
+@njit(cache=True, nogil=True)
+def crf_epoch(
+    features, label_map, offsets, y, order_of_examples, order, eta, decay, rate, W, tw, init, step, final, clock
+):
+    """One pass of stochastic gradient descent on ``decay/2 |w|^2 + mean negative log likelihood``.
+
+    The step size after ``clock`` examples is ``rate / (1 + rate * decay * clock)``. Returns (clock, summed loss).
+    """
+    n_labels = init.size
+    longest = 0
+    for i in range(offsets.size - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    unary = np.empty((longest, n_labels))
+    marginals = np.empty((longest, n_labels))
+    work = workspace(longest, step)
+    per_node = np.empty(W.shape[1])
+    d_init, d_step, d_final = np.empty_like(init), np.empty_like(step), np.empty_like(final)
+    counts = np.zeros(tw.size)
+    scale = 1.0  # the weights are scale * W, so that shrinking them costs nothing
+    total = 0.0
+    for i in order_of_examples:
+        lo, hi = offsets[i], offsets[i + 1]
+        n = hi - lo
+        step_size = rate / (1.0 + rate * decay * clock)
+        clock += 1.0
+        if n == 0:
+            continue
+        for t in range(n):
+            score_labels(features, label_map, lo + t, W, per_node, unary[t])
+            unary[t] *= scale
+        refresh_chain(tw, eta, n_labels, order, init, step, final)
+        d_init[:] = 0.0
+        d_step[:] = 0.0
+        d_final[:] = 0.0
+        exps = exponentials(init, step, final)
+        log_z = forward_backward(unary[:n], init, step, final, exps, work, marginals[:n], d_init, d_step, d_final)
+        total += log_z - path_score(unary[:n], init, step, final, y[lo:hi])
+        shrink = max(1.0 - step_size * decay, 0.0)
+        scale *= shrink
+        if scale < 1e-6:
+            W *= scale
+            scale = 1.0
+        for t in range(n):
+            for c in range(n_labels):
+                marginals[t, c] = -marginals[t, c] * step_size / scale
+            marginals[t, y[lo + t]] += step_size / scale
+            to_nodes(label_map, marginals[t], per_node)
+            add_row(features, lo + t, per_node, W)
+        if tw.size > 0:
+            counts[:] = 0.0
+            count_transitions(y[lo:hi], eta, n_labels, order, counts)
+            subtract_expected(d_init, d_step, d_final, eta, order, counts)
+            tw *= shrink
+            tw += step_size * counts
+    W *= scale
+    refresh_chain(tw, eta, n_labels, order, init, step, final)
+    return clock, total
+
+
+@njit(cache=True, nogil=True)
+def subtract_expected(d_init, d_step, d_final, eta, order, counts):
+    """Subtract expected transition features, given expected uses of the decoder's arrays."""
+    n_labels = d_init.size
+    square = n_labels * n_labels
+    for c in range(n_labels):
+        counts[c] -= eta * d_init[c]
+        counts[n_labels + c] -= eta * d_final[c]
+    for a in range(d_step.shape[0]):
+        for b in range(d_step.shape[1]):
+            for c in range(n_labels):
+                v = eta * d_step[a, b, c]
+                if order == 1:
+                    counts[2 * n_labels + a * n_labels + c] -= v
+                else:
+                    counts[2 * n_labels + b * n_labels + c] -= v
+                    counts[2 * n_labels + square + a * square + b * n_labels + c] -= v

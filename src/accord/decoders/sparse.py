@@ -1,0 +1,118 @@
+"""Products of packed features with weights.
+
+A row's features are the union over slots ``k`` of the table row ``slots[row, k]``, whose column ``j`` becomes feature
+``base[k] + j * stride[k]``. A slot is one position of a window, or one part of a composed view. Tables are CSR arrays,
+or a dense array (then ``indptr`` is empty).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+
+class Features(NamedTuple):
+    """Packed features as the kernels take them."""
+
+    indptr: np.ndarray  # (n_units + 1,) int64, empty when the table is dense
+    indices: np.ndarray  # (nnz,) int32
+    data: np.ndarray  # (nnz,) float64
+    dense: np.ndarray  # (n_units, n_columns) float64, or (0, 0)
+    slots: np.ndarray  # (n_rows, n_slots) int32: table row of each slot
+    base: np.ndarray  # (n_slots,) int64
+    stride: np.ndarray  # (n_slots,) int64
+
+
+@njit(cache=True, nogil=True)
+def score_row(features, row, weights, out):
+    """Write the scores (n_outputs,) of one row into ``out``."""
+    n_out = weights.shape[1]
+    for z in range(n_out):
+        out[z] = 0.0
+    for k in range(features.slots.shape[1]):
+        unit = features.slots[row, k]
+        base, stride = features.base[k], features.stride[k]
+        if features.indptr.size == 0:
+            for j in range(features.dense.shape[1]):
+                x = features.dense[unit, j]
+                if x != 0.0:
+                    f = base + j * stride
+                    for z in range(n_out):
+                        out[z] += x * weights[f, z]
+        else:
+            for p in range(features.indptr[unit], features.indptr[unit + 1]):
+                x = features.data[p]
+                f = base + features.indices[p] * stride
+                for z in range(n_out):
+                    out[z] += x * weights[f, z]
+
+
+@njit(cache=True, nogil=True)
+def add_row(features, row, coefficients, weights):
+    """Add the outer product of one row's features and ``coefficients`` (n_outputs,) to ``weights``."""
+    n_out = weights.shape[1]
+    for k in range(features.slots.shape[1]):
+        unit = features.slots[row, k]
+        base, stride = features.base[k], features.stride[k]
+        if features.indptr.size == 0:
+            for j in range(features.dense.shape[1]):
+                x = features.dense[unit, j]
+                if x != 0.0:
+                    f = base + j * stride
+                    for z in range(n_out):
+                        weights[f, z] += x * coefficients[z]
+        else:
+            for p in range(features.indptr[unit], features.indptr[unit + 1]):
+                x = features.data[p]
+                f = base + features.indices[p] * stride
+                for z in range(n_out):
+                    weights[f, z] += x * coefficients[z]
+
+
+@njit(cache=True, nogil=True)
+def score_units(indptr, indices, data, first, base, stride, weights, out):
+    """Scores (n_units, n_outputs) of table rows ``first`` onwards, as they count in one slot."""
+    n_out = weights.shape[1]
+    for u in range(out.shape[0]):
+        for z in range(n_out):
+            out[u, z] = 0.0
+        for p in range(indptr[first + u], indptr[first + u + 1]):
+            x = data[p]
+            f = base + indices[p] * stride
+            for z in range(n_out):
+                out[u, z] += x * weights[f, z]
+
+
+@njit(cache=True, nogil=True)
+def add_units(indptr, indices, data, first, base, stride, coefficients, weights):
+    """Transpose of :func:`score_units`: add table rows times ``coefficients`` (n_units, n_outputs) to ``weights``."""
+    n_out = weights.shape[1]
+    for u in range(coefficients.shape[0]):
+        for p in range(indptr[first + u], indptr[first + u + 1]):
+            x = data[p]
+            f = base + indices[p] * stride
+            for z in range(n_out):
+                weights[f, z] += x * coefficients[u, z]
+
+
+@njit(cache=True, nogil=True)
+def gather(slot, first, known, extra, n_known, out):
+    """Add to every row the scores of its unit: ``known[unit - first]``, or ``extra[unit - n_known]`` beyond."""
+    n_out = out.shape[1]
+    for r in range(out.shape[0]):
+        unit = slot[r]
+        if unit < n_known:
+            for z in range(n_out):
+                out[r, z] += known[unit - first, z]
+        else:
+            for z in range(n_out):
+                out[r, z] += extra[unit - n_known, z]
+
+
+@njit(cache=True, nogil=True)
+def scatter(slot, first, rows, out):
+    """Transpose of :func:`gather`: add every row (n_rows, n_outputs) to its unit."""
+    for r in range(rows.shape[0]):
+        u = slot[r] - first
+        for z in range(rows.shape[1]):
+            out[u, z] += rows[r, z]

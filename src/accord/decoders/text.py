@@ -1,0 +1,238 @@
+"""Surface features of tokens, computed once per distinct token (Tables 5.3 and 5.4 of the thesis).
+
+Distinct tokens ("types") arrive as one array of code points. :func:`emit` writes for every type the features it has, each
+as a 64-bit key (a hash of the feature's kind and text) plus what is needed to print it again; ``hashing`` turns keys into
+consecutive feature numbers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+# Bits of a character's class. KNOWN tells a class from a table entry not filled yet.
+KNOWN, UPPER, LOWER, DIGIT, LETTER, SYMBOL, GREEK = 1, 2, 4, 8, 16, 32, 64
+
+# Kinds of features; (begin, length) of an emitted feature mean what is said here.
+BOUNDARY = 0  # nothing
+TOKEN = 1  # nothing
+LOWERED = 2  # nothing
+PREFIX = 3  # begin 0, length of the prefix
+SUFFIX = 4  # where the suffix begins, its length
+NGRAM = 5  # where the n-gram begins, its length
+SHAPE = 6  # nothing
+SHORT_SHAPE = 7  # nothing
+CLUE = 8  # begin: number of the clue, see CLUES
+LENGTH = 9  # begin: the length, cut off at MAX_LENGTH
+UPPER_AT = 10  # begin: position of the character
+LOWER_AT = 11  # begin: position of the character
+
+MAX_LENGTH = 10
+CLUES = (
+    "initial-upper",
+    "initial-lower",
+    "all-upper",
+    "mixed-case",
+    "digit-dot-digit",
+    "digit",
+    "number",
+    "symbol",
+    "punctuation",
+    "greek",
+)
+
+_BASIS = np.uint64(14695981039346656037)
+_PRIME = np.uint64(1099511628211)
+_MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
+_MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
+_SHIFT = np.uint64(33)
+_DOT = ord(".")
+_SHAPE_UPPER, _SHAPE_LOWER, _SHAPE_DIGIT, _SHAPE_LETTER = ord("X"), ord("x"), ord("d"), ord("c")
+
+
+class Text(NamedTuple):
+    """Packed strings."""
+
+    codes: np.ndarray  # (n_characters,) uint32 code points of all strings, one after another
+    classes: np.ndarray  # (n_characters,) uint8
+    starts: np.ndarray  # (n_strings + 1,) int64
+
+
+class Wanted(NamedTuple):
+    """Which features to emit."""
+
+    token: bool
+    lower: bool
+    affixes: np.ndarray  # (longest + 1,) bool: lengths of prefixes and suffixes
+    ngrams: np.ndarray  # (longest + 1,) bool
+    shape: bool
+    clues: bool
+    case_positions: int
+
+
+class Emitted(NamedTuple):
+    """Features in the order of the types that have them."""
+
+    keys: np.ndarray  # (n,) uint64
+    kinds: np.ndarray  # (n,) uint8
+    begins: np.ndarray  # (n,) int32
+    lengths: np.ndarray  # (n,) int32
+
+
+@njit(cache=True, nogil=True)
+def _step(h, code):
+    return (h ^ np.uint64(code)) * _PRIME
+
+
+@njit(cache=True, nogil=True)
+def _put(out, p, h, kind, begin, length):
+    """Write one feature whose text hashes to ``h``; the key also covers the kind."""
+    h = h + np.uint64(kind) * _MIX_2
+    h = (h ^ (h >> _SHIFT)) * _MIX_1
+    h = (h ^ (h >> _SHIFT)) * _MIX_2
+    out.keys[p] = h ^ (h >> _SHIFT)
+    out.kinds[p] = kind
+    out.begins[p] = begin
+    out.lengths[p] = length
+    return p + 1
+
+
+@njit(cache=True, nogil=True)
+def _emit_strings(text, first, last, wanted, out, p):
+    """The token, its prefixes and suffixes (suffixes are hashed backwards, so each costs one step) and n-grams."""
+    longest = wanted.affixes.size - 1
+    h = _BASIS
+    for i in range(first, last):
+        h = _step(h, text.codes[i])
+        n = i - first + 1
+        if n <= longest and wanted.affixes[n]:
+            p = _put(out, p, h, PREFIX, 0, n)
+    if wanted.token:
+        p = _put(out, p, h, TOKEN, 0, 0)
+    h = _BASIS
+    for n in range(1, min(longest, last - first) + 1):
+        h = _step(h, text.codes[last - n])
+        if wanted.affixes[n]:
+            p = _put(out, p, h, SUFFIX, last - first - n, n)
+    longest = wanted.ngrams.size - 1
+    for i in range(first, last):
+        h = _BASIS
+        for n in range(1, min(longest, last - i) + 1):
+            h = _step(h, text.codes[i + n - 1])
+            if wanted.ngrams[n]:
+                p = _put(out, p, h, NGRAM, i - first, n)
+    return p
+
+
+@njit(cache=True, nogil=True)
+def _emit_lower(lowered, t, out, p):
+    h = _BASIS
+    for i in range(lowered.starts[t], lowered.starts[t + 1]):
+        h = _step(h, lowered.codes[i])
+    return _put(out, p, h, LOWERED, 0, 0)
+
+
+@njit(cache=True, nogil=True)
+def _emit_shape(text, first, last, out, p):
+    """Every character by its class, and the same with runs of one symbol written once."""
+    full, short = _BASIS, _BASIS
+    before = -1
+    for i in range(first, last):
+        c = text.classes[i]
+        if c & UPPER:
+            symbol = _SHAPE_UPPER
+        elif c & LOWER:
+            symbol = _SHAPE_LOWER
+        elif c & DIGIT:
+            symbol = _SHAPE_DIGIT
+        elif c & LETTER:
+            symbol = _SHAPE_LETTER
+        else:
+            symbol = np.int64(text.codes[i])
+        full = _step(full, symbol)
+        if symbol != before:
+            short = _step(short, symbol)
+        before = symbol
+    p = _put(out, p, full, SHAPE, 0, 0)
+    return _put(out, p, short, SHORT_SHAPE, 0, 0)
+
+
+@njit(cache=True, nogil=True)
+def _has_greek_name(lowered, t, names):
+    """Whether a run of letters spells the name of a Greek letter, as in ``TGF-alpha1``."""
+    last = lowered.starts[t + 1]
+    i = lowered.starts[t]
+    while i < last:
+        begin = i
+        while i < last and lowered.classes[i] & LETTER:
+            i += 1
+        for g in range(names.starts.size - 1):
+            if names.starts[g + 1] - names.starts[g] == i - begin:
+                same = True
+                for j in range(i - begin):
+                    if names.codes[names.starts[g] + j] != lowered.codes[begin + j]:
+                        same = False
+                        break
+                if same:
+                    return True
+        i += 1
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _emit_clues(text, first, last, greek_name, case_positions, out, p):
+    n = last - first
+    upper, lower, digit, symbol, greek, late_upper, decimal = 0, 0, 0, 0, 0, 0, 0
+    for i in range(first, last):
+        c = text.classes[i]
+        upper += (c & UPPER) != 0
+        lower += (c & LOWER) != 0
+        digit += (c & DIGIT) != 0
+        symbol += (c & SYMBOL) != 0
+        greek += (c & GREEK) != 0
+        late_upper += i > first and (c & UPPER) != 0
+        if text.codes[i] == _DOT and first < i < last - 1 and text.classes[i - 1] & text.classes[i + 1] & DIGIT:
+            decimal += 1
+        if 0 < i - first < case_positions:  # the first position is the clue initial-upper or initial-lower
+            if c & UPPER:
+                p = _put(out, p, np.uint64(i - first), UPPER_AT, i - first, 0)
+            elif c & LOWER:
+                p = _put(out, p, np.uint64(i - first), LOWER_AT, i - first, 0)
+    found = (
+        n > 0 and text.classes[first] & UPPER != 0,
+        n > 0 and text.classes[first] & LOWER != 0,
+        upper > 0 and lower == 0,
+        late_upper > 0 and lower > 0,
+        decimal > 0,
+        digit > 0,
+        n > 0 and digit == n,
+        symbol > 0,
+        n > 0 and symbol == n,
+        greek > 0 or greek_name,
+    )
+    for k in range(len(found)):
+        if found[k]:
+            p = _put(out, p, np.uint64(k), CLUE, k, 0)
+    return _put(out, p, np.uint64(min(n, MAX_LENGTH)), LENGTH, min(n, MAX_LENGTH), 0)
+
+
+@njit(cache=True, nogil=True)
+def emit(text, lowered, greek_names, wanted, indptr, out):
+    """Write the features of every type into ``out``; type ``t`` owns ``indptr[t]:indptr[t + 1]``. Returns their number.
+
+    A type may have the same n-gram twice; ``hashing.number`` counts it once.
+    """
+    p = 0
+    for t in range(text.starts.size - 1):
+        indptr[t] = p
+        first, last = text.starts[t], text.starts[t + 1]
+        p = _emit_strings(text, first, last, wanted, out, p)
+        if wanted.lower:
+            p = _emit_lower(lowered, t, out, p)
+        if wanted.shape:
+            p = _emit_shape(text, first, last, out, p)
+        if wanted.clues:
+            greek_name = _has_greek_name(lowered, t, greek_names)
+            p = _emit_clues(text, first, last, greek_name, wanted.case_positions, out, p)
+    indptr[text.starts.size - 1] = p
+    return p

@@ -1,0 +1,174 @@
+"""Viterbi decoding of chains: best output, k best outputs, and best output per loss level."""
+
+import numpy as np
+from numba import njit
+
+NEG_INF = -np.inf
+
+
+@njit(cache=True, nogil=True)
+def viterbi(unary, init, step, final, labels):
+    """Write the best labels of one chain into ``labels`` and return its score (minus infinity: infeasible)."""
+    n_tokens, n_labels = unary.shape
+    if n_tokens == 0:
+        return 0.0
+    A, B = step.shape[0], step.shape[1]
+    n_states = A * B
+    score = np.full(n_states, NEG_INF)
+    new = np.full(n_states, NEG_INF)
+    back = np.empty((n_tokens, n_states), np.int32)
+    for c in range(n_labels):
+        score[n_states - n_labels + c] = init[c] + unary[0, c]
+    best = np.empty(n_labels)
+    arg = np.empty(n_labels, np.int32)
+    for t in range(1, n_tokens):
+        new[:] = NEG_INF
+        for b in range(B):
+            for c in range(n_labels):
+                best[c] = NEG_INF
+                arg[c] = 0
+            for a in range(A):
+                s = score[a * B + b]
+                if s == NEG_INF:
+                    continue
+                for c in range(n_labels):
+                    v = s + step[a, b, c]
+                    if v > best[c]:
+                        best[c] = v
+                        arg[c] = a
+            for c in range(n_labels):
+                new[b * n_labels + c] = best[c] + unary[t, c]
+                back[t, b * n_labels + c] = arg[c] * B + b
+        score, new = new, score
+    top = NEG_INF
+    state = 0
+    for s in range(n_states):
+        v = score[s] + final[s % n_labels]
+        if v > top:
+            top = v
+            state = s
+    for t in range(n_tokens - 1, -1, -1):
+        labels[t] = state % n_labels
+        if t > 0:
+            state = back[t, state]
+    return top
+
+
+@njit(cache=True, nogil=True)
+def viterbi_batch(offsets, unary, init, step, final, labels, scores):
+    """Decode packed chains: rows ``offsets[i]:offsets[i+1]`` of ``unary`` belong to input ``i``."""
+    for i in range(offsets.size - 1):
+        lo, hi = offsets[i], offsets[i + 1]
+        scores[i] = viterbi(unary[lo:hi], init, step, final, labels[lo:hi])
+
+
+@njit(cache=True, nogil=True)
+def _insert(values, source, rank, size, k, v, a, r):
+    """Insert ``v`` into the sorted list of the ``k`` largest; equal values keep their order of arrival."""
+    if size == k:
+        if v <= values[k - 1]:
+            return size
+        size -= 1
+    p = size
+    while p > 0 and values[p - 1] < v:
+        values[p] = values[p - 1]
+        source[p] = source[p - 1]
+        rank[p] = rank[p - 1]
+        p -= 1
+    values[p] = v
+    source[p] = a
+    rank[p] = r
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def k_best(unary, init, step, final, k):
+    """Return ``(scores, labels)`` of the at most ``k`` best feasible outputs, best first, all distinct."""
+    n_tokens, n_labels = unary.shape
+    if n_tokens == 0:
+        return np.zeros(1), np.empty((1, 0), np.int32)
+    A, B = step.shape[0], step.shape[1]
+    n_states = A * B
+    values = np.full((n_tokens, n_states, k), NEG_INF)
+    source = np.zeros((n_tokens, n_states, k), np.int32)
+    rank = np.zeros((n_tokens, n_states, k), np.int32)
+    for c in range(n_labels):
+        values[0, n_states - n_labels + c, 0] = init[c] + unary[0, c]
+    for t in range(1, n_tokens):
+        for b in range(B):
+            for c in range(n_labels):
+                if unary[t, c] == NEG_INF:
+                    continue
+                state = b * n_labels + c
+                size = 0
+                for a in range(A):
+                    edge = step[a, b, c] + unary[t, c]
+                    if edge == NEG_INF:
+                        continue
+                    for r in range(k):
+                        v = values[t - 1, a * B + b, r] + edge
+                        if v == NEG_INF or (size == k and v <= values[t, state, k - 1]):
+                            break
+                        size = _insert(values[t, state], source[t, state], rank[t, state], size, k, v, a * B + b, r)
+    top = np.full(k, NEG_INF)
+    top_state = np.zeros(k, np.int32)
+    top_rank = np.zeros(k, np.int32)
+    found = 0
+    for s in range(n_states):
+        for r in range(k):
+            v = values[n_tokens - 1, s, r] + final[s % n_labels]
+            if v == NEG_INF:
+                break
+            found = _insert(top, top_state, top_rank, found, k, v, s, r)
+    labels = np.empty((found, n_tokens), np.int32)
+    for j in range(found):
+        s, r = top_state[j], top_rank[j]
+        for t in range(n_tokens - 1, -1, -1):
+            labels[j, t] = s % n_labels
+            s, r = source[t, s, r], rank[t, s, r]
+    return top[:found], labels
+
+
+@njit(cache=True, nogil=True)
+def best_per_level(unary, init, step, final, level, n_levels):
+    """Best score for every value of an integer loss level that adds up over tokens.
+
+    ``level[t, c]`` is what label ``c`` at token ``t`` adds. Returns the final scores (n_levels, n_states) and the
+    back pointers (n_tokens, n_levels, n_states) that :func:`trace_level` follows.
+    """
+    n_tokens, n_labels = unary.shape
+    A, B = step.shape[0], step.shape[1]
+    n_states = A * B
+    score = np.full((n_levels, n_states), NEG_INF)
+    back = np.zeros((n_tokens, n_levels, n_states), np.int32)
+    for c in range(n_labels):
+        score[level[0, c], n_states - n_labels + c] = init[c] + unary[0, c]
+    for t in range(1, n_tokens):
+        new = np.full((n_levels, n_states), NEG_INF)
+        for d in range(n_levels):
+            for b in range(B):
+                for a in range(A):
+                    s = score[d, a * B + b]
+                    if s == NEG_INF:
+                        continue
+                    for c in range(n_labels):
+                        v = s + step[a, b, c] + unary[t, c]
+                        target = d + level[t, c]
+                        if v > new[target, b * n_labels + c]:
+                            new[target, b * n_labels + c] = v
+                            back[t, target, b * n_labels + c] = a * B + b
+        score = new
+    for s in range(n_states):
+        for d in range(n_levels):
+            score[d, s] += final[s % n_labels]
+    return score, back
+
+
+@njit(cache=True, nogil=True)
+def trace_level(back, level, d, state, n_labels, labels):
+    """Follow back pointers from the end in ``state`` at total level ``d``."""
+    for t in range(labels.size - 1, -1, -1):
+        labels[t] = state % n_labels
+        previous = back[t, d, state]
+        d -= level[t, state % n_labels]
+        state = previous

@@ -1,0 +1,95 @@
+"""Metrics, the papers' resampling protocol, a resumable experiment runner, significance tests and reports.
+
+| module | holds |
+|---|---|
+| `metrics`, `spans`, `tree_loss`, `registry` | how wrong predictions are |
+| `protocol`, `tuning` | draws, folds, choosing parameters |
+| `runner`, `journal`, `results` | running tasks in parallel, the results file, the tidy table |
+| `significance`, `bootstrap` | paired tests and intervals |
+| `tables`, `plots`, `report` | Markdown, plots, HTML |
+"""
+
+from accord.evaluation.bootstrap import BootstrapInterval, bootstrap_difference, bootstrap_metric
+from accord.evaluation.metrics import (
+    Counts,
+    F1Scores,
+    accuracy,
+    hamming_loss,
+    label_scores,
+    macro_f1,
+    micro_f1,
+    rmse,
+    token_error,
+    zero_one_loss,
+)
+from accord.evaluation.plots import figure_bytes, plot_results
+from accord.evaluation.protocol import Draw, Fold, draw, folds, per_class_folds
+from accord.evaluation.registry import METRICS, Metric, get_metric
+from accord.evaluation.report import ReportPaths, write_report
+from accord.evaluation.results import Comparison, Results, Summary
+from accord.evaluation.runner import Task, TaskFailedError, make_tasks, run_experiment
+from accord.evaluation.significance import (
+    PairedTest,
+    corrected_resampled_t_test,
+    holm,
+    paired_t_test,
+    wilcoxon_critical_value,
+    wilcoxon_signed_ranks,
+)
+from accord.evaluation.spans import SpanScores, extract_spans, span_f1, span_scores
+from accord.evaluation.tables import Published, Table, comparison_table, results_table
+from accord.evaluation.tree_loss import TreeLoss
+from accord.evaluation.tuning import TuneResult, expand_grid, tune
+
+__all__ = [
+    "METRICS",
+    "BootstrapInterval",
+    "Comparison",
+    "Counts",
+    "Draw",
+    "F1Scores",
+    "Fold",
+    "Metric",
+    "PairedTest",
+    "Published",
+    "ReportPaths",
+    "Results",
+    "SpanScores",
+    "Summary",
+    "Table",
+    "Task",
+    "TaskFailedError",
+    "TreeLoss",
+    "TuneResult",
+    "accuracy",
+    "bootstrap_difference",
+    "bootstrap_metric",
+    "comparison_table",
+    "corrected_resampled_t_test",
+    "draw",
+    "expand_grid",
+    "extract_spans",
+    "figure_bytes",
+    "folds",
+    "get_metric",
+    "hamming_loss",
+    "holm",
+    "label_scores",
+    "macro_f1",
+    "make_tasks",
+    "micro_f1",
+    "paired_t_test",
+    "per_class_folds",
+    "plot_results",
+    "results_table",
+    "rmse",
+    "run_experiment",
+    "span_f1",
+    "span_scores",
+    "token_error",
+    "tune",
+    "wilcoxon_critical_value",
+    "wilcoxon_signed_ranks",
+    "write_report",
+    "zero_one_loss",
+]

@@ -1,0 +1,140 @@
+"""Choosing parameters by inner resampling on the labeled part only, as the papers tune C and C_u."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accord.evaluation.protocol import Fold, folds, is_unlabeled, take
+from accord.evaluation.registry import Metric, get_metric
+from accord.exceptions import InputError
+
+
+@dataclass(frozen=True)
+class TuneResult:
+    """The best parameters, their score, and every candidate's ``{"params", "score", "standard_error"}`` in grid order.
+
+    The standard error is that of the mean over repeats, and NaN for a single one.
+    """
+
+    best_params: dict[str, Any]
+    best_score: float
+    table: list[dict[str, Any]]
+
+
+def expand_grid(grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Settings in order: the product of a dict of lists (the last key runs fastest), or a list of dicts as it is.
+
+    >>> expand_grid({"C": [1, 10], "norm": [1, 2]})[:2]
+    [{'C': 1, 'norm': 1}, {'C': 1, 'norm': 2}]
+    """
+    if not isinstance(grid, Mapping):
+        return [dict(setting) for setting in grid]
+    for name, values in grid.items():
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise InputError(f"grid[{name!r}] must be a list of values, but it is {values!r}")
+    return [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
+
+
+def tune(
+    estimator: Any,
+    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
+    X: Any,
+    Y: Sequence[Any],
+    metric: str | Metric | Callable[[Any, Any], float] = "token_error",
+    n_splits: int = 3,
+    n_repeats: int = 1,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> TuneResult:
+    """Find the parameters that predict held-out labeled examples best; ties go to the first in the grid.
+
+    The labeled examples are cut into `n_splits` folds, `n_repeats` times anew. Each fold is held out once: the
+    estimator is fitted on the other labeled examples and *all* unlabeled ones, and predicts the fold. A repeat's
+    predictions are pooled over its folds and scored once, because folds of a few sentences give no usable F1. Every
+    candidate sees the same folds.
+
+    Parameters
+    ----------
+    estimator : anything with `fit(X, Y)` and `predict(X)` that `sklearn.base.clone` can copy; it is not changed
+    grid : dict of lists, or list of dicts, of constructor parameters
+    X, Y : examples; ``Y[i] is None`` (or NaN) means unlabeled
+    metric : name, `Metric` with a direction, or a function with an attribute `greater_is_better`
+    n_splits, n_repeats : folds, and how often to draw them
+    random_state : seed or numpy Generator for the folds
+    n_jobs : parallel fits through joblib (None: as set by `joblib.parallel_config`, else 1)
+    """
+    chosen = get_metric(metric)
+    if chosen.function is None or chosen.greater_is_better is None:
+        raise InputError(
+            f"metric {chosen.name!r} has no function or no direction; pass a Metric that has both"
+        )
+    candidates = expand_grid(grid)
+    if not candidates:
+        raise InputError("grid is empty: pass at least one setting")
+    splits, order = _inner_folds(X, Y, n_splits, n_repeats, random_state)
+
+    from joblib import Parallel, delayed
+
+    jobs = [(params, fold) for params in candidates for repeat in splits for fold in repeat]
+    predictions = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_predict)(estimator, params, X, Y, fold) for params, fold in jobs
+    )
+    scores = np.empty((len(candidates), n_repeats))
+    step = iter(predictions)
+    for row in scores:
+        for r in range(n_repeats):
+            pooled = [y for _ in range(n_splits) for y in next(step)]
+            row[r] = chosen.function([Y[i] for i in order[r]], pooled)
+    means = scores.mean(axis=1)
+    if np.isnan(means).any():
+        raise InputError(f"metric {chosen.name!r} gave NaN for {candidates[int(np.isnan(means).argmax())]}")
+    best = int(np.argmax(means) if chosen.greater_is_better else np.argmin(means))
+    spread = (
+        scores.std(axis=1, ddof=1) / np.sqrt(n_repeats) if n_repeats > 1 else np.full(len(scores), np.nan)
+    )
+    table = [
+        {"params": params, "score": float(mean), "standard_error": float(error)}
+        for params, mean, error in zip(candidates, means, spread)
+    ]
+    return TuneResult(candidates[best], float(means[best]), table)
+
+
+def _inner_folds(
+    X: Any, Y: Sequence[Any], n_splits: int, n_repeats: int, random_state: Any
+) -> tuple[list[list[Fold]], list[np.ndarray]]:
+    """Per repeat: the folds as indices into X, and the held-out indices in the order they are predicted."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n != len(Y):
+        raise InputError(f"X has {n} examples but Y has {len(Y)}")
+    if n_repeats < 1:
+        raise InputError(f"n_repeats must be at least 1, but it is {n_repeats}")
+    unlabeled = np.array([is_unlabeled(y) for y in Y], dtype=bool)
+    labeled = np.flatnonzero(~unlabeled)
+    if not 2 <= n_splits <= len(labeled):
+        raise InputError(
+            f"n_splits must lie between 2 and the number of labeled examples, {len(labeled)}, but it is {n_splits}"
+        )
+    rng = np.random.default_rng(random_state)
+    repeats = []
+    for _ in range(n_repeats):
+        inner = folds(len(labeled), n_splits, rng)
+        repeats.append(
+            [Fold(np.union1d(labeled[f.train], np.flatnonzero(unlabeled)), labeled[f.test]) for f in inner]
+        )
+    return repeats, [np.concatenate([f.test for f in repeat]) for repeat in repeats]
+
+
+def _fit_predict(
+    estimator: Any, params: Mapping[str, Any], X: Any, Y: Sequence[Any], fold: Fold
+) -> list[Any]:
+    from sklearn.base import clone
+
+    model = clone(estimator).set_params(**params)
+    model.fit(take(X, fold.train), [Y[i] for i in fold.train])
+    predicted = model.predict(take(X, fold.test))
+    return list(predicted)

@@ -1,0 +1,221 @@
+"""What all learners share: checking inputs, packing, predicting, saving."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from accord.decoders import forward_backward as fb
+from accord.decoders import viterbi as vit
+from accord.exceptions import InfeasibleError, InputError
+from accord.learners import inputs
+from accord.progress import Progress
+from accord.structures.base import Structure, Weights
+from accord.structures.chain import ChainStructure
+from accord.structures.problem import ChainProblem
+from accord.views.base import View
+from accord.views.rows import Rows
+
+# Inputs per unit of parallel work in prediction.
+CHUNK = 512
+
+
+class StructuredLearner(BaseEstimator):
+    """Base of the linear learners: ``argmax_y <w, Phi(x, y)>`` over a structure and a view.
+
+    Subclasses implement ``fit`` and set ``weights_``.
+    """
+
+    structure: Structure
+    view: View | None
+    n_jobs: int | None
+    verbose: int
+    structure_: ChainStructure
+    view_: View
+    weights_: Weights
+
+    # -- training -----------------------------------------------------------------------------------------------
+    def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
+        """Fit copies of view and structure: (labeled rows, their label numbers, unlabeled rows)."""
+        inputs.check_lengths(X, Y)
+        labeled = inputs.labeled_indices(Y)
+        if not inputs.count(X):
+            raise InputError("X is empty: fit needs at least one labeled example")
+        if not labeled.size:
+            raise InputError(f"all {inputs.count(X)} examples are unlabeled: fit needs at least one labeled example")
+        outputs = [Y[i] for i in labeled]
+        structure = clone(self.structure)
+        inputs.check_outputs(structure, outputs, labeled)
+        self.structure_ = structure.fit(outputs)
+        self.view_ = clone(self.view) if self.view is not None else inputs.default_view(self.structure_, X)
+        rows = self.view_.fit_rows(X)
+        inputs.check_rows(self.structure_, rows, outputs, labeled)
+        unlabeled = np.setdiff1d(np.arange(rows.n_inputs), labeled)
+        self._forget_products()
+        labeled_rows = rows.take(labeled)
+        return labeled_rows, self.structure_.encode(outputs, labeled_rows.offsets, labeled), rows.take(unlabeled)
+
+    def _problem(self, rows: Rows, y: np.ndarray, **margin: Any) -> ChainProblem:
+        return ChainProblem(self.structure_, rows, y, n_jobs=self.n_jobs or 1, **margin)
+
+    def _progress(self, total: int, description: str) -> Progress:
+        return Progress(total, description, bool(self.verbose))
+
+    # -- prediction ---------------------------------------------------------------------------------------------
+    def predict(self, X: Any, given: Sequence[Any] | None = None) -> list[Any]:
+        """Best output of every input.
+
+        ``given[i]`` may hold labels that are known already (a list with ``None`` for free tokens, or ``None``): they
+        are kept and the rest is decoded around them.
+        """
+        check_is_fitted(self, "weights_")
+        self._keep_products()
+        if given is not None and len(given) != inputs.count(X):
+            raise InputError(f"given has {len(given)} entries but X has {inputs.count(X)} inputs")
+        done = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_predict_chunk)(self, chunk, None if given is None else given[first : first + CHUNK], first)
+            for first, chunk in inputs.chunks(X, CHUNK)
+        )
+        return [y for part in done for y in part]
+
+    def predict_k_best(self, X: Any, k: int = 2) -> list[list[tuple[Any, float]]]:
+        """For every input its at most ``k`` best outputs with their scores, best first."""
+        check_is_fitted(self, "weights_")
+        s = self.structure_
+        chain = s.chain(self.weights_.transitions)
+        out = []
+        for _, chunk in inputs.chunks(X, CHUNK):
+            rows = self._rows(chunk)
+            unary = self._label_scores(rows)
+            for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:]):
+                parts = type_parts(unary[lo:hi], chain)
+                bounds = np.array([0, hi - lo])
+                out.append([(s.outputs(y, bounds)[0], score) for y, score in s.k_best(parts, k)])
+        return out
+
+    def predict_iter(self, stream: Any, chunk_size: int = 4096) -> Iterator[Any]:
+        """Predict inputs from an iterator without holding them all in memory."""
+        for chunk in inputs.batches(stream, chunk_size):
+            yield from self.predict(chunk)
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the labels: an array (n_inputs, n_labels), or for sequences one (n_tokens, n_labels) per input.
+
+        For sequences these are the token scores before transitions.
+        """
+        check_is_fitted(self, "weights_")
+        rows = self._rows(X)
+        unary = self._label_scores(rows)
+        if self.structure_.single_row:
+            return unary
+        return [unary[lo:hi] for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:])]
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Accuracy: fraction of right labels (of tokens, for sequences)."""
+        inputs.check_lengths(X, Y)
+        right, total = 0, 0
+        for i, (y, y_pred) in enumerate(zip(Y, self.predict(X))):
+            if y is None:
+                continue
+            pairs = [(y, y_pred)] if self.structure_.single_row else inputs.token_pairs(i, y, y_pred)
+            right += sum(a == b for a, b in pairs)
+            total += len(pairs)
+        if total == 0:
+            raise InputError("Y has no labels to score against")
+        return right / total
+
+    # -- saving -------------------------------------------------------------------------------------------------
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`."""
+        from accord.learners.model_file import save
+
+        check_is_fitted(self, "weights_")
+        save(self, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {k: v for k, v in state.items() if not k.startswith("_products")}
+
+    # -- internals ----------------------------------------------------------------------------------------------
+    def _forget_products(self) -> None:
+        self.__dict__.pop("_products", None)
+
+    def _keep_products(self) -> dict[int, np.ndarray]:
+        """Products of the view's own table with the weights, made once per fitted model."""
+        if "_products" not in self.__dict__:
+            self._products: dict[int, np.ndarray] = {}
+        return self._products
+
+    def _rows(self, X: Any) -> Rows:
+        rows = self.view_.transform(X)
+        if self.structure_.single_row and rows.n_rows != rows.n_inputs:
+            raise InputError(f"X: {type(self.structure_).__name__} expects one row per input, but X has token rows")
+        return rows
+
+    def _label_scores(self, rows: Rows) -> np.ndarray:
+        return self.structure_.label_scores(rows.scores(self.weights_.unary, self._keep_products()))
+
+    def _marginals(self, X: Any) -> list[np.ndarray]:
+        check_is_fitted(self, "weights_")
+        chain = self.structure_.chain(self.weights_.transitions)
+        out: list[np.ndarray] = []
+        for first, chunk in inputs.chunks(X, CHUNK):
+            rows = self._rows(chunk)
+            unary = self._label_scores(rows)
+            marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
+            fb.forward_backward_batch(rows.offsets, unary, *chain, marginals, log_z, *(np.zeros_like(a) for a in chain))
+            raise_infeasible(log_z, first)
+            out += [marginals[lo:hi] for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:])]
+        return out
+
+
+class ProbabilisticLearner(StructuredLearner):
+    """A learner whose scores are log probabilities up to a constant."""
+
+    def predict_marginals(self, X: Any) -> Any:
+        """Probability of every label: (n_inputs, n_labels), or for sequences one (n_tokens, n_labels) per input."""
+        marginals = self._marginals(X)
+        if self.structure_.single_row:
+            return np.concatenate(marginals) if marginals else np.zeros((0, self.structure_.n_labels_))
+        return marginals
+
+
+def type_parts(unary: np.ndarray, chain: tuple) -> Any:
+    from accord.structures.base import Parts
+
+    return Parts(unary, *chain)
+
+
+def raise_infeasible(scores: np.ndarray, first: int) -> None:
+    """Name the first input for which no output is allowed."""
+    bad = np.flatnonzero(scores == -np.inf)
+    if bad.size:
+        raise InfeasibleError(
+            f"X[{first + bad[0]}]: no output satisfies the constraints and the given labels; relax one of them"
+        )
+
+
+def _predict_chunk(model: StructuredLearner, X: Any, given: Any, first: int) -> list[Any]:
+    s = model.structure_
+    rows = model._rows(X)
+    unary = model._label_scores(rows)
+    if given is not None:
+        for i, labels in enumerate(given):
+            if labels is not None:
+                lo, hi = rows.offsets[i], rows.offsets[i + 1]
+                labels = [labels] if s.single_row else labels
+                if len(labels) != hi - lo:
+                    raise InputError(
+                        f"given[{first + i}] has {len(labels)} labels but X[{first + i}] has {hi - lo} tokens"
+                    )
+                unary[lo:hi] = s.forced_unary(unary[lo:hi], labels)
+    y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
+    vit.viterbi_batch(rows.offsets, unary, *s.chain(model.weights_.transitions), y, scores)
+    raise_infeasible(scores, first)
+    return s.outputs(y, rows.offsets)

@@ -1,0 +1,139 @@
+"""Conditional random fields [thesis 3.1.2]: log-linear models of p(y | x)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from accord.exceptions import InputError
+from accord.learners.base import ProbabilisticLearner
+from accord.learners.online import OnlineLearner
+from accord.learners.randomness import generator
+from accord.solvers import gradient
+from accord.structures.base import Structure
+from accord.structures.problem import ChainProblem
+from accord.views.base import View
+
+
+class CRF(ProbabilisticLearner, OnlineLearner):
+    """Log-linear model with L2 regularisation: ``min |w|^2 / 2 - C sum_i log p(y_i | x_i)``.
+
+    On classes it is multinomial logistic regression, on a taxonomy its hierarchical form.
+
+    Parameters
+    ----------
+    structure : Structure
+        What is predicted.
+    view : View, optional
+        Features; default: the view that fits the look of X.
+    C : float
+        Weight of the likelihood (CRFsuite's ``c2`` is ``1 / (2 C)``).
+    solver : "lbfgs" or "sgd"
+        All examples at a time, or one at a time.
+    tol : float
+        L-BFGS: stop when a step lowers the objective by less than this fraction.
+    max_iter : int
+        Iterations of L-BFGS or passes of SGD at most.
+    learning_rate : float or "auto"
+        First step size of SGD; "auto" tries powers of two on a sample.
+    random_state, n_jobs, verbose : as everywhere
+
+    Attributes
+    ----------
+    weights_ : Weights
+    objective_ : float
+        Value of the minimised function (L-BFGS).
+    history_ : list of float
+
+    Examples
+    --------
+    >>> from accord import CRF, Sequence
+    >>> X, Y = [["Ana", "left"], ["Tom", "slept"]], [["PER", "O"], ["PER", "O"]]
+    >>> crf = CRF(Sequence()).fit(X, Y)
+    >>> crf.predict_marginals([["Ana", "slept"]])[0].shape
+    (2, 2)
+    """
+
+    _clock: float
+
+    def __init__(
+        self,
+        structure: Structure,
+        view: View | None = None,
+        C: float = 1.0,
+        solver: str = "lbfgs",
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        learning_rate: Any = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.structure = structure
+        self.view = view
+        self.C = C
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, Y: Any) -> CRF:
+        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
+        if self.solver not in ("lbfgs", "sgd"):
+            raise InputError(f'solver is {self.solver!r}; expected "lbfgs" or "sgd"')
+        if not (self.C > 0 and np.isfinite(self.C)):
+            raise InputError(f"C is {self.C!r}; expected a positive number")
+        self._forget_training()
+        rows, y, _ = self._prepare(X, Y)
+        problem = self._problem(rows, y)
+        with self._progress(self.max_iter, self.solver) as progress:
+            if self.solver == "lbfgs":
+                self._fit_lbfgs(problem, lambda info: progress.advance(info=info))
+            else:
+                self._start_sgd(problem)
+                decay = 1.0 / (self.C * problem.n_examples)
+                self._clock, self.history_ = gradient.stochastic(
+                    problem, self.weights_, decay, self._rate(problem, decay), self.max_iter, self._rng, self._clock,
+                    lambda info: progress.advance(info=info),
+                )  # fmt: skip
+                self.n_iter_ = len(self.history_)
+        return self
+
+    def _fit_lbfgs(self, problem: ChainProblem, report: Any) -> None:
+        found = gradient.lbfgs(problem, problem.zero_weights(), self.C, self.tol, self.max_iter, report)
+        self.weights_ = found.weights
+        self.objective_, self.n_iter_, self.history_ = found.objective, found.n_iter, found.history
+        self.converged_ = found.converged
+        if not found.converged:
+            warnings.warn(
+                f"L-BFGS stopped early ({found.message}); raise max_iter or tol", ConvergenceWarning, stacklevel=3
+            )
+
+    def _start_sgd(self, problem: ChainProblem) -> None:
+        self.weights_ = problem.zero_weights()
+        self._rng = generator(self.random_state)
+        self._clock = 0.0
+        self.n_seen_ = 0
+
+    def _rate(self, problem: ChainProblem, decay: float) -> float:
+        if self.learning_rate != "auto":
+            return float(self.learning_rate)
+        if not hasattr(self, "learning_rate_"):
+            self.learning_rate_ = gradient.calibrate_rate(problem, self.weights_, decay, self._rng)
+        return self.learning_rate_
+
+    def _continue(self, problem: ChainProblem, first: bool) -> None:
+        if first or not hasattr(self, "_rng"):
+            self._start_sgd(problem)
+        self.weights_ = self.weights_.grown(problem.rows.n_dims)
+        self.n_seen_ += problem.n_examples
+        decay = 1.0 / (self.C * self.n_seen_)
+        self._clock, self.history_ = gradient.stochastic(
+            problem, self.weights_, decay, self._rate(problem, decay), 1, self._rng, self._clock
+        )

@@ -1,0 +1,238 @@
+"""Hidden Markov models: maximum likelihood from labeled sequences, Baum-Welch when there are unlabeled ones too.
+
+Emissions of a label are independent Bernoulli variables, one per feature (multi-Bernoulli, thesis 5.4), or independent
+Gaussians for real-valued features. On classes this is naive Bayes. Both are linear in the features (or in them and
+their squares), so decoding is the decoder of every other learner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from accord.decoders import forward_backward as fb
+from accord.exceptions import InputError
+from accord.learners.base import ProbabilisticLearner
+from accord.learners.randomness import generator
+from accord.structures.base import Structure, Weights
+from accord.views.base import View
+from accord.views.rows import Rows
+
+# What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
+UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
+
+
+class HMM(ProbabilisticLearner):
+    """Generative model of labels and features.
+
+    Parameters
+    ----------
+    structure : Structure
+        What is predicted; classes give naive Bayes. A taxonomy's classes are treated as flat.
+    view : View, optional
+        Features; default: the view that fits the look of X.
+    emission : "bernoulli" or "gaussian"
+        Bernoulli takes features between 0 and 1.
+    smoothing : float
+        Pseudo-count added to every event.
+    unlabeled_weight : float or "auto"
+        How much an unlabeled example counts in Baum-Welch. "auto" takes the value (0 among them) that is best on
+        held-out labeled folds.
+    max_iter, tol : int, float
+        Baum-Welch stops after ``max_iter`` steps, or when the log likelihood grows by less than the fraction ``tol``.
+    random_state, n_jobs, verbose : as everywhere
+
+    Attributes
+    ----------
+    weights_, bias_ : Weights, ndarray
+        Log odds of features and constants of labels.
+    unlabeled_weight_ : float
+    log_likelihood_ : list of float
+        Weighted log likelihood before each step of Baum-Welch.
+    transduction_ : list
+        Outputs predicted for the unlabeled training examples.
+
+    Examples
+    --------
+    >>> from accord import HMM, Sequence
+    >>> X, Y = [["a", "b"], ["a", "c"], ["a", "b"]], [["x", "y"], ["x", "y"], None]
+    >>> HMM(Sequence()).fit(X, Y).transduction_
+    [['x', 'y']]
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        view: View | None = None,
+        emission: str = "bernoulli",
+        smoothing: float = 1.0,
+        unlabeled_weight: Any = "auto",
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.structure = structure
+        self.view = view
+        self.emission = emission
+        self.smoothing = smoothing
+        self.unlabeled_weight = unlabeled_weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, Y: Any) -> HMM:
+        """Count on labeled examples; with unlabeled ones (``Y[i] is None``) go on by Baum-Welch."""
+        if self.emission not in ("bernoulli", "gaussian"):
+            raise InputError(f'emission is {self.emission!r}; expected "bernoulli" or "gaussian"')
+        if not self.smoothing > 0:
+            raise InputError(f"smoothing is {self.smoothing!r}; expected a positive number")
+        if self.structure.get_params().get("order", 1) != 1:
+            raise InputError("HMM: only order=1 sequences; use CRF or StructuredSVM for order=2")
+        labeled, y, unlabeled = self._prepare(X, Y)
+        self.structure_.node_map_ = None  # generative models know no shared ancestors
+        if self.emission == "bernoulli":
+            check_bernoulli(labeled)
+        weight = self.unlabeled_weight
+        if unlabeled.n_inputs == 0:
+            weight = 0.0
+        elif weight == "auto":
+            weight = self._choose_weight(labeled, y, unlabeled)
+        self.unlabeled_weight_ = float(weight)
+        self._train(labeled, y, unlabeled, self.unlabeled_weight_)
+        self.transduction_ = self._decode(unlabeled) if unlabeled.n_inputs else []
+        return self
+
+    def _choose_weight(self, labeled: Rows, y: np.ndarray, unlabeled: Rows) -> float:
+        """The weight with the fewest errors on held-out labeled folds; ties go to the smaller."""
+        n = labeled.n_inputs
+        if n < 2:
+            return 0.0
+        folds = np.array_split(generator(self.random_state).permutation(n), min(3, n))
+        errors = []
+        for weight in UNLABELED_WEIGHTS:
+            wrong = 0
+            for held_out in folds:
+                rest = np.setdiff1d(np.arange(n), held_out)
+                self._train(labeled.take(rest), take_labels(y, labeled, rest), unlabeled, weight)
+                truth = take_labels(y, labeled, held_out)
+                wrong += int(np.sum(self._decode_numbers(labeled.take(held_out)) != truth))
+            errors.append(wrong)
+        return UNLABELED_WEIGHTS[int(np.argmin(errors))]
+
+    def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float) -> None:
+        s = self.structure_
+        hard = np.zeros((y.size, s.n_labels_))
+        hard[np.arange(y.size), y] = 1.0
+        transitions = [np.zeros_like(a) for a in s.allowed()]
+        fb.path_counts(labeled.offsets, y, 1.0, *transitions)
+        known = (self._feature_counts(labeled, hard), hard.sum(axis=0), *transitions)
+        self._maximise(known)
+        self.log_likelihood_ = []
+        if weight == 0.0:
+            return
+        with self._progress(self.max_iter, "Baum-Welch") as progress:
+            for _ in range(self.max_iter):
+                total, expected = self._expect(unlabeled)
+                self._maximise(tuple(k + weight * e for k, e in zip(known, expected)))
+                self.log_likelihood_.append(weight * total + self._complete_log_likelihood(labeled, y))
+                progress.advance(info=f"log likelihood {self.log_likelihood_[-1]:.6g}")
+                last = self.log_likelihood_[-2:]
+                if len(last) == 2 and last[1] - last[0] <= self.tol * abs(last[0]):
+                    break
+
+    def _feature_counts(self, rows: Rows, weight: np.ndarray) -> np.ndarray:
+        counts = rows.transpose_scores(weight)
+        if self.emission == "bernoulli":
+            return counts
+        return np.concatenate([counts, squared(rows).transpose_scores(weight)])
+
+    def _maximise(self, counts: tuple) -> None:
+        """Maximum likelihood with pseudo-counts, as linear weights."""
+        features, label, init, step, final = counts
+        a, s = self.smoothing, self.structure_
+        if self.emission == "bernoulli":
+            on = np.log(features + a) - np.log(label + 2 * a)
+            off = np.log(np.maximum(label - features, 0.0) + a) - np.log(label + 2 * a)
+            unary, self.bias_ = on - off, off.sum(axis=0)
+            self.square_weights_ = None
+        else:
+            n_dims = features.shape[0] // 2
+            mean = features[:n_dims] / (label + 1e-12)
+            pooled = np.maximum(features[n_dims:].sum(axis=1) - (features[:n_dims] * mean).sum(axis=1), 0.0)
+            pooled = pooled / max(label.sum(), 1.0) + 1e-9
+            spread = np.maximum(features[n_dims:] - features[:n_dims] * mean, 0.0)
+            variance = (spread + a * pooled[:, None]) / (label + a)
+            mean = (features[:n_dims] + a * (features[:n_dims].sum(axis=1) / label.sum())[:, None]) / (label + a)
+            unary, self.square_weights_ = mean / variance, -0.5 / variance
+            self.bias_ = -0.5 * np.sum(mean**2 / variance + np.log(2 * np.pi * variance), axis=0)
+        if s.has_transitions:
+            start = np.log(init + a) - np.log(init.sum() + a * init.size)
+            total = step[:, 0].sum(axis=1, keepdims=True) + final[:, None]
+            pair = np.log(step[:, 0] + a) - np.log(total + a * (init.size + 1))
+            end = np.log(final + a) - np.log(total[:, 0] + a * (init.size + 1))
+            self.weights_ = Weights(unary, np.concatenate([start, end, pair.ravel()]) / s.eta_)
+        else:
+            self.bias_ = self.bias_ + np.log(label + a) - np.log(label.sum() + a * label.size)
+            self.weights_ = Weights(unary, np.empty(0))
+        self._forget_products()
+
+    def _expect(self, rows: Rows) -> tuple[float, tuple]:
+        """Log likelihood and expected counts of unlabeled rows."""
+        s = self.structure_
+        unary = self._label_scores(rows)
+        chain = s.chain(self.weights_.transitions)
+        marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
+        transitions = [np.zeros_like(a) for a in chain]
+        fb.forward_backward_batch(rows.offsets, unary, *chain, marginals, log_z, *transitions)
+        usable = log_z > -np.inf
+        if not np.all(usable):
+            marginals[np.repeat(~usable, np.diff(rows.offsets))] = 0.0
+        return float(log_z[usable].sum()), (self._feature_counts(rows, marginals), marginals.sum(axis=0), *transitions)
+
+    def _complete_log_likelihood(self, rows: Rows, y: np.ndarray) -> float:
+        scores = np.zeros(rows.n_inputs)
+        chain = self.structure_.chain(self.weights_.transitions, constrained=False)
+        fb.path_scores(rows.offsets, y, self._label_scores(rows), *chain, scores)
+        return float(scores.sum())
+
+    def _label_scores(self, rows: Rows) -> np.ndarray:
+        scores = rows.scores(self.weights_.unary, self._keep_products()) + self.bias_
+        if self.square_weights_ is not None:
+            scores += squared(rows).scores(self.square_weights_)
+        return scores
+
+    def _decode_numbers(self, rows: Rows) -> np.ndarray:
+        from accord.decoders.viterbi import viterbi_batch
+
+        y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
+        chain = self.structure_.chain(self.weights_.transitions)
+        viterbi_batch(rows.offsets, self._label_scores(rows), *chain, y, scores)
+        return y
+
+    def _decode(self, rows: Rows) -> list[Any]:
+        return self.structure_.outputs(self._decode_numbers(rows), rows.offsets)
+
+
+def squared(rows: Rows) -> Rows:
+    """The same rows with every feature squared (slots never share a feature, so squaring the table is enough)."""
+    power = [None if t is None else t.power(2) if hasattr(t, "power") else t**2 for t in (rows.table, rows.extra)]
+    return replace(rows, table=power[0], extra=power[1], shared=False)
+
+
+def check_bernoulli(rows: Rows) -> None:
+    values = rows.table if isinstance(rows.table, np.ndarray) else rows.table.data
+    if values.size and (values.min() < 0 or values.max() > 1):
+        raise InputError('HMM: emission="bernoulli" takes features between 0 and 1; use emission="gaussian"')
+
+
+def take_labels(y: np.ndarray, rows: Rows, inputs: np.ndarray) -> np.ndarray:
+    """Label numbers of the given inputs."""
+    from accord.views.rows import ragged_rows
+
+    return y[ragged_rows(rows.offsets, inputs)]

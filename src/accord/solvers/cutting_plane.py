@@ -1,0 +1,171 @@
+"""Working-set cutting planes for the structural SVM [svm_interdependent.txt, Alg. 1.1].
+
+``min |w|^2 / 2 + (C / r) sum_i xi_i^r`` with ``xi_i >= b - <w, d>`` for every output. A pass visits every example,
+finds its most violated constraint and, if that is violated by more than ``tol`` beyond the current slack, adds it to
+the example's working set. The dual is re-optimised over
+
+* ``reoptimize="example"``: that working set only (variant b); also when nothing was added but the working set is no
+  longer optimal because other examples moved the weights, without which the loop could end far from the optimum, or
+* ``reoptimize="all"``: all working sets (variant a), once at the end of a pass, over all constraints it added.
+
+Variables that become zero are dropped. The loop ends when a pass changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from accord.solvers import qp
+
+
+@dataclass
+class Constraint:
+    """One constraint of a working set: ``xi >= offset - <w, (indices, values)>``, its output and dual variable."""
+
+    output: np.ndarray
+    offset: float
+    indices: np.ndarray
+    values: np.ndarray
+    alpha: float = 0.0
+
+
+@dataclass
+class SVMResult:
+    """Weights and certificates of a large-margin fit."""
+
+    weights: Any
+    primal: float
+    dual: float
+    n_iter: int
+    n_constraints: int  # with non-zero dual variable
+    n_added: int
+    converged: bool
+    working_sets: list[list[Constraint]] | None = None
+    history: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+
+def primal_value(problem: Any, weights: Any, C: float) -> float:
+    """Primal objective, from scratch."""
+    xi = problem.violations(weights)
+    slack = float(xi.sum()) if problem.norm == 1 else 0.5 * float(xi @ xi)
+    return 0.5 * float(weights.flat() @ weights.flat()) + C * slack
+
+
+def train(
+    problem: Any,
+    C: float,
+    tol: float,
+    max_iter: int,
+    reoptimize: str = "example",
+    rng: np.random.Generator | None = None,
+    on_epoch: Callable[[str], None] = lambda info: None,
+) -> SVMResult:
+    """Solve to precision ``tol``."""
+    solver = _CuttingPlane(problem, C, tol)
+    changed, n_iter, n_added = True, 0, 0
+    history: list[dict[str, float]] = []
+    while changed and n_iter < max_iter:
+        order = np.arange(problem.n_examples) if rng is None else rng.permutation(problem.n_examples)
+        visits = [solver.visit(int(i), optimise=reoptimize == "example") for i in order]
+        changed = any(any(v) for v in visits)
+        added = sum(v[0] for v in visits)
+        if reoptimize == "all" and added:
+            solver.optimise([i for i, s in enumerate(solver.sets) if s])
+        n_iter += 1
+        n_added += added
+        history.append({"added": added, "constraints": solver.size, "dual": solver.dual()})
+        on_epoch(f"{added} constraints added, {solver.size} in use, dual {history[-1]['dual']:.5g}")
+    return SVMResult(
+        weights=solver.weights,
+        primal=primal_value(problem, solver.weights, C),
+        dual=solver.dual(),
+        n_iter=n_iter,
+        n_constraints=solver.size,
+        n_added=n_added,
+        converged=not changed,
+        working_sets=solver.sets,
+        history=history,
+    )
+
+
+class _CuttingPlane:
+    """Dual variables, working sets and the weights they imply."""
+
+    def __init__(self, problem: Any, C: float, tol: float) -> None:
+        self.problem, self.C, self.tol = problem, C, tol
+        template = problem.zero_weights()
+        self.w = template.flat()
+        self.weights = type(template).from_flat(self.w, *template.unary.shape)
+        self.work = np.zeros_like(template.unary)
+        self.sets: list[list[Constraint]] = [[] for _ in range(problem.n_examples)]
+        self.ridge = 0.0 if problem.norm == 1 else 1.0 / C
+        self.budget = C if problem.norm == 1 else np.inf
+        self._chain = problem.chain(self.weights)
+
+    @property
+    def size(self) -> int:
+        return sum(len(s) for s in self.sets)
+
+    def dual(self) -> float:
+        linear = sum(c.alpha * c.offset for s in self.sets for c in s)
+        mass = sum(sum(c.alpha for c in s) ** 2 for s in self.sets)
+        return linear - 0.5 * float(self.w @ self.w) - 0.5 * self.ridge * mass
+
+    def violation(self, c: Constraint) -> float:
+        return c.offset - float(c.values @ self.w[c.indices])
+
+    def visit(self, i: int, optimise: bool) -> tuple[bool, bool]:
+        """Add the most violated constraint of example ``i`` if it is violated enough: (added, re-optimised)."""
+        h, offset, found = self.problem.violator(i, self.weights, self._chain)
+        here = self.sets[i]
+        violations = [self.violation(c) for c in here]
+        slack = max([0.0, *violations])
+        added = h > slack + self.tol and not any(np.array_equal(c.output, found) for c in here)
+        if added:
+            here.append(Constraint(found, offset, *self.problem.constraint(i, found, offset, self.work)))
+        stale = added or self._block_gap(here, violations, slack) > 0.5 * self.tol * self.C
+        if optimise and stale:
+            self.optimise([i])
+        return added, optimise and stale
+
+    def _block_gap(self, here: list[Constraint], violations: list[float], slack: float) -> float:
+        """How far the dual variables of one example are from optimal for its working set."""
+        mass = sum(c.alpha for c in here)
+        upper = self.C * slack if self.ridge == 0.0 else 0.5 * self.C * slack**2
+        return upper - sum(c.alpha * v for c, v in zip(here, violations)) + 0.5 * self.ridge * mass**2
+
+    def optimise(self, examples: list[int]) -> None:
+        """Maximise the dual over the working sets of the given examples, all others fixed."""
+        block = [(g, c) for g, i in enumerate(examples) for c in self.sets[i]]
+        old = np.array([c.alpha for _, c in block])
+        groups = np.array([g for g, _ in block])
+        gram = self._gram([c for _, c in block])
+        offsets = np.array([self.violation(c) for _, c in block]) + gram @ old
+        ridge = self.ridge * (groups[:, None] == groups[None, :])
+        new = qp.solve(gram + ridge, offsets, groups, self.budget)
+        new[new < 1e-12 * max(self.C, 1.0)] = 0.0
+        for (_, c), a in zip(block, new):
+            if a != c.alpha:
+                self.w[c.indices] += (a - c.alpha) * c.values
+                c.alpha = float(a)
+        for i in examples:
+            self.sets[i] = [c for c in self.sets[i] if c.alpha > 0.0]
+        self._chain = self.problem.chain(self.weights)
+
+    def _gram(self, block: list[Constraint]) -> np.ndarray:
+        gram = np.empty((len(block), len(block)))
+        dense = np.zeros_like(self.w)
+        for r, c in enumerate(block):
+            dense[c.indices] = c.values
+            for s in range(r + 1):
+                gram[r, s] = gram[s, r] = block[s].values @ dense[block[s].indices]
+            dense[c.indices] = 0.0
+        return gram

@@ -1,0 +1,59 @@
+"""Small quadratic programs of the cutting-plane solver.
+
+``min 1/2 a'Ha - q'a`` over ``a >= 0`` and, when a budget is given, ``sum of each group <= budget``.
+Tiny dense problems go to daqp (active set, microseconds), larger ones to piqp (interior point).
+"""
+
+from __future__ import annotations
+
+import daqp
+import numpy as np
+import piqp
+import scipy.sparse as sp
+
+# Up to here the active-set solver is faster than the interior-point solver.
+TINY = 50
+# Relative ridge that makes a singular Hessian usable: two outputs may have the same features.
+RIDGE = 1e-12
+
+
+def solve(H: np.ndarray, q: np.ndarray, groups: np.ndarray, budget: float) -> np.ndarray:
+    """Solve the program; ``groups`` (n,) numbers the group of each variable from 0."""
+    n = q.size
+    ridged = H + RIDGE * max(float(np.trace(H)) / n, 1e-12) * np.eye(n)
+    a = None
+    if n <= TINY:
+        a = _active_set(ridged, q, groups, budget)
+    if a is None:
+        a = _interior_point(ridged, q, groups, budget)
+    return np.maximum(a, 0.0)
+
+
+def _active_set(H: np.ndarray, q: np.ndarray, groups: np.ndarray, budget: float) -> np.ndarray | None:
+    n = q.size
+    upper = np.full(n, 1e30)
+    A = np.empty((0, n))
+    if np.isfinite(budget):
+        A = np.zeros((int(groups.max()) + 1, n))
+        A[groups, np.arange(n)] = 1.0
+        upper = np.concatenate([upper, np.full(A.shape[0], budget)])
+    lower = np.concatenate([np.zeros(n), np.full(A.shape[0], -1e30)])
+    a, _, flag, _ = daqp.solve(H, -q, A, upper, lower, primal_tol=1e-11, dual_tol=1e-11)
+    return a if flag == 1 and np.all(np.isfinite(a)) else None
+
+
+def _interior_point(H: np.ndarray, q: np.ndarray, groups: np.ndarray, budget: float) -> np.ndarray:
+    n = q.size
+    solver = piqp.SparseSolver()
+    solver.settings.eps_abs = 1e-10
+    solver.settings.eps_rel = 1e-11
+    solver.settings.max_iter = 500
+    P = sp.csc_matrix(H)
+    if np.isfinite(budget):
+        n_groups = int(groups.max()) + 1
+        G = sp.csc_matrix((np.ones(n), (groups, np.arange(n))), shape=(n_groups, n))
+        solver.setup(P, -q, None, None, G, np.full(n_groups, -np.inf), np.full(n_groups, budget), np.zeros(n), None)
+    else:
+        solver.setup(P, -q, None, None, None, None, None, np.zeros(n), None)
+    solver.solve()
+    return np.asarray(solver.result.x)

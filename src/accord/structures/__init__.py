@@ -1,0 +1,8 @@
+"""What is y? Output spaces: joint features, losses and decoders."""
+
+from accord.structures.base import Parts, Structure, Weights
+from accord.structures.multiclass import MultiClass
+from accord.structures.sequence import Sequence
+from accord.structures.taxonomy import Taxonomy
+
+__all__ = ["MultiClass", "Parts", "Sequence", "Structure", "Taxonomy", "Weights"]

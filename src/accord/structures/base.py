@@ -1,0 +1,107 @@
+"""What a structure is: outputs, their losses and their decoders, over added-up part scores."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from accord.exceptions import InputError
+
+Label = Hashable
+
+
+class Parts(NamedTuple):
+    """Local scores of one input; every decoder maximises their sum. Minus infinity forbids a part.
+
+    Views, losses and constraints all add to the same arrays, so one decoder serves every learner.
+    """
+
+    unary: np.ndarray  # (n_tokens, n_labels)
+    init: np.ndarray  # (n_labels,)
+    step: np.ndarray  # (A, B, n_labels), see accord.decoders
+    final: np.ndarray  # (n_labels,)
+
+
+@dataclass
+class Weights:
+    """Parameters of a linear model over a structure: one column per node, and the transition vector."""
+
+    unary: np.ndarray  # (n_dims, n_nodes)
+    transitions: np.ndarray  # (n_transitions,): start, end, pair[, triple]; empty without transitions
+
+    @property
+    def size(self) -> int:
+        return self.unary.size + self.transitions.size
+
+    def flat(self) -> np.ndarray:
+        """All parameters in one vector, transitions last."""
+        return np.concatenate([self.unary.ravel(), self.transitions])
+
+    def copy(self) -> Weights:
+        return Weights(self.unary.copy(), self.transitions.copy())
+
+    @classmethod
+    def from_flat(cls, w: np.ndarray, n_dims: int, n_nodes: int) -> Weights:
+        """Views into a flat vector (no copy)."""
+        n = n_dims * n_nodes
+        return cls(w[:n].reshape(n_dims, n_nodes), w[n:])
+
+    def grown(self, n_dims: int) -> Weights:
+        """The same weights with zero rows added up to ``n_dims``."""
+        missing = n_dims - self.unary.shape[0]
+        if missing <= 0:
+            return self
+        return Weights(np.vstack([self.unary, np.zeros((missing, self.unary.shape[1]))]), self.transitions)
+
+
+class Structure(BaseEstimator):
+    """An output space. ``fit`` learns the labels from outputs; everything else works on label numbers."""
+
+    labels: Sequence[Label] | None
+    labels_: list[Label]
+
+    @property
+    def n_labels_(self) -> int:
+        return len(self.labels_)
+
+    def fit(self, Y: Iterable[Any]) -> Structure:
+        """Learn the labels from outputs (``None`` is skipped)."""
+        raise NotImplementedError
+
+    def exact(self, rescaling: str = "margin", norm: int = 1) -> bool:
+        """Whether :meth:`oracle` is guaranteed to find the most violating output."""
+        raise NotImplementedError
+
+    def _set_labels(self, observed: Iterable[Label]) -> None:
+        labels = set(observed)
+        if self.labels is not None:
+            declared = list(self.labels)
+            if len(set(declared)) != len(declared):
+                raise InputError("labels: a label is listed twice; list every label once")
+            unknown = sorted_labels(labels - set(declared))
+            if unknown:
+                raise InputError(
+                    f"Y has the label {unknown[0]!r}, which is not among labels={declared!r}; add it there or fix Y"
+                )
+            self.labels_ = declared
+        else:
+            self.labels_ = sorted_labels(labels)
+        if not self.labels_:
+            raise InputError("Y has no labels: give at least one labeled example, or declare labels=[...]")
+
+    def label_numbers(self) -> dict[Label, int]:
+        """Number of each label."""
+        return {label: i for i, label in enumerate(self.labels_)}
+
+
+def sorted_labels(labels: Iterable[Label]) -> list[Label]:
+    """Labels in a fixed order, also when their types differ."""
+    plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    try:
+        return sorted(plain)  # type: ignore[type-var]
+    except TypeError:
+        return sorted(plain, key=lambda label: (type(label).__name__, repr(label)))

@@ -1,0 +1,214 @@
+"""Chains: the common form of classes, taxonomies and label sequences.
+
+An output is one label per row; a class is a chain of one row without transitions. Joint features are
+``sum_t psi(x_t) (x) Lambda(y_t)`` plus, for sequences, transition counts. ``Lambda`` maps a label to the nodes whose
+weights it sums: the identity, except for taxonomies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.decoders import forward_backward as fb
+from accord.decoders import viterbi as vit
+from accord.decoders.online import LabelMap, count_transitions, path_score, refresh_chain
+from accord.decoders.violator import MARGIN, SLACK, Loss, find_violator, loss_value
+from accord.exceptions import InfeasibleError, InputError
+from accord.structures import losses
+from accord.structures.base import Parts, Structure, Weights
+
+RESCALINGS = {"margin": MARGIN, "slack": SLACK}
+
+
+class ChainStructure(Structure):
+    """Base of the structures whose outputs are chains of labels.
+
+    Subclasses set, in ``fit``: ``labels_``, ``loss_`` (a kernel loss), ``node_map_`` (n_labels, n_nodes) and, with
+    transitions, ``order_``, ``eta_`` and the ``allowed_*`` masks.
+    """
+
+    single_row = True  # an input is one row and an output is one label
+    loss_: Loss
+    order_: int = 1
+    eta_: float = 1.0
+    has_transitions = False
+
+    # -- sizes ------------------------------------------------------------------------------------------------
+    @property
+    def n_nodes_(self) -> int:
+        return self.node_map_.shape[1] if self.node_map_ is not None else self.n_labels_
+
+    @property
+    def n_transitions_(self) -> int:
+        if not self.has_transitions:
+            return 0
+        n = self.n_labels_
+        return 2 * n + n * n + ((n + 1) * n * n if self.order_ == 2 else 0)
+
+    node_map_: Any = None  # csr_array (n_labels, n_nodes), or None for the identity
+
+    def label_map(self) -> LabelMap:
+        """Lambda as the kernels take it."""
+        if self.node_map_ is None:
+            return LabelMap(np.zeros(self.n_labels_ + 1, np.int64), np.empty(0, np.int64), np.empty(0))
+        m = sp.csr_array(self.node_map_)
+        return LabelMap(m.indptr.astype(np.int64), m.indices.astype(np.int64), m.data.astype(np.float64))
+
+    def zero_weights(self, n_dims: int) -> Weights:
+        return Weights(np.zeros((n_dims, self.n_nodes_)), np.zeros(self.n_transitions_))
+
+    # -- scores -----------------------------------------------------------------------------------------------
+    def label_scores(self, node_scores: np.ndarray) -> np.ndarray:
+        """Scores of labels (n_rows, n_labels) from scores of nodes (n_rows, n_nodes)."""
+        if self.node_map_ is None:
+            return node_scores
+        return np.ascontiguousarray(node_scores @ sp.csr_array(self.node_map_).toarray().T)
+
+    def node_coefficients(self, per_label: np.ndarray) -> np.ndarray:
+        """Transpose of :meth:`label_scores`."""
+        if self.node_map_ is None:
+            return per_label
+        return np.ascontiguousarray(per_label @ sp.csr_array(self.node_map_).toarray())
+
+    def allowed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which (start, step, end) transitions the constraints allow, as 0 / minus infinity."""
+        n = self.n_labels_
+        shape = (n, 1, n) if self.order_ == 1 else (n + 1, n, n)
+        return np.zeros(n), np.zeros(shape), np.zeros(n)
+
+    def chain(self, transitions: np.ndarray, constrained: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The decoder's arrays (init, step, final) for a transition vector."""
+        init, step, final = self.allowed()
+        if not constrained:
+            init, step, final = np.zeros_like(init), np.zeros_like(step), np.zeros_like(final)
+        refresh_chain(np.asarray(transitions, np.float64), self.eta_, self.n_labels_, self.order_, init, step, final)
+        return init, step, final
+
+    def parts(self, unary: np.ndarray, transitions: np.ndarray | None = None) -> Parts:
+        """Part scores from label scores (n_rows, n_labels) and a transition vector (default: zeros)."""
+        unary = np.ascontiguousarray(unary, dtype=np.float64)
+        if unary.ndim != 2 or unary.shape[1] != self.n_labels_:
+            raise InputError(f"unary has shape {unary.shape}; expected (n_rows, {self.n_labels_})")
+        if transitions is None:
+            transitions = np.zeros(self.n_transitions_)
+        return Parts(unary, *self.chain(transitions))
+
+    def force(self, parts: Parts, given: Sequence[Any]) -> Parts:
+        """Forbid everything but the given labels; ``None`` leaves a row free."""
+        if len(given) != parts.unary.shape[0]:
+            raise InputError(f"given has {len(given)} entries but the input has {parts.unary.shape[0]} rows")
+        return parts._replace(unary=self.forced_unary(parts.unary, given))
+
+    def forced_unary(self, unary: np.ndarray, given: Sequence[Any]) -> np.ndarray:
+        """Label scores in which rows with a given label keep only that label's."""
+        numbers = self.label_numbers()
+        unary = unary.copy()
+        for t, label in enumerate(given):
+            if label is None:
+                continue
+            if label not in numbers:
+                raise InputError(f"given[{t}] is {label!r}, which is not one of the labels {self.labels_!r}")
+            keep = unary[t, numbers[label]]
+            unary[t] = -np.inf
+            unary[t, numbers[label]] = keep
+        return unary
+
+    # -- decoders (label numbers) -----------------------------------------------------------------------------
+    def decode(self, parts: Parts) -> tuple[np.ndarray, float]:
+        """Best output and its score."""
+        y = np.empty(parts.unary.shape[0], np.int32)
+        score = vit.viterbi(*parts, y)
+        if score == -np.inf:
+            raise InfeasibleError("no output is allowed: the constraints and minus-infinite scores exclude all of them")
+        return y, float(score)
+
+    def k_best(self, parts: Parts, k: int) -> list[tuple[np.ndarray, float]]:
+        """At most ``k`` best outputs, distinct, best first; fewer if fewer are allowed."""
+        if k < 1:
+            raise InputError(f"k is {k}; expected at least 1")
+        scores, outputs = vit.k_best(*parts, k)
+        return [(y, float(s)) for y, s in zip(outputs, scores)]
+
+    def oracle(self, parts: Parts, y: np.ndarray, rescaling: str = "margin", norm: int = 1) -> tuple[np.ndarray, float]:
+        """The output that violates the margin of ``y`` most, and its violation (0: ``y`` itself)."""
+        y = np.ascontiguousarray(y, dtype=np.int32)
+        found = np.empty_like(y)
+        true_score = path_score(*parts, y)
+        h = find_violator(self.loss_, RESCALINGS[rescaling], norm, *parts, y, true_score, found)
+        return (found, float(h)) if h > 0 else (y.copy(), 0.0)
+
+    def score(self, parts: Parts, y: np.ndarray) -> float:
+        """Score of an output."""
+        return float(path_score(*parts, np.ascontiguousarray(y, dtype=np.int32)))
+
+    def loss_between(self, y: np.ndarray, y_pred: np.ndarray) -> float:
+        """Loss of predicting ``y_pred`` for ``y``."""
+        return float(loss_value(self.loss_, np.asarray(y, np.int32), np.asarray(y_pred, np.int32)))
+
+    def exact(self, rescaling: str = "margin", norm: int = 1) -> bool:
+        return losses.is_exact(self.loss_, rescaling, norm)
+
+    def log_partition(self, parts: Parts) -> float:
+        """Log of the summed exponentials of all outputs' scores."""
+        return self._forward_backward(parts)[0]
+
+    def marginals(self, parts: Parts) -> np.ndarray:
+        """Probability (n_rows, n_labels) of each label at each row."""
+        log_z, marginals = self._forward_backward(parts)
+        if log_z == -np.inf:
+            raise InfeasibleError("no output is allowed, so there are no marginals")
+        return marginals
+
+    def _forward_backward(self, parts: Parts) -> tuple[float, np.ndarray]:
+        n = parts.unary.shape[0]
+        log_z, marginals = np.zeros(1), np.zeros_like(parts.unary)
+        counts = [np.zeros_like(a) for a in parts[1:]]
+        fb.forward_backward_batch(np.array([0, n]), *parts, marginals, log_z, *counts)
+        return float(log_z[0]), marginals
+
+    def joint_feature(self, features: np.ndarray, y: np.ndarray) -> Weights:
+        """Phi(x, y) for dense row features (n_rows, n_dims), in the layout of the weights."""
+        y = np.asarray(y, np.int32)
+        per_label = np.zeros((y.size, self.n_labels_))
+        per_label[np.arange(y.size), y] = 1.0
+        counts = np.zeros(self.n_transitions_)
+        count_transitions(y, self.eta_, self.n_labels_, self.order_, counts)
+        return Weights(np.asarray(features).T @ self.node_coefficients(per_label), counts)
+
+    # -- outputs and label numbers ----------------------------------------------------------------------------
+    def encode(self, Y: Sequence[Any], offsets: np.ndarray, index: Any = None) -> np.ndarray:
+        """Label numbers of packed outputs; ``index[i]`` is the position that error messages give for ``Y[i]``."""
+        numbers = self.label_numbers()
+        flat = list(Y) if self.single_row else [label for y in Y for label in y]
+        try:
+            return np.fromiter(map(numbers.__getitem__, flat), np.int32, len(flat))
+        except (KeyError, TypeError):
+            self._raise_unknown(Y, numbers, index)
+            raise
+
+    def _raise_unknown(self, Y: Sequence[Any], numbers: dict, index: Any) -> None:
+        for i, y in enumerate(Y):
+            where = f"Y[{i if index is None else index[i]}]"
+            for t, label in enumerate([y] if self.single_row else y):
+                spot = where if self.single_row else f"{where}[{t}]"
+                try:
+                    known = label in numbers
+                except TypeError:
+                    raise InputError(f"{spot} is a {type(label).__name__}; expected a label") from None
+                if not known:
+                    raise InputError(
+                        f"{spot} is {label!r}, which is not one of the labels {self.labels_!r}; fit with it or fix Y"
+                    )
+
+    def outputs(self, y: np.ndarray, offsets: np.ndarray) -> list[Any]:
+        """Outputs as users write them, from packed label numbers."""
+        flat = list(map(self.labels_.__getitem__, y.tolist()))
+        if self.single_row:
+            return flat
+        bounds = offsets.tolist()
+        return [flat[lo:hi] for lo, hi in pairwise(bounds)]

@@ -1,0 +1,269 @@
+"""Features given by the user: a dict or a list of strings per token, in the conventions of CRFsuite's Python wrappers."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from accord.exceptions import InputError
+from accord.views.base import View
+from accord.views.inputs import as_list, describe, offsets_of, parse_window
+from accord.views.rows import Rows, as_table, window_slots
+
+_EXPECTED = "a list of tokens, each a dict or a list of strings (or one dict for the whole input)"
+
+
+class DictFeatures(View):
+    """Features that somebody else has extracted.
+
+    ``X[i]`` is a list of tokens. A token is a dict or a list (or tuple, set) of strings. In a list every string is a feature
+    of value 1; nothing in it is parsed, and a string that occurs twice counts twice. In a dict, ``{"name": "text"}`` means
+    the feature ``name=text`` of value 1, ``{"name": number}`` the feature ``name`` of that value, ``True`` and ``False`` are 1
+    and 0, and ``{"name": [...]}`` or ``{"name": {...}}`` are the features inside, with ``name:`` put before. For plain
+    classification ``X[i]`` may be one dict.
+
+    Parameters
+    ----------
+    window : int or (int, int), default=0
+        Number of neighbouring tokens on either side (before, after) whose features count, too.
+
+    Attributes
+    ----------
+    names_ : list of str
+        The features of a token, in order of first occurrence.
+    n_dims_ : int
+        Number of features.
+
+    Examples
+    --------
+    >>> from accord.views import DictFeatures
+    >>> view = DictFeatures()
+    >>> view.fit_rows([[{"word": "Tom", "length": 3}, {"word": "comes"}]]).matrix().toarray()
+    array([[1., 3., 0.],
+           [0., 0., 1.]])
+    >>> view.feature_names(range(3))
+    ['word=Tom', 'length', 'word=comes']
+    """
+
+    def __init__(self, window: int | tuple[int, int] = 0) -> None:
+        self.window = window
+
+    def fit_rows(self, X: Any) -> Rows:
+        """Learn the features in ``X`` and return its rows."""
+        parse_window(self.window)
+        return self._grow(X, _Growing(self._n_reserved()))
+
+    def extend_rows(self, X: Any) -> Rows:
+        """Add the features that are new in ``X``; old features keep their numbers."""
+        if not hasattr(self, "names_"):
+            return self.fit_rows(X)
+        return self._grow(X, _Growing(self._n_reserved(), self._known()))
+
+    def transform(self, X: Any) -> Rows:
+        """Rows of new inputs; features that were not seen in ``fit`` are ignored."""
+        check_is_fitted(self, "names_")
+        return self._rows(*_pack(X, self._known()))
+
+    def feature_names(self, features: Any) -> list[str]:
+        """Names as in the input, with the position in the window where there is one."""
+        check_is_fitted(self, "names_")
+        before, after = parse_window(self.window)
+        names = []
+        for f in features:
+            column, k = divmod(int(f), before + 1 + after)
+            shift = "" if before + after == 0 else "0:" if k == before else f"{k - before:+d}:"
+            names.append(shift + self.names_[column])
+        return names
+
+    def _n_reserved(self) -> int:
+        """With a window, column 0 is the feature of every position outside the input."""
+        return int(parse_window(self.window) != (0, 0))
+
+    def _known(self) -> _Known:
+        if getattr(self, "_columns", None) is None:
+            first = self._n_reserved()
+            self._columns = _Known(zip(self.names_[first:], range(first, len(self.names_))))
+        return self._columns
+
+    def _grow(self, X: Any, columns: _Growing) -> Rows:
+        packed = _pack(X, columns)
+        self.names_ = ["boundary"] * self._n_reserved() + list(columns)
+        self._columns = _Known(columns)
+        before, after = parse_window(self.window)
+        self.n_dims_ = (before + 1 + after) * len(self.names_)
+        return self._rows(*packed)
+
+    def _rows(self, table: sp.csr_array, offsets: np.ndarray) -> Rows:
+        before, after = parse_window(self.window)
+        shape = (table.shape[0], len(self.names_))
+        table = sp.csr_array((table.data, table.indices, table.indptr), shape=shape)
+        if not self._n_reserved():
+            return Rows.from_matrix(table, offsets)
+        n_window = before + 1 + after
+        outside = sp.csr_array(([1.0], ([0], [0])), shape=(1, shape[1]))
+        table = sp.vstack([outside, table], format="csr")
+        return Rows(
+            table=as_table(table),
+            slots=window_slots(np.arange(1, table.shape[0]), offsets, before, after, 0),
+            base=np.arange(n_window),
+            stride=np.full(n_window, n_window),
+            bounds=np.array([[0, table.shape[0]]] * n_window, np.int64),
+            offsets=offsets,
+            n_dims=self.n_dims_,
+        )
+
+
+class _Known(dict[str, int]):
+    """The column of each feature; minus one for others."""
+
+    def __missing__(self, name: str) -> int:
+        if not isinstance(name, str):
+            raise TypeError
+        return -1
+
+
+class _Growing(dict[str, int]):
+    """The column of each feature; others get the next one."""
+
+    def __init__(self, first: int, known: dict[str, int] | None = None) -> None:
+        super().__init__(known or {})
+        self.first = first
+
+    def __missing__(self, name: str) -> int:
+        if not isinstance(name, str):
+            raise TypeError
+        column = self[name] = self.first + len(self)
+        return column
+
+
+class _Texts(dict[str, int]):
+    """The column of ``name=text`` for each text met, so that most pairs need not be joined."""
+
+    def __init__(self, name: str, columns: dict[str, int]) -> None:
+        super().__init__()
+        self.name = name
+        self.columns = columns
+
+    def __missing__(self, text: str) -> int:
+        column = self[text] = self.columns[f"{self.name}={text}"]
+        return column
+
+
+class _Packer:
+    """Collects the features of one token after another."""
+
+    def __init__(self, columns: _Known | _Growing) -> None:
+        self.columns = columns
+        self.texts: dict[str, _Texts] = {}
+        self.indices = array("i")
+        self.indptr = array("q", [0])
+        # values other than 1, and where they are
+        self.odd_places = array("q")
+        self.odd_values = array("d")
+
+    def add(self, token: Any, where: str) -> None:
+        """Add one token; ``where`` names it in errors."""
+        kind = type(token)
+        if kind is dict:
+            self._add_dict(token, "", where)
+        elif kind is list or isinstance(token, (list, tuple, set, frozenset)):
+            self._add_strings(token, where)
+        elif isinstance(token, Mapping):
+            self._add_dict(token, "", where)
+        else:
+            hint = " For raw tokens use TokenFeatures" if isinstance(token, str) else ""
+            raise InputError(f"{where} is {describe(token)}; expected a dict or a list of strings.{hint}")
+        self.indptr.append(len(self.indices))
+
+    def _add_strings(self, strings: Iterable[Any], where: str) -> None:
+        try:
+            self.indices.extend(map(self.columns.__getitem__, strings))
+        except TypeError:
+            odd = next(s for s in strings if not isinstance(s, str))
+            raise InputError(
+                f"{where} has {describe(odd)} in a list of features; expected strings only. "
+                "Give features with values as a dict"
+            ) from None
+
+    def _add_dict(self, token: Mapping[Any, Any], prefix: str, where: str) -> None:
+        # strings and booleans, which most features are, are dealt with here: this loop is where the time goes
+        texts, add = self.texts, self.indices.append
+        for name, value in token.items():
+            kind = type(value)
+            if type(name) is not str:
+                self._add_value(self._checked(prefix, name, where), value, where)
+            elif kind is str:
+                own = texts.get(prefix + name)
+                if own is None:
+                    own = texts[prefix + name] = _Texts(prefix + name, self.columns)
+                add(own[value])
+            elif kind is bool:
+                if value:
+                    add(self.columns[prefix + name])
+            else:
+                self._add_value(prefix + name, value, where)
+
+    def _checked(self, prefix: str, name: Any, where: str) -> str:
+        if not isinstance(name, str):
+            raise InputError(f"{where} has the feature name {describe(name)}; expected a string")
+        return prefix + name
+
+    def _add_value(self, name: str, value: Any, where: str) -> None:
+        if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
+            if not math.isfinite(value):
+                raise InputError(f"{where}[{name!r}] is {value}; features must be finite. Leave missing values out")
+            if value:
+                if value != 1:
+                    self.odd_places.append(len(self.indices))
+                    self.odd_values.append(value)
+                self.indices.append(self.columns[name])
+        elif isinstance(value, str):
+            self.indices.append(self.columns[f"{name}={value}"])
+        elif isinstance(value, Mapping):
+            self._add_dict(value, f"{name}:", where)
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            odd = [s for s in value if not isinstance(s, str)]
+            if odd:
+                raise InputError(f"{where}[{name!r}] has {describe(odd[0])}; expected a list of strings only")
+            self._add_strings([f"{name}:{s}" for s in value], where)
+        else:
+            raise InputError(
+                f"{where}[{name!r}] is {describe(value)}; expected a string, a number, a boolean, a dict or a list of strings"
+            )
+
+    def table(self) -> sp.csr_array:
+        """One row per token, with as many columns as are used; unknown features are left out."""
+        indices = np.frombuffer(self.indices, np.int32) if self.indices else np.zeros(0, np.int32)
+        indptr = np.frombuffer(self.indptr, np.int64)
+        data = np.ones(indices.size)
+        if self.odd_places:
+            data[np.frombuffer(self.odd_places, np.int64)] = np.frombuffer(self.odd_values)
+        known = indices >= 0
+        if not known.all():
+            indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
+            indices, data = indices[known], data[known]
+        return sp.csr_array((data, indices, indptr), shape=(indptr.size - 1, int(indices.max(initial=-1)) + 1))
+
+
+def _pack(X: Any, columns: _Known | _Growing) -> tuple[sp.csr_array, np.ndarray]:
+    """The features of all tokens, one row each, and the offsets of the inputs."""
+    inputs = as_list(X, _EXPECTED)
+    packer = _Packer(columns)
+    if inputs and isinstance(inputs[0], Mapping):
+        for i, x in enumerate(inputs):
+            if not isinstance(x, Mapping):
+                raise InputError(f"X[{i}] is {describe(x)} but X[0] is a dict; expected one kind of input")
+            packer.add(x, f"X[{i}]")
+        return packer.table(), np.arange(len(inputs) + 1)
+    for i, x in enumerate(inputs):
+        if not isinstance(x, (list, tuple)):
+            raise InputError(f"X[{i}] is {describe(x)}; expected {_EXPECTED}")
+        for t, token in enumerate(x):
+            packer.add(token, f"X[{i}][{t}]")
+    return packer.table(), offsets_of(inputs)

@@ -1,0 +1,148 @@
+"""Numbers in any common container, checked and packed into one matrix with offsets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.exceptions import InputError
+from accord.views.inputs import as_list, describe
+
+EXPECTED = "a row of numbers, or a matrix with one row per token"
+
+
+class Packed(NamedTuple):
+    """All rows of all inputs."""
+
+    matrix: Any  # float64 ndarray or CSR array of shape (n_rows, n_columns)
+    offsets: np.ndarray  # (n_inputs + 1,) int64
+    columns: list[str] | None  # their names, if the input has any
+
+
+def pack_matrix(X: Any, n_columns: int | None = None) -> Packed:
+    """Pack ``X``; ``n_columns`` is checked if given.
+
+    ``X`` is a matrix (array, sparse matrix, DataFrame) with one row per input, a list with one vector per input, or a
+    list (or three-dimensional array) with one matrix per input, which has one row per token.
+    """
+    columns = None
+    if sp.issparse(X):
+        matrix = _sparse(X, "X")
+        offsets = np.arange(matrix.shape[0] + 1, dtype=np.int64)
+        _check_finite(matrix, offsets, "matrix")
+    elif hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        matrix, columns = _frame(X)
+        offsets = np.arange(matrix.shape[0] + 1, dtype=np.int64)
+        _check_finite(matrix, offsets, "matrix", columns)
+    elif isinstance(X, np.ndarray) and X.ndim == 2:
+        matrix = _numbers(X, "X")
+        offsets = np.arange(matrix.shape[0] + 1, dtype=np.int64)
+        _check_finite(matrix, offsets, "matrix")
+    else:
+        matrix, offsets = _pack_list(X, n_columns)
+    if n_columns is not None and matrix.shape[1] != n_columns:
+        raise InputError(f"X has {matrix.shape[1]} columns; expected {n_columns}, as in the data of fit")
+    return Packed(matrix, offsets, columns)
+
+
+def _pack_list(X: Any, n_columns: int | None) -> tuple[Any, np.ndarray]:
+    """One vector or one matrix per input."""
+    inputs = as_list(X, EXPECTED)
+    parts = [_sparse(x, f"X[{i}]") if sp.issparse(x) else _numbers(x, f"X[{i}]") for i, x in enumerate(inputs)]
+    if any(part.ndim == 2 for part in parts):
+        # an empty list is an input without tokens
+        parts = [np.zeros((0, 0)) if part.ndim == 1 and part.shape[0] == 0 else part for part in parts]
+    for i, part in enumerate(parts):
+        if part.ndim not in (1, 2):
+            what = "a single number" if part.ndim == 0 else f"an array of {part.ndim} dimensions"
+            raise InputError(f"X[{i}] is {what}; expected {EXPECTED}")
+        if part.ndim != parts[0].ndim:
+            raise InputError(f"X[{i}] has {part.ndim} dimensions but X[0] has {parts[0].ndim}; expected one kind of input")
+    vectors = bool(parts) and parts[0].ndim == 1
+    filled = [(i, part.shape[-1]) for i, part in enumerate(parts) if part.shape[-1]]
+    if not filled and n_columns is None:
+        raise InputError(f"X has no columns to learn from; expected at least one input that is {EXPECTED}")
+    width = filled[0][1] if filled else n_columns
+    for i, own in filled:
+        if own != width:
+            raise InputError(f"X[{i}] has {own} columns but X[{filled[0][0]}] has {width}")
+    if vectors:
+        for i, part in enumerate(parts):
+            if part.shape[0] != width:
+                raise InputError(f"X[{i}] has 0 columns but X[{filled[0][0]}] has {width}" if filled else f"X[{i}] is empty")
+    offsets = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([1 if vectors else part.shape[0] for part in parts], out=offsets[1:])
+    kept = [part for part in parts if vectors or part.shape[1]]
+    if not kept:
+        matrix: Any = np.zeros((0, width))  # type: ignore[arg-type]
+    elif all(sp.issparse(part) for part in kept):
+        matrix = sp.csr_array(sp.vstack(kept, format="csr"))
+    else:
+        matrix = np.vstack([part.toarray() if sp.issparse(part) else part for part in kept])
+    _check_finite(matrix, offsets, "vectors" if vectors else "matrices")
+    return matrix, offsets
+
+
+def _numbers(x: Any, where: str) -> np.ndarray:
+    """``x`` as a float64 array; text that looks like numbers is not parsed."""
+    try:
+        array = np.asarray(x)
+    except ValueError:  # ragged
+        array = np.empty(0, object)
+    if array.dtype.kind == "O" and array.size:
+        if any(isinstance(value, (str, bytes)) for value in array.flat):
+            array = array.astype(str)
+        else:
+            try:
+                return array.astype(np.float64)
+            except (TypeError, ValueError):
+                pass
+    if array.dtype.kind not in "biuf":
+        hint = " For features with text values use DictFeatures, for tokens TokenFeatures" * (array.dtype.kind in "USO")
+        raise InputError(f"{where} is {describe(x)}, not a rectangular array of real numbers.{hint}")
+    return array.astype(np.float64, copy=False)
+
+
+def _sparse(x: Any, where: str) -> sp.csr_array:
+    if x.dtype.kind not in "biuf" or x.ndim != 2:
+        raise InputError(f"{where} is a sparse array of {x.ndim} dimensions and type {x.dtype}; expected a real matrix")
+    matrix = sp.csr_array(x, dtype=np.float64)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _frame(X: Any) -> tuple[np.ndarray, list[str]]:
+    names = [str(name) for name in X.columns]
+    for name, dtype in zip(names, X.dtypes):
+        if getattr(dtype, "kind", "O") not in "biuf":
+            raise InputError(
+                f"X has the column {name!r} of type {dtype}, which is not numeric. "
+                "Encode it as numbers, or use DictFeatures with X.to_dict('records')"
+            )
+    if not names:
+        raise InputError("X has no columns")
+    return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan)), names
+
+
+def _check_finite(matrix: Any, offsets: np.ndarray, layout: str, columns: list[str] | None = None) -> None:
+    """Name the first value that is not finite, the way the user would index it."""
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if np.isfinite(values).all():
+        return
+    if sp.issparse(matrix):
+        at = np.flatnonzero(~np.isfinite(values))[0]
+        row, column = int(np.searchsorted(matrix.indptr, at, side="right")) - 1, int(matrix.indices[at])
+        value = values[at]
+    else:
+        row, column = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
+        value = values[row, column]
+    if columns is not None:
+        place = f"X has a value in row {row}, column {columns[column]!r}, that"
+    elif layout == "matrix":
+        place = f"X[{row}, {column}]"
+    else:
+        i = int(np.searchsorted(offsets, row, side="right")) - 1
+        place = f"X[{i}][{column}]" if layout == "vectors" else f"X[{i}][{row - offsets[i]}, {column}]"
+    raise InputError(f"{place} is {value}; features must be finite. Fill in or leave out missing values first")

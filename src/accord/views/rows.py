@@ -1,0 +1,244 @@
+"""Packed features: what every view turns its inputs into, and what every solver reads.
+
+An input is a run of rows (one row per token; one row for a plain instance). Rows are not stored as vectors: a *table*
+holds the features of each distinct unit (token type, instance) once, and a row names, for each *slot*, the unit that
+fills it. A slot is one position of a window, or one part of a composed view; column ``j`` of the table counts as feature
+``base[k] + j * stride[k]`` in slot ``k``. Products with weights are tabulated per unit and then gathered, so a word that
+occurs a thousand times is multiplied once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.decoders import sparse as kernels
+from accord.exceptions import InputError
+
+Table: TypeAlias = Any  # CSR array or ndarray of shape (n_units, n_columns)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Features of many inputs, packed.
+
+    Parameters
+    ----------
+    table : CSR array or ndarray of shape (n_units, n_columns)
+        Features of each distinct unit.
+    slots : int32 array of shape (n_rows, n_slots)
+        The unit in each slot of each row.
+    base, stride : int64 arrays of shape (n_slots,)
+        Column ``j`` of a unit in slot ``k`` is feature ``base[k] + j * stride[k]``.
+    bounds : int64 array of shape (n_slots, 2)
+        The half-open range of table rows that slot ``k`` may name.
+    offsets : int64 array of shape (n_inputs + 1,)
+        Input ``i`` owns rows ``offsets[i]:offsets[i + 1]``.
+    n_dims : int
+        Number of features.
+    extra : CSR array or None
+        Units that are not in the table (words first seen at prediction), numbered after it.
+    shared : bool
+        The table belongs to the fitted view and is the same object in every ``transform``, so products
+        with it may be kept.
+    """
+
+    table: Table
+    slots: np.ndarray
+    base: np.ndarray
+    stride: np.ndarray
+    bounds: np.ndarray
+    offsets: np.ndarray
+    n_dims: int
+    extra: Table | None = None
+    shared: bool = False
+
+    @classmethod
+    def from_matrix(cls, matrix: Table, offsets: np.ndarray | None = None) -> Rows:
+        """Rows that are the rows of a matrix; by default one row per input."""
+        n = matrix.shape[0]
+        if offsets is None:
+            offsets = np.arange(n + 1, dtype=np.int64)
+        return cls(
+            table=as_table(matrix),
+            slots=np.arange(n, dtype=np.int32)[:, None],
+            base=np.zeros(1, np.int64),
+            stride=np.ones(1, np.int64),
+            bounds=np.array([[0, n]], np.int64),
+            offsets=np.asarray(offsets, np.int64),
+            n_dims=matrix.shape[1],
+        )
+
+    @property
+    def n_inputs(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def n_rows(self) -> int:
+        return self.slots.shape[0]
+
+    def take(self, inputs: np.ndarray) -> Rows:
+        """The given inputs, in the given order; the table is shared."""
+        inputs = np.asarray(inputs, np.int64)
+        return replace(
+            self,
+            slots=self.slots[ragged_rows(self.offsets, inputs)],
+            offsets=ragged_offsets(self.offsets, inputs),
+        )
+
+    def merged(self) -> Rows:
+        """The same rows with the extra units moved into the table."""
+        if self.extra is None:
+            return self
+        n_known = self.table.shape[0]
+        table = as_table(sp.vstack([sp.csr_array(self.table), sp.csr_array(self.extra)], format="csr"))
+        bounds = self.bounds.copy()
+        bounds[bounds[:, 1] == n_known, 1] = table.shape[0]
+        return replace(self, table=table, bounds=bounds, extra=None, shared=False)
+
+    def features(self) -> kernels.Features:
+        """The arrays the kernels take."""
+        rows = self.merged()
+        if isinstance(rows.table, np.ndarray):
+            indptr, indices, data = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
+            dense = rows.table
+        else:
+            indptr, indices, data = rows.table.indptr, rows.table.indices, rows.table.data
+            dense = np.empty((0, 0))
+        return kernels.Features(indptr, indices, data, dense, rows.slots, rows.base, rows.stride)
+
+    def scores(self, weights: np.ndarray, kept: dict[int, np.ndarray] | None = None) -> np.ndarray:
+        """Products (n_rows, n_outputs) with weights (n_dims, n_outputs).
+
+        ``kept`` holds the products of the shared table between calls with the same weights.
+        """
+        weights = np.ascontiguousarray(weights)
+        out = np.zeros((self.n_rows, weights.shape[1]))
+        nothing = np.empty((0, weights.shape[1]))
+        n_known = self.table.shape[0]
+        for k in range(self.slots.shape[1]):
+            base, stride = int(self.base[k]), int(self.stride[k])
+            first, last = (int(b) for b in self.bounds[k])
+            keep = kept is not None and self.shared
+            known = kept.get(k) if keep and kept is not None else None
+            if known is None:
+                known = _table_scores(self.table, first, last, base, stride, weights)
+                if keep and kept is not None:
+                    kept[k] = known
+            extra = nothing
+            if self.extra is not None and last == n_known:
+                extra = _table_scores(self.extra, 0, self.extra.shape[0], base, stride, weights)
+            kernels.gather(self.slots[:, k], first, known, extra, n_known, out)
+        return out
+
+    def transpose_scores(self, coefficients: np.ndarray) -> np.ndarray:
+        """Sum over rows of features times ``coefficients`` (n_rows, n_outputs): shape (n_dims, n_outputs)."""
+        rows = self.merged()
+        out = np.zeros((self.n_dims, coefficients.shape[1]))
+        for k in range(rows.slots.shape[1]):
+            base, stride = int(rows.base[k]), int(rows.stride[k])
+            first, last = (int(b) for b in rows.bounds[k])
+            per_unit = np.zeros((last - first, coefficients.shape[1]))
+            kernels.scatter(rows.slots[:, k], first, coefficients, per_unit)
+            if isinstance(rows.table, np.ndarray):
+                out[base : base + rows.table.shape[1] * stride : stride] += rows.table[first:last].T @ per_unit
+            else:
+                t = rows.table
+                kernels.add_units(t.indptr, t.indices, t.data, first, base, stride, per_unit, out)
+        return out
+
+    def matrix(self) -> sp.csr_array:
+        """All rows as one sparse matrix (n_rows, n_dims)."""
+        rows = self.merged()
+        total = sp.csr_array((self.n_rows, self.n_dims))
+        table = sp.csr_array(rows.table)
+        for k in range(rows.slots.shape[1]):
+            part = table[rows.slots[:, k]]
+            columns = int(rows.base[k]) + part.indices.astype(np.int64) * int(rows.stride[k])
+            total = total + sp.csr_array((part.data, columns, part.indptr), shape=total.shape)
+        return sp.csr_array(total)
+
+    def mapped(self, table: Table) -> Rows:
+        """The same inputs with a new table of one unit per row, one slot."""
+        return Rows.from_matrix(table, self.offsets)
+
+
+def concatenate(parts: Sequence[Rows]) -> Rows:
+    """Put the features of several views of the same inputs side by side."""
+    if len(parts) == 1:
+        return parts[0]
+    parts = [p.merged() for p in parts]
+    for p in parts[1:]:
+        if not np.array_equal(p.offsets, parts[0].offsets):
+            raise InputError("views: all views must give the same number of rows for every input")
+    n_columns = max(p.table.shape[1] for p in parts)
+    tables = []
+    for p in parts:
+        table = sp.csr_array(p.table)
+        tables.append(sp.csr_array((table.data, table.indices, table.indptr), shape=(table.shape[0], n_columns)))
+    unit = np.cumsum([0] + [p.table.shape[0] for p in parts])
+    dims = np.cumsum([0] + [p.n_dims for p in parts])
+    return Rows(
+        table=as_table(sp.vstack(tables, format="csr")),
+        slots=np.ascontiguousarray(np.hstack([p.slots + np.int32(u) for p, u in zip(parts, unit)])),
+        base=np.concatenate([p.base + d for p, d in zip(parts, dims)]),
+        stride=np.concatenate([p.stride for p in parts]),
+        bounds=np.concatenate([p.bounds + u for p, u in zip(parts, unit)]),
+        offsets=parts[0].offsets,
+        n_dims=int(dims[-1]),
+    )
+
+
+def as_table(matrix: Table) -> Table:
+    """The matrix in the types the kernels were compiled for."""
+    if sp.issparse(matrix):
+        return _typed_csr(sp.csr_array(matrix))
+    return np.ascontiguousarray(matrix, dtype=np.float64)
+
+
+def _typed_csr(m: sp.csr_array) -> sp.csr_array:
+    # int64 row pointers, int32 columns: scipy would otherwise choose by size, and kernels would be compiled twice
+    out = sp.csr_array(m.shape)
+    out.data = np.ascontiguousarray(m.data, dtype=np.float64)
+    out.indices = np.ascontiguousarray(m.indices, dtype=np.int32)
+    out.indptr = np.ascontiguousarray(m.indptr, dtype=np.int64)
+    return out
+
+
+def ragged_rows(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+    """Row numbers of the given inputs, one after another."""
+    lengths = offsets[inputs + 1] - offsets[inputs]
+    starts = np.repeat(offsets[inputs] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+    return starts + np.arange(lengths.sum())
+
+
+def ragged_offsets(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+    """Offsets after taking the given inputs."""
+    return np.concatenate([[0], np.cumsum(offsets[inputs + 1] - offsets[inputs])]).astype(np.int64)
+
+
+def window_slots(units: np.ndarray, offsets: np.ndarray, before: int, after: int, outside: int) -> np.ndarray:
+    """Slots (n_rows, before + 1 + after): the unit at every position of a window; ``outside`` beyond the input."""
+    n = units.size
+    slots = np.full((n, before + 1 + after), outside, np.int32)
+    lengths = np.diff(offsets)
+    start = np.repeat(offsets[:-1], lengths)
+    stop = np.repeat(offsets[1:], lengths)
+    position = np.arange(n)
+    for column, shift in enumerate(range(-before, after + 1)):
+        there = position + shift
+        inside = (there >= start) & (there < stop)
+        slots[inside, column] = units[there[inside]]
+    return slots
+
+
+def _table_scores(table: Table, first: int, last: int, base: int, stride: int, weights: np.ndarray) -> np.ndarray:
+    if isinstance(table, np.ndarray):
+        return table[first:last] @ weights[base : base + table.shape[1] * stride : stride]
+    out = np.empty((last - first, weights.shape[1]))
+    kernels.score_units(table.indptr, table.indices, table.data, first, base, stride, weights, out)
+    return out

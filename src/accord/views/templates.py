@@ -1,0 +1,110 @@
+"""The token templates: what they are called, how they are grouped, and how to compute them for distinct tokens.
+
+A column is described by its origin (kind, type, begin, length), the place where it was first seen; see
+``decoders.text`` for the meaning of begin and length of each kind. Names are put together only when someone asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from accord.decoders import text as kernels
+from accord.exceptions import InputError
+from accord.views.characters import GREEK_NAMES, pack
+from accord.views.inputs import describe
+
+GROUPS = ["bias", "position", "token", "affix", "ngram", "shape", "clue"]
+# in the order of the kinds of decoders.text
+GROUP_OF_KIND = np.array(
+    [GROUPS.index(g) for g in "position token token affix affix ngram shape shape clue clue clue clue".split()]
+)
+
+
+def wanted(
+    token: bool,
+    lower: bool,
+    affixes: Sequence[int] | None,
+    ngrams: Sequence[int] | None,
+    shape: bool,
+    clues: bool,
+    case_positions: int,
+) -> kernels.Wanted:
+    """The templates in the form that the kernel takes."""
+    if not isinstance(case_positions, (int, np.integer)) or case_positions < 0:
+        raise InputError(f"case_positions is {case_positions!r}; expected a number of characters, 0 or more")
+    return kernels.Wanted(
+        token=bool(token),
+        lower=bool(lower),
+        affixes=_length_mask(affixes, "affixes"),
+        ngrams=_length_mask(ngrams, "ngrams"),
+        shape=bool(shape),
+        clues=bool(clues),
+        case_positions=int(case_positions),
+    )
+
+
+def _length_mask(lengths: Any, argument: str) -> np.ndarray:
+    lengths = () if lengths is None else lengths
+    if not isinstance(lengths, (tuple, list, range, np.ndarray)) or not all(
+        isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in lengths
+    ):
+        raise InputError(f"{argument} is {describe(lengths)}; expected lengths of 1 or more, such as (2, 3), or None")
+    mask = np.zeros(max(lengths, default=0) + 1, np.bool_)
+    mask[list(lengths)] = True
+    return mask
+
+
+def emit(types: Sequence[str], templates: kernels.Wanted) -> tuple[kernels.Emitted, np.ndarray]:
+    """The features of each type; type ``t`` owns the range ``indptr[t]:indptr[t + 1]`` of them."""
+    packed = pack(types)
+    lowered = pack([token.lower() for token in types] if templates.lower or templates.clues else [""] * len(types))
+    n_affixes, n_grams = 2 * int(templates.affixes.sum()), int(templates.ngrams.sum())
+    most = n_affixes + templates.token + templates.lower + 2 * templates.shape
+    most += templates.clues * (len(kernels.CLUES) + 1 + templates.case_positions)
+    room = most * len(types) + n_grams * packed.codes.size
+    out = kernels.Emitted(
+        np.empty(room, np.uint64), np.empty(room, np.uint8), np.empty(room, np.int32), np.empty(room, np.int32)
+    )
+    indptr = np.zeros(len(types) + 1, np.int64)
+    n = kernels.emit(packed, lowered, pack(GREEK_NAMES), templates, indptr, out)
+    return kernels.Emitted(*(array[:n] for array in out)), indptr
+
+
+def origins_at(emitted: kernels.Emitted, indptr: np.ndarray, at: np.ndarray, type_numbers: np.ndarray) -> np.ndarray:
+    """Origins (n, 4) of the emitted features at the given places; ``type_numbers`` are those of the emitting types."""
+    owners = type_numbers[np.searchsorted(indptr, at, side="right") - 1]
+    return np.stack([emitted.kinds[at], owners, emitted.begins[at], emitted.lengths[at]], axis=1).astype(np.int32)
+
+
+def name_of(origin: np.ndarray, types: Sequence[str]) -> str:
+    """The readable name of a column, without its place in the window."""
+    kind, owner, begin, length = (int(number) for number in origin)
+    if kind == kernels.BOUNDARY:
+        return "boundary"
+    if kind == kernels.CLUE:
+        return kernels.CLUES[begin]
+    if kind == kernels.LENGTH:
+        return f"length={begin}" + "+" * (begin == kernels.MAX_LENGTH)
+    if kind in (kernels.UPPER_AT, kernels.LOWER_AT):
+        return f"{'upper' if kind == kernels.UPPER_AT else 'lower'}-at={begin + 1}"
+    token = types[owner]
+    if kind == kernels.TOKEN:
+        return f"token={token}"
+    if kind == kernels.LOWERED:
+        return f"lower={token.lower()}"
+    if kind == kernels.SHAPE:
+        return f"shape={_shape(token)}"
+    if kind == kernels.SHORT_SHAPE:
+        return "short-shape=" + "".join(symbol for symbol, _ in groupby(_shape(token)))
+    template = {kernels.PREFIX: "prefix", kernels.SUFFIX: "suffix", kernels.NGRAM: "ngram"}[kind]
+    return f"{template}{length}={token[begin : begin + length]}"
+
+
+def _shape(token: str) -> str:
+    return "".join(
+        "X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else "c" if c.isalpha() else c for c in token
+    )

@@ -1,0 +1,287 @@
+"""Templates for tokens of text: the surface features of Tables 5.3 and 5.4 of the thesis, in a window.
+
+Every feature but a few depends on the token alone, so features are computed once per distinct token and a row only
+names the tokens around it. Feature ``P + column * W + k`` is the table's ``column`` at position ``k`` of a window of ``W``
+positions; the ``P`` features before describe the place of the token in its sentence. New columns therefore never move
+old features.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from accord.decoders import hashing, windows
+from accord.decoders import text as kernels
+from accord.exceptions import InputError
+from accord.views.base import View
+from accord.views.characters import mark_roles
+from accord.views.inputs import distinct_tokens, flatten_tokens, parse_window
+from accord.views.rows import Rows, as_table
+from accord.views.templates import GROUP_OF_KIND, GROUPS, emit, name_of, origins_at, wanted
+
+_POSITIONS = ["initial", "last", "enclosed"]  # bits 0, 1, 2 of a position unit
+
+
+class TokenFeatures(View):
+    """Features of tokens for sequences of words: ``X`` is a list of lists of strings.
+
+    Parameters
+    ----------
+    window : int or (int, int), default=1
+        Number of neighbours on either side (before, after) whose features count, too.
+    token, lower : bool, default=True
+        The token as it is; in lower case.
+    affixes : sequence of int or None, default=(1, 2, 3, 4)
+        Lengths of prefixes and suffixes.
+    ngrams : sequence of int or None, default=None
+        Lengths of letter n-grams; a token has an n-gram or has it not, however often it occurs.
+    shape : bool, default=True
+        The token with upper-case letters written ``X``, lower-case ``x``, other letters ``c`` and digits ``d``, in full and
+        with runs of a symbol written once.
+    clues : bool, default=True
+        Initial upper case, initial lower case, all upper case (a capital and no small letter), mixed case (a small letter,
+        and a capital that is not the first character), digit-dot-digit, contains a digit, is a number (only digits),
+        contains a special symbol (neither letter nor number), is punctuation (only symbols), contains a Greek letter or
+        one's name, length (10 stands for 10 and more), and the places of upper- and lower-case characters.
+    case_positions : int, default=4
+        The upper- and lower-case clues look at this many characters.
+    position : bool, default=True
+        Whether the token is the first, the last, or between brackets or quotes; not for neighbours.
+    bias : bool, default=True
+        A feature that is always 1.
+    min_count : int, default=1
+        Leave out features of fewer tokens (occurrences, not types) than this in the ``X`` of ``fit``. When the view grows,
+        tokens of the new ``X`` alone are counted for new features.
+
+    Attributes
+    ----------
+    types_ : list of str
+        The distinct tokens.
+    table_ : CSR array
+        Features of the units: places in the sentence, outside the sentence, then the distinct tokens.
+    n_dims_ : int
+        Number of features.
+
+    Examples
+    --------
+    >>> from accord.views import TokenFeatures
+    >>> view = TokenFeatures(window=0, affixes=(2,), shape=False, clues=False, position=False)
+    >>> rows = view.fit_rows([["Tom", "comes"], ["tom"]])
+    >>> view.feature_names(range(view.n_dims_))[2:6]
+    ['0:prefix2=To', '0:token=Tom', '0:suffix2=om', '0:lower=tom']
+    """
+
+    def __init__(
+        self,
+        window: int | tuple[int, int] = 1,
+        *,
+        token: bool = True,
+        lower: bool = True,
+        affixes: tuple[int, ...] | None = (1, 2, 3, 4),
+        ngrams: tuple[int, ...] | None = None,
+        shape: bool = True,
+        clues: bool = True,
+        case_positions: int = 4,
+        position: bool = True,
+        bias: bool = True,
+        min_count: int = 1,
+    ) -> None:
+        self.window = window
+        self.token = token
+        self.lower = lower
+        self.affixes = affixes
+        self.ngrams = ngrams
+        self.shape = shape
+        self.clues = clues
+        self.case_positions = case_positions
+        self.position = position
+        self.bias = bias
+        self.min_count = min_count
+
+    def fit_rows(self, X: Any) -> Rows:
+        """Learn the features of the tokens in ``X`` and return its rows."""
+        self._check_parameters()
+        tokens, offsets = flatten_tokens(X)
+        distinct = distinct_tokens(tokens, offsets)
+        self.types_: list[str] = []
+        # One entry per table column: its key, and where it was first seen (kind, type, begin, length), to print it.
+        # Column 0 is the feature of every position outside the sentence.
+        self.keys_ = np.zeros(1, np.uint64)
+        self.origins_ = np.array([[kernels.BOUNDARY, 0, 0, 0]], np.int32)
+        self.table_ = self._first_units()
+        self._index: dict[str, int] | None = None
+        self._hash_table: tuple[np.ndarray, np.ndarray] | None = None
+        return self._grow(tokens, offsets, distinct)
+
+    def extend_rows(self, X: Any) -> Rows:
+        """Add the tokens and features that are new in ``X``; old features keep their numbers."""
+        if not hasattr(self, "table_"):
+            return self.fit_rows(X)
+        tokens, offsets = flatten_tokens(X)
+        return self._grow(tokens, offsets, distinct_tokens(tokens, offsets))
+
+    def transform(self, X: Any) -> Rows:
+        """Rows of new text; features that were not seen in ``fit`` are ignored."""
+        check_is_fitted(self, "table_")
+        tokens, offsets = flatten_tokens(X)
+        index = self._type_index()
+        try:
+            units = np.fromiter(map(index.get, tokens, repeat(-1)), np.int32, len(tokens))
+        except TypeError:  # an unhashable token
+            units = np.full(len(tokens), -1, np.int32)
+        unknown = np.flatnonzero(units < 0)
+        extra, extra_index = None, {}
+        if unknown.size:
+            missing = [tokens[p] for p in unknown]
+            if not all(isinstance(token, str) for token in missing):
+                distinct_tokens(tokens, offsets)  # says which
+            types = list(dict.fromkeys(missing))
+            extra_index = dict(zip(types, range(self.table_.shape[0], self.table_.shape[0] + len(types))))
+            units[unknown] = np.fromiter(map(extra_index.__getitem__, missing), np.int32, len(missing))
+            indices, indptr = self._look_up(types)
+            extra = _with_rows_of_ones(as_table(sp.csr_array((0, 1))), indptr, indices, self.table_.shape[1])
+        return self._rows(units, offsets, extra, extra_index)
+
+    def feature_names(self, features: Any) -> list[str]:
+        """Names such as ``-1:suffix3=ción``: the suffix of the token before."""
+        check_is_fitted(self, "table_")
+        before, n_window, n_place, _ = self._layout()
+        places = ["bias"] * bool(self.bias) + _POSITIONS * bool(self.position)
+        names = []
+        for f in features:
+            if f < n_place:
+                names.append(places[f])
+            else:
+                column, k = divmod(int(f) - n_place, n_window)
+                names.append(f"{k - before:+d}:{name_of(self.origins_[column], self.types_)}".replace("+0:", "0:"))
+        return names
+
+    def feature_groups(self) -> tuple[np.ndarray, list[str]]:
+        """The group of every feature (n_dims,), as an index into the list of group names."""
+        check_is_fitted(self, "table_")
+        _, n_window, n_place, _ = self._layout()
+        place = np.full(n_place, GROUPS.index("position"))
+        if self.bias:
+            place[0] = GROUPS.index("bias")
+        return np.concatenate([place, np.repeat(GROUP_OF_KIND[self.origins_[:, 0]], n_window)]), list(GROUPS)
+
+    def _check_parameters(self) -> None:
+        self._layout()
+        self._wanted()
+        if not isinstance(self.min_count, (int, np.integer)) or self.min_count < 1:
+            raise InputError(f"min_count is {self.min_count!r}; expected a whole number, 1 or more")
+
+    def _layout(self) -> tuple[int, int, int, int]:
+        """Positions before the token, positions in the window, features of the place, units of the place."""
+        before, after = parse_window(self.window)
+        n_place = bool(self.bias) + len(_POSITIONS) * bool(self.position)
+        return before, before + 1 + after, n_place, 8 if self.position else min(n_place, 1)
+
+    def _wanted(self) -> kernels.Wanted:
+        return wanted(self.token, self.lower, self.affixes, self.ngrams, self.shape, self.clues, self.case_positions)
+
+    def _first_units(self) -> sp.csr_array:
+        """The units that precede the tokens: every place in the sentence, then outside the sentence."""
+        _, _, n_place, n_units = self._layout()
+        table = np.zeros((n_units + 1, max(n_place, 1)))
+        if self.bias:
+            table[:n_units, 0] = 1.0
+        for bit in range(len(_POSITIONS) * bool(self.position)):
+            table[:n_units, bool(self.bias) + bit] = np.arange(n_units) >> bit & 1
+        table[n_units, 0] = 1.0
+        return as_table(sp.csr_array(table))
+
+    def _type_index(self) -> dict[str, int]:
+        """The unit of each distinct token."""
+        if getattr(self, "_index", None) is None:
+            first = self.table_.shape[0] - len(self.types_)
+            self._index = dict(zip(self.types_, range(first, first + len(self.types_))))
+        return self._index  # type: ignore[return-value]
+
+    def _hashes(self) -> tuple[np.ndarray, np.ndarray]:
+        if getattr(self, "_hash_table", None) is None:
+            self._hash_table = hashing.hash_table(self.keys_, 1 << int(2 * self.keys_.size + 1024).bit_length())
+        return self._hash_table  # type: ignore[return-value]
+
+    def _grow(self, tokens: list[str], offsets: np.ndarray, distinct: list[str]) -> Rows:
+        index = self._type_index()
+        new = [token for token in distinct if token not in index] if index else distinct
+        first_unit, n_old = self.table_.shape[0], len(self.types_)
+        index.update(zip(new, range(first_unit, first_unit + len(new))))
+        units = np.fromiter(map(index.__getitem__, tokens), np.int32, len(tokens))
+        self.types_ = self.types_ + new
+        if self.min_count == 1:
+            known = self.table_
+            emitted, starts = emit(new, self._wanted())
+            numbered = hashing.number(emitted.keys, starts, *self._hashes(), self.keys_.size, True)
+            indices, indptr, found, *table = numbered
+            self._add_columns(emitted, starts, found, np.arange(n_old, n_old + len(new)))
+            self._hash_table = (table[0], table[1])
+        else:
+            # a feature of old types may be frequent enough only now, so their features are looked up again
+            known = self._first_units()
+            self._add_frequent_columns(distinct, units)
+            indices, indptr = self._look_up(self.types_)
+        n_place, n_window = self._layout()[2], self._layout()[1]
+        self.table_ = _with_rows_of_ones(known, indptr, indices, max(self.keys_.size, n_place))
+        self.n_dims_ = n_place + n_window * self.keys_.size
+        return self._rows(units, offsets, None, {})
+
+    def _add_columns(
+        self, emitted: kernels.Emitted, starts: np.ndarray, found: np.ndarray, type_numbers: np.ndarray
+    ) -> None:
+        self.keys_ = np.concatenate([self.keys_, emitted.keys[found]])
+        self.origins_ = np.concatenate([self.origins_, origins_at(emitted, starts, found, type_numbers)])
+
+    def _add_frequent_columns(self, distinct: list[str], units: np.ndarray) -> None:
+        index = self._type_index()
+        own_units = np.array([index[token] for token in distinct], np.int64)
+        emitted, starts = emit(distinct, self._wanted())
+        scratch = [array.copy() for array in self._hashes()]
+        indices, indptr, found, *_ = hashing.number(emitted.keys, starts, *scratch, self.keys_.size, True)
+        occurrences = np.repeat(np.bincount(units, minlength=1)[own_units], np.diff(indptr))
+        counts = np.bincount(indices, occurrences, self.keys_.size + found.size)[self.keys_.size :]
+        first_type = self._layout()[3] + 1
+        self._add_columns(emitted, starts, found[counts >= self.min_count], own_units - first_type)
+        self._hash_table = None
+
+    def _look_up(self, types: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Known features of the types, as CSR indices and row pointers."""
+        emitted, starts = emit(types, self._wanted())
+        indices, indptr, *_ = hashing.number(emitted.keys, starts, *self._hashes(), self.keys_.size, False)
+        return indices, indptr
+
+    def _rows(self, units: np.ndarray, offsets: np.ndarray, extra: Any, extra_index: dict[str, int]) -> Rows:
+        before, n_window, _, outside = self._layout()
+        n_units = self.table_.shape[0]
+        with_place = int(outside > 0)
+        slots = np.zeros((units.size, with_place + n_window), np.int32)
+        if self.position:
+            roles = mark_roles(self._type_index(), extra_index, n_units=n_units + len(extra_index))
+            windows.position_units(units, offsets, roles, slots)
+        windows.window_slots(units, offsets, before, n_window - 1 - before, outside, slots, with_place)
+        place, window = np.zeros(with_place, np.int64), np.arange(n_window)
+        return Rows(
+            table=self.table_,
+            slots=slots,
+            base=np.concatenate([place, self._layout()[2] + window]),
+            stride=np.concatenate([place + 1, np.full(n_window, n_window)]),
+            bounds=np.array([[0, outside]] * with_place + [[outside, n_units]] * n_window, np.int64),
+            offsets=offsets,
+            n_dims=self.n_dims_,
+            extra=extra,
+            shared=True,
+        )
+
+
+def _with_rows_of_ones(table: sp.csr_array, indptr: np.ndarray, indices: np.ndarray, n_columns: int) -> sp.csr_array:
+    """The table with more rows, all of whose entries are 1."""
+    data = np.concatenate([table.data, np.ones(indices.size)])
+    pointers = np.concatenate([table.indptr, table.indptr[-1] + indptr[1:]])
+    stacked = (data, np.concatenate([table.indices, indices]), pointers)
+    return as_table(sp.csr_array(stacked, shape=(pointers.size - 1, n_columns)))

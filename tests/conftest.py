@@ -1,0 +1,76 @@
+"""Settings shared by all tests: the kernel cache, hypothesis profiles, the data folder, the quick subset."""
+
+import hashlib
+import os
+import shutil
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+CACHES = ROOT / ".numba_cache"
+STALE_SECONDS = 2 * 3600  # longer than any test run, so that a run going on elsewhere keeps its cache
+
+
+def _kernel_cache_dir() -> Path:
+    """A cache folder named after everything compiled code depends on.
+
+    Numba notices a change in a kernel's own file, not in a helper that the kernel imports, and would go on
+    running the old machine code.
+    """
+    digest = hashlib.sha256(version("numba").encode())
+    for path in sorted((ROOT / "src" / "accord" / "decoders").rglob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return CACHES / digest.hexdigest()[:16]
+
+
+def _use_kernel_cache() -> None:
+    """Point Numba (not imported yet) at the cache folder and remove those of older sources.
+
+    Workers of pytest-xdist inherit the variable from the process that starts them, so all of them and the
+    programs that tests start use one folder, even if a source file is saved in the middle of a run.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    current = _kernel_cache_dir()
+    current.mkdir(parents=True, exist_ok=True)
+    os.utime(current)
+    os.environ["NUMBA_CACHE_DIR"] = str(current)
+    for other in CACHES.iterdir():
+        try:
+            stale = other != current and time.time() - other.stat().st_mtime > STALE_SECONDS
+        except FileNotFoundError:  # another test run was faster
+            continue
+        if stale:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+_use_kernel_cache()
+
+# No deadline: the first example pays for compiling a kernel. In CI the same examples every time.
+hypothesis.settings.register_profile("default", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Unit tests are quick unless marked slow; tests elsewhere join the quick subset by their own mark."""
+    for item in items:
+        if item.path.is_relative_to(TESTS / "unit") and item.get_closest_marker("slow") is None:
+            item.add_marker(pytest.mark.quick)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The local data folder that ``ACCORD_DATA`` names; the test is skipped where there is none."""
+    name = os.environ.get("ACCORD_DATA")
+    if not name:
+        pytest.skip("ACCORD_DATA is not set: no folder with real data")
+    path = Path(name)
+    if not path.is_dir():
+        pytest.skip(f"ACCORD_DATA={name} is not a folder: no real data")
+    return path

@@ -1,0 +1,78 @@
+"""Experiments and tuning spread over a Dask cluster by `joblib.parallel_config(backend="dask")`."""
+
+import functools
+import os
+import time
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from accord.evaluation import draw, make_tasks, run_experiment, token_error, tune
+
+distributed = pytest.importorskip("distributed", reason="needs accord[dask]")
+
+
+def load_blobs():
+    rng = np.random.default_rng(7)
+    y = rng.integers(3, size=120)
+    return rng.normal(size=(120, 4)) + y[:, None], [f"c{v}" for v in y]
+
+
+def classify(folder, task, data):
+    """Fit and score; leaves a file named after the process that did it."""
+    (folder / f"{os.getpid()}").touch()
+    X, Y = data
+    parts = draw(Y, task.setting["n_labeled"], n_holdout=40, rng=task.repetition_seed)
+    inputs, outputs = parts.training(X, Y)
+    test_inputs, test_outputs = parts.test(X, Y)
+    model = LogisticRegression(C=task.setting["C"], random_state=task.seed).fit(inputs, outputs)
+    time.sleep(0.1)  # long enough for both workers to get some
+    return {"token_error": token_error(test_outputs, model.predict(test_inputs))}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            local_directory=str(tmp_path_factory.mktemp("dask")),
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+def test_experiment_on_two_workers_gives_the_same_results(client, tmp_path):
+    tasks = make_tasks("toy", ["lr"], {"n_labeled": [6, 20], "C": [0.1, 10.0]}, repetitions=4)
+    local, remote = tmp_path / "local", tmp_path / "remote"
+    local.mkdir()
+    remote.mkdir()
+    expected = run_experiment(tasks, functools.partial(classify, local), load=load_blobs)
+    path = tmp_path / "dask.jsonl"
+    with joblib.parallel_config(backend="dask"):
+        results = run_experiment(tasks, functools.partial(classify, remote), path, load=load_blobs)
+
+    def figures(r):
+        return [{name: value for name, value in row.items() if name != "seconds"} for row in r.rows]
+
+    assert figures(results) == figures(expected)
+    assert len(path.read_text().splitlines()) == 1 + len(tasks)
+    workers = {str(pid) for pid in client.run(os.getpid).values()}
+    assert len(workers) == 2
+    assert {p.name for p in remote.iterdir()} == workers
+    assert {p.name for p in local.iterdir()} == {str(os.getpid())}
+
+
+def test_tuning_on_two_workers_gives_the_same_table(client):
+    X, Y = load_blobs()
+    grid = {"C": [0.01, 1.0, 100.0]}
+    expected = tune(LogisticRegression(), grid, X, Y, n_repeats=2)
+    with joblib.parallel_config(backend="dask"):
+        assert tune(LogisticRegression(), grid, X, Y, n_repeats=2).table == expected.table

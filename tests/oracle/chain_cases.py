@@ -1,0 +1,200 @@
+"""Random small inputs of every chain structure, once as Accord takes them and once as plain lists for enumeration.
+
+Hypothesis draws sizes, options, the style of the scores and a seed; numpy draws the scores from the seed, because
+drawing some fifty floats one by one would take longer than the test itself.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import enumerate_losses as el
+import numpy as np
+from enumerate_chain import NOTHING, Chain
+from hypothesis import strategies as st
+
+from accord.structures import MultiClass, Parts, Sequence, Taxonomy
+
+STYLES = ["real", "ties", "huge", "minus infinity", "wild"]
+
+
+@dataclass
+class Case:
+    """One input and one structure, in both forms."""
+
+    structure: object  # fitted
+    parts: Parts
+    chain: Chain
+    loss: Callable  # loss(y, y_pred) of label numbers, by definition
+    label_nodes: list = field(repr=False)  # Lambda of every label, as {node: weight}
+    nodes: list = field(repr=False)  # the nodes in the order of the structure's weight columns
+    order: int = 0
+    eta: float = 1.0
+    rng: np.random.Generator = field(default=None, repr=False)
+
+
+def draw_scores(rng, style, shape):
+    """Scores as plain floats: real ones, small whole ones (ties), enormous ones, some minus infinity, or all of that."""
+    if style == "ties":
+        scores = rng.integers(-1, 2, shape).astype(float)
+    elif style == "huge":
+        scores = rng.choice([-1e3, 0.0, 1e3], shape) + rng.normal(size=shape)
+    elif style == "wild":
+        scores = rng.normal(size=shape) * rng.choice([0.0, 1.0, 40.0, 800.0], shape)
+    else:
+        scores = rng.normal(size=shape)
+    if style in ("minus infinity", "wild"):
+        scores[rng.random(shape) < 0.25] = -np.inf
+    return scores
+
+
+def generator(draw):
+    return np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+
+def single_row_case(draw, structure, loss, label_nodes, nodes):
+    rng = generator(draw)
+    unary = draw_scores(rng, draw(st.sampled_from(STYLES)), (1, structure.n_labels_))
+    chain = Chain(structure.n_labels_, unary.tolist())
+    return Case(structure, structure.parts(unary), chain, loss, label_nodes, nodes, rng=rng)
+
+
+@st.composite
+def multiclass(draw, loss):
+    """``loss`` "zero-one" or "cost" (a matrix of whole or real numbers)."""
+    n = draw(st.integers(1, 5))
+    labels = list("edcba")[:n]  # not sorted: the declared order counts
+    rng = generator(draw)
+    if loss == "zero-one":
+        structure, by_definition = MultiClass(labels=labels), el.zero_one
+    else:
+        matrix = rng.integers(0, 4, (n, n)) if draw(st.booleans()) else rng.uniform(0, 3, (n, n))
+        np.fill_diagonal(matrix, 0)
+        structure, by_definition = MultiClass(labels=labels, loss=matrix), partial(el.cost, matrix=matrix.tolist())
+    structure.fit([])
+    return single_row_case(draw, structure, by_definition, [{i: 1.0} for i in range(n)], list(range(n)))
+
+
+@st.composite
+def parents_of_nodes(draw, shape):
+    """{node: parents}: a forest ("tree") or a DAG; parents have lower numbers, so there are no cycles."""
+    parents = {}
+    for i in range(draw(st.integers(1, 6))):
+        above = list(range(i))
+        if not above:
+            chosen = []
+        elif shape == "tree":
+            chosen = draw(st.lists(st.sampled_from(above), max_size=1))
+        else:
+            chosen = draw(st.lists(st.sampled_from(above), max_size=2, unique=True))
+        parents[f"n{i}"] = [f"n{j}" for j in chosen]
+    return parents
+
+
+@st.composite
+def taxonomy(draw, shape, predict):
+    parents = draw(parents_of_nodes(shape))
+    loss, beta = draw(st.sampled_from(["tree", "zero-one"])), draw(st.sampled_from(["one", "normalized"]))
+    written = {node: above[0] if len(above) == 1 and draw(st.booleans()) else above for node, above in parents.items()}
+    structure = Taxonomy(written, loss=loss, predict=predict, beta=beta).fit([])
+    classes = sorted(parents if predict == "all" else el.leaves(parents))
+    assert structure.labels_ == classes
+
+    def tree_loss(y, y_pred):
+        return el.tree_loss(classes[y[0]], classes[y_pred[0]], parents)
+
+    label_nodes = [el.taxonomy_lambda(label, parents, beta == "normalized") for label in classes]
+    by_definition = tree_loss if loss == "tree" else el.zero_one
+    return single_row_case(draw, structure, by_definition, label_nodes, structure.nodes_)
+
+
+# -- sequences --------------------------------------------------------------------------------------------------
+
+SEQUENCE_LOSSES = [
+    "zero-one", "hamming", "count", "weights with levels", "real weights", "zero weights", "f1", "f1 of some",
+    "macro-f1", "macro-f1 of some",
+]  # fmt: skip
+CONSTRAINTS = ["free", "pairs", "iob2", "bioes"]
+TAGS = {
+    "iob2": ["O", "B-X", "I-X", "B-Y", "I-Y"],
+    "bioes": ["O", "S-X", "B-X", "I-X", "E-X", "E-Y", "S-Y", "B-Y"],
+}
+
+
+def sequence_loss(name, labels, rng):
+    """Constructor arguments of a loss and the loss itself, by definition."""
+    n = len(labels)
+    if name == "zero-one":
+        return {"loss": "zero-one"}, el.zero_one
+    if name == "hamming":
+        return {}, el.hamming
+    if name == "count":
+        return {"normalize": False}, partial(el.hamming, normalize=False)
+    if "weights" in name:
+        choice = {"weights with levels": [0.3, 0.6, 2.1], "real weights": [0.7, 1.0, 1.9], "zero weights": [0.0, 1.0]}
+        weights = rng.choice(choice[name], n).tolist()
+        normalize = bool(rng.random() < 0.5)
+        arguments = {"label_weights": dict(zip(labels, weights)), "normalize": normalize}
+        return arguments, partial(el.hamming, normalize=normalize, weights=weights)
+    arguments = {"loss": name.removesuffix(" of some")}
+    relevant = [i for i, label in enumerate(labels) if label != "O"]
+    if name.endswith("of some"):
+        relevant = [i for i in range(n) if rng.random() < 0.6]
+        arguments["relevant"] = [labels[i] for i in relevant]
+    return arguments, partial(el.micro_f1 if arguments["loss"] == "f1" else el.macro_f1, relevant=relevant)
+
+
+@st.composite
+def constrained_labels(draw, constraints):
+    """(labels, constructor argument, which outputs it allows)."""
+    if constraints in TAGS:
+        labels = draw(st.lists(st.sampled_from(TAGS[constraints]), min_size=1, max_size=4, unique=True))
+        return labels, constraints, lambda y: el.is_valid([labels[c] for c in y], constraints)
+    labels = ["O", "b", "a"][: draw(st.integers(1, 3))]
+    if constraints == "free":
+        return labels, None, lambda y: True
+    end = st.sampled_from([*labels, None])
+    pairs = draw(st.lists(st.tuples(end, end), max_size=4))
+    return labels, pairs, lambda y: not el.has_forbidden_move([labels[c] for c in y], pairs)
+
+
+@st.composite
+def sequence(draw, order=None, constraints=None, loss=None, max_tokens=4):
+    """What is not given is drawn."""
+    order = order or draw(st.integers(1, 2))
+    labels, constraint, allowed = draw(constrained_labels(constraints or draw(st.sampled_from(CONSTRAINTS))))
+    loss = loss or draw(st.sampled_from(SEQUENCE_LOSSES))
+    n_tokens = draw(st.integers(0, max_tokens))
+    row_style, move_style = draw(st.sampled_from(STYLES)), draw(st.sampled_from(STYLES))
+    rng = generator(draw)
+    arguments, by_definition = sequence_loss(loss, labels, rng)
+    eta = float(rng.choice([1.0, 0.5, 2.0]))
+    structure = Sequence(
+        labels=labels, constraints=constraint, order=order, transition_weight=eta, **arguments
+    ).fit([])  # fmt: skip
+    n = len(labels)
+    unary = draw_scores(rng, row_style, (n_tokens, n))
+    start, end, pair = (draw_scores(rng, move_style, shape) for shape in [n, n, (n, n)])
+    triple = draw_scores(rng, move_style, (n + 1, n, n)) if order == 2 else np.empty(0)
+    chain = Chain(n, unary.tolist(), start.tolist(), end.tolist(), pair.tolist(), None, eta, allowed)
+    if order == 2:
+        chain.triple = {
+            (a if a < n else NOTHING, b, c): float(triple[a, b, c])
+            for a in range(n + 1)
+            for b in range(n)
+            for c in range(n)
+        }
+    parts = structure.parts(unary, np.concatenate([start, end, pair.ravel(), triple.ravel()]))
+    label_nodes = [{c: 1.0} for c in range(n)]
+    return Case(structure, parts, chain, by_definition, label_nodes, list(range(n)), order, eta, rng)
+
+
+EVERY_STRUCTURE = {
+    "multiclass, 0/1": multiclass("zero-one"),
+    "multiclass, costs": multiclass("cost"),
+    "taxonomy, tree, leaves": taxonomy("tree", "leaves"),
+    "taxonomy, tree, all": taxonomy("tree", "all"),
+    "taxonomy, DAG, leaves": taxonomy("DAG", "leaves"),
+    "taxonomy, DAG, all": taxonomy("DAG", "all"),
+    **{f"sequence, order {o}, {c}": sequence(o, c) for o in (1, 2) for c in CONSTRAINTS},
+}

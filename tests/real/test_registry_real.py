@@ -1,0 +1,132 @@
+"""The real data sets: sizes as their descriptions give them, labels and taxonomies as expected.
+
+Needs a local data folder; set ACCORD_DATA.
+"""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from accord.datasets import available, load
+from accord.exceptions import InputError
+
+
+def need(name):
+    try:
+        present = available()
+    except InputError as error:
+        pytest.skip(f"no data folder: {error}")
+    if name not in present:
+        pytest.skip(f"the data folder named by ACCORD_DATA has no {name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "n_sentences", "n_tokens"),
+    [
+        ("conll2002_esp", "train", 8323, 264_715),
+        ("conll2002_esp", "testa", 1915, 52_923),
+        ("conll2002_esp", "testb", 1517, 51_533),
+        ("conll2000_chunking", "train", 8936, 211_727),
+        ("conll2000_chunking", "test", 2012, 47_377),
+        ("ud_english_ewt_pos", "train", 12_544, 204_577),
+        ("ud_english_ewt_pos", "dev", 2001, 25_147),
+        ("ud_english_ewt_pos", "test", 2077, 25_094),
+        ("bc2gm", "train", 12_574, 355_405),
+        ("bc2gm", "devel", 2519, 71_042),
+        ("bc2gm", "test", 5038, 143_465),
+    ],
+)
+def test_token_sets(name, part, n_sentences, n_tokens):
+    need(name)
+    data = load(name, part=part, extra=True)
+    assert len(data) == n_sentences
+    assert sum(map(len, data.X)) == n_tokens
+    assert list(map(len, data.X)) == list(map(len, data.Y))
+    if name == "bc2gm":
+        assert data.extra == {}
+    else:
+        assert list(map(len, data.extra["pos"])) == list(map(len, data.X))
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [("conll2002_esp", 9), ("conll2000_chunking", 22), ("ud_english_ewt_pos", 17), ("bc2gm", 3)],
+)
+def test_label_alphabets(name, labels):
+    need(name)
+    assert len({label for y in load(name).Y for label in y}) == labels
+
+
+def test_first_spanish_sentence():
+    need("conll2002_esp")
+    data = load("conll2002_esp", part="testa", extra=True)
+    assert data.X[0][:4] == ["Sao", "Paulo", "(", "Brasil"]
+    assert data.Y[0][:4] == ["B-LOC", "I-LOC", "O", "B-LOC"]
+    assert data.extra["pos"][0][:4] == ["NC", "VMI", "Fpa", "NC"]
+
+
+def test_letters():
+    need("ocr_letters")
+    train, everything = load("ocr_letters"), load("ocr_letters", part="all")
+    assert len(train) == 626
+    assert sum(map(len, train.Y)) == 4617
+    assert len(everything) == 6877
+    assert Counter(everything.split.tolist()) == {"train": 626, "test": 6251}
+    assert {letter for y in everything.Y for letter in y} == set("abcdefghijklmnopqrstuvwxyz")
+    assert len({"".join(y) for y in everything.Y}) == 55
+    assert "ommanding" in {"".join(y) for y in everything.Y}
+    assert all(x.shape == (len(y), 128) for x, y in zip(everything.X, everything.Y))
+    assert set(np.unique(train.X[0])) == {0.0, 1.0}
+
+
+def roots(taxonomy):
+    return [node for node, parents in taxonomy.items() if not parents]
+
+
+def leaves(taxonomy):
+    inner = {parent for parents in taxonomy.values() for parent in parents}
+    return {node for node in taxonomy if node not in inner}
+
+
+def test_wipo():
+    need("wipo_alpha_d")
+    train, test = load("wipo_alpha_d"), load("wipo_alpha_d", part="test")
+    assert train.X.shape == (1352, 100)
+    assert test.X.shape == (358, 100)
+    assert np.isfinite(train.X).all()
+    assert train.taxonomy["D01D00"] == ["D01D"]
+    assert roots(train.taxonomy) == ["D"]
+    assert len(leaves(train.taxonomy)) == 57
+    assert len(train.taxonomy) == 1 + 7 + 20 + 57
+    counts = Counter(train.Y + test.Y)
+    assert set(counts) <= leaves(train.taxonomy)
+    assert (min(counts.values()), max(counts.values())) == (1, 167)
+
+
+def test_cora():
+    need("cora_big")
+    data = load("cora_big", extra=True)
+    assert data.X.shape == (11_881, 9568)
+    assert data.extra["cites"].shape == (11_881, 11_881)
+    assert data.extra["authors"].shape == (11_881, 16_114)
+    counts = Counter(data.Y)
+    assert counts.pop(None) == 187
+    assert set(counts) == leaves(data.taxonomy)
+    assert (len(counts), min(counts.values()), max(counts.values())) == (70, 9, 543)
+    learning = "Artificial_Intelligence/Machine_Learning"
+    assert sum(n for leaf, n in counts.items() if data.taxonomy[leaf] == [learning]) == 1810
+    assert len(roots(data.taxonomy)) == 10
+
+
+def test_newsgroups():
+    need("newsgroups20")
+    train, test = load("newsgroups20", extra=True), load("newsgroups20", part="test")
+    assert train.X.shape == (11_314, 29_822)
+    assert train.extra["subject"].shape == (11_314, 5593)
+    assert test.X.shape == (7532, 29_822)
+    assert set(train.Y) == leaves(train.taxonomy)
+    assert len(set(train.Y)) == 20
+    assert len(roots(train.taxonomy)) == 7
+    assert train.taxonomy["rec.sport.hockey"] == ["rec.sport"]
+    assert train.taxonomy["sci.space"] == ["sci"]

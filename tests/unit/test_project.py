@@ -1,0 +1,53 @@
+"""The project's own files agree with each other: the lock, the metadata, the Makefile."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCKS = ["requirements.lock", "benchmarks/requirements-peers.lock"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def pins(lock: str) -> dict[str, Requirement]:
+    lines = (ROOT / lock).read_text("utf-8").splitlines()
+    found = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    assert len({canonicalize_name(r.name) for r in found}) == len(found), "a package is pinned twice"
+    return {canonicalize_name(r.name): r for r in found}
+
+
+def declared() -> list[Requirement]:
+    extras = PROJECT["optional-dependencies"]
+    every = PROJECT["dependencies"] + [r for extra in extras.values() for r in extra]
+    return [r for r in map(Requirement, every) if r.name != PROJECT["name"]]
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_lock_pins_one_version_and_names_no_place(lock):
+    for requirement in pins(lock).values():
+        assert re.fullmatch(r"==[^*,=]+", str(requirement.specifier)), requirement
+        assert requirement.url is None, requirement
+    assert not re.search(r"https?:|file:|--index|--find-links|^-", (ROOT / lock).read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("requirement", declared(), ids=str)
+def test_lock_satisfies_what_the_project_declares(requirement):
+    pinned = next(iter(pins("requirements.lock")[canonicalize_name(requirement.name)].specifier)).version
+    assert requirement.specifier.contains(pinned)
+
+
+def test_peers_do_not_repin_what_the_main_lock_pins():
+    assert not pins(LOCKS[0]).keys() & pins(LOCKS[1]).keys()
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "lint", "bench", "docs", "clean", "help"])
+def test_make_help_tells_every_promised_target(target):
+    assert re.search(rf"^{target}:.*## \w", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+
+
+def test_changelog_tells_of_this_version():
+    assert f"## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
