@@ -76,3 +76,14 @@ def test_tuning_on_two_workers_gives_the_same_table(client):
     expected = tune(LogisticRegression(), grid, X, Y, n_repeats=2)
     with joblib.parallel_config(backend="dask"):
         assert tune(LogisticRegression(), grid, X, Y, n_repeats=2).table == expected.table
+
+
+def test_batch_prediction_on_two_workers_gives_the_same_outputs(client):
+    from accord import Sequence, StructuredPerceptron
+    from accord.datasets import embedded_ner
+
+    X, Y = embedded_ner(700, random_state=0)
+    model = StructuredPerceptron(Sequence(constraints="iob2"), max_iter=2, random_state=0).fit(X[:60], Y[:60])
+    expected = model.predict(X)
+    with joblib.parallel_config(backend="dask"):
+        assert model.predict(X) == expected

@@ -34,7 +34,7 @@ class Case:
 
 
 def draw_scores(rng, style, shape):
-    """Scores as plain floats: real ones, small whole ones (ties), enormous ones, some minus infinity, or all of that."""
+    """Real scores, small whole ones (so that there are ties), enormous ones, some minus infinity, or all of that."""
     if style == "ties":
         scores = rng.integers(-1, 2, shape).astype(float)
     elif style == "huge":
@@ -44,7 +44,7 @@ def draw_scores(rng, style, shape):
     else:
         scores = rng.normal(size=shape)
     if style in ("minus infinity", "wild"):
-        scores[rng.random(shape) < 0.25] = -np.inf
+        scores[rng.random(shape) < 0.12] = -np.inf
     return scores
 
 
@@ -52,17 +52,17 @@ def generator(draw):
     return np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
 
 
-def single_row_case(draw, structure, loss, label_nodes, nodes):
+def single_row_case(draw, styles, structure, loss, label_nodes, nodes):
     rng = generator(draw)
-    unary = draw_scores(rng, draw(st.sampled_from(STYLES)), (1, structure.n_labels_))
+    unary = draw_scores(rng, draw(st.sampled_from(styles)), (1, structure.n_labels_))
     chain = Chain(structure.n_labels_, unary.tolist())
     return Case(structure, structure.parts(unary), chain, loss, label_nodes, nodes, rng=rng)
 
 
 @st.composite
-def multiclass(draw, loss):
+def multiclass(draw, loss, styles=STYLES):
     """``loss`` "zero-one" or "cost" (a matrix of whole or real numbers)."""
-    n = draw(st.integers(1, 5))
+    n = draw(st.sampled_from([3, 5, 4, 2, 1]))
     labels = list("edcba")[:n]  # not sorted: the declared order counts
     rng = generator(draw)
     if loss == "zero-one":
@@ -72,14 +72,14 @@ def multiclass(draw, loss):
         np.fill_diagonal(matrix, 0)
         structure, by_definition = MultiClass(labels=labels, loss=matrix), partial(el.cost, matrix=matrix.tolist())
     structure.fit([])
-    return single_row_case(draw, structure, by_definition, [{i: 1.0} for i in range(n)], list(range(n)))
+    return single_row_case(draw, styles, structure, by_definition, [{i: 1.0} for i in range(n)], list(range(n)))
 
 
 @st.composite
 def parents_of_nodes(draw, shape):
     """{node: parents}: a forest ("tree") or a DAG; parents have lower numbers, so there are no cycles."""
     parents = {}
-    for i in range(draw(st.integers(1, 6))):
+    for i in range(draw(st.sampled_from([4, 6, 5, 3, 2, 1]))):
         above = list(range(i))
         if not above:
             chosen = []
@@ -92,7 +92,7 @@ def parents_of_nodes(draw, shape):
 
 
 @st.composite
-def taxonomy(draw, shape, predict):
+def taxonomy(draw, shape, predict, styles=STYLES):
     parents = draw(parents_of_nodes(shape))
     loss, beta = draw(st.sampled_from(["tree", "zero-one"])), draw(st.sampled_from(["one", "normalized"]))
     written = {node: above[0] if len(above) == 1 and draw(st.booleans()) else above for node, above in parents.items()}
@@ -105,7 +105,7 @@ def taxonomy(draw, shape, predict):
 
     label_nodes = [el.taxonomy_lambda(label, parents, beta == "normalized") for label in classes]
     by_definition = tree_loss if loss == "tree" else el.zero_one
-    return single_row_case(draw, structure, by_definition, label_nodes, structure.nodes_)
+    return single_row_case(draw, styles, structure, by_definition, label_nodes, structure.nodes_)
 
 
 # -- sequences --------------------------------------------------------------------------------------------------
@@ -115,10 +115,14 @@ SEQUENCE_LOSSES = [
     "macro-f1", "macro-f1 of some",
 ]  # fmt: skip
 CONSTRAINTS = ["free", "pairs", "iob2", "bioes"]
+# Tags that have something to do with each other; a case takes some of one row.
 TAGS = {
-    "iob2": ["O", "B-X", "I-X", "B-Y", "I-Y"],
-    "bioes": ["O", "S-X", "B-X", "I-X", "E-X", "E-Y", "S-Y", "B-Y"],
-}
+    "iob2": [["O", "B-X", "I-X"], ["B-X", "I-X", "B-Y", "I-Y"], ["B", "I", "O"], ["B", "I", "B-X", "I-X"]],
+    "bioes": [
+        ["O", "B-X", "I-X", "E-X"], ["S-X", "B-X", "I-X", "E-X"], ["B-X", "E-X", "B-Y", "E-Y"],
+        ["O", "B", "I", "E"], ["S", "B", "E", "E-X"], ["S-X", "S-Y", "B-X", "E-X", "I-Y"],
+    ],
+}  # fmt: skip
 
 
 def sequence_loss(name, labels, rng):
@@ -148,24 +152,25 @@ def sequence_loss(name, labels, rng):
 def constrained_labels(draw, constraints):
     """(labels, constructor argument, which outputs it allows)."""
     if constraints in TAGS:
-        labels = draw(st.lists(st.sampled_from(TAGS[constraints]), min_size=1, max_size=4, unique=True))
+        labels = draw(st.permutations(draw(st.sampled_from(TAGS[constraints]))))
+        labels = labels[: draw(st.sampled_from([4, 3, 4, 2, 4, 1]))]
         return labels, constraints, lambda y: el.is_valid([labels[c] for c in y], constraints)
-    labels = ["O", "b", "a"][: draw(st.integers(1, 3))]
+    labels = ["O", "b", "a"][: draw(st.sampled_from([2, 3, 3, 2, 1]))]
     if constraints == "free":
         return labels, None, lambda y: True
     end = st.sampled_from([*labels, None])
-    pairs = draw(st.lists(st.tuples(end, end), max_size=4))
+    pairs = draw(st.lists(st.tuples(end, end), max_size=3))
     return labels, pairs, lambda y: not el.has_forbidden_move([labels[c] for c in y], pairs)
 
 
 @st.composite
-def sequence(draw, order=None, constraints=None, loss=None, max_tokens=4):
-    """What is not given is drawn."""
+def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes=(2, 3, 4, 3, 4, 1, 0)):
+    """What is not given is drawn; mostly inputs of several rows, which have many outputs."""
     order = order or draw(st.integers(1, 2))
     labels, constraint, allowed = draw(constrained_labels(constraints or draw(st.sampled_from(CONSTRAINTS))))
     loss = loss or draw(st.sampled_from(SEQUENCE_LOSSES))
-    n_tokens = draw(st.integers(0, max_tokens))
-    row_style, move_style = draw(st.sampled_from(STYLES)), draw(st.sampled_from(STYLES))
+    n_tokens = draw(st.sampled_from(sizes))
+    row_style, move_style = draw(st.sampled_from(styles)), draw(st.sampled_from(styles))
     rng = generator(draw)
     arguments, by_definition = sequence_loss(loss, labels, rng)
     eta = float(rng.choice([1.0, 0.5, 2.0]))
@@ -189,12 +194,16 @@ def sequence(draw, order=None, constraints=None, loss=None, max_tokens=4):
     return Case(structure, parts, chain, by_definition, label_nodes, list(range(n)), order, eta, rng)
 
 
-EVERY_STRUCTURE = {
-    "multiclass, 0/1": multiclass("zero-one"),
-    "multiclass, costs": multiclass("cost"),
-    "taxonomy, tree, leaves": taxonomy("tree", "leaves"),
-    "taxonomy, tree, all": taxonomy("tree", "all"),
-    "taxonomy, DAG, leaves": taxonomy("DAG", "leaves"),
-    "taxonomy, DAG, all": taxonomy("DAG", "all"),
-    **{f"sequence, order {o}, {c}": sequence(o, c) for o in (1, 2) for c in CONSTRAINTS},
-}
+def every_structure(styles=STYLES):
+    """{name: strategy of cases}."""
+    kinds = {f"multiclass, {loss}": multiclass(loss, styles) for loss in ("zero-one", "cost")}
+    for shape in ("tree", "DAG"):
+        for predict in ("leaves", "all"):
+            kinds[f"taxonomy, {shape}, {predict}"] = taxonomy(shape, predict, styles)
+    for order in (1, 2):
+        for constraints in CONSTRAINTS:
+            kinds[f"sequence, order {order}, {constraints}"] = sequence(order, constraints, styles=styles)
+    return kinds
+
+
+EVERY_STRUCTURE = every_structure()

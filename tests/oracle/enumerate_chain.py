@@ -84,7 +84,7 @@ def marginals(chain):
 
 
 def expected_transitions(chain):
-    """Expected number of each transition: {("start", c): .., ("end", c): .., ("pair", b, c): .., ("triple", a, b, c)}."""
+    """Expected number of each transition, {("start", c): .., ("end", c): .., ("pair", b, c): .., ..}."""
     expected = {}
     for p, y in probabilities(chain):
         for key, count in transition_counts(y).items():

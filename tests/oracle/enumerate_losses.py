@@ -97,8 +97,8 @@ def taxonomy_lambda(node, parents, normalized):
 # -- tagging schemes, as grammars of whole sequences -------------------------------------------------------------
 
 GRAMMARS = {
-    "iob2": r"(?:O |B-(\w+) (?:I-\1 )*)*",
-    "bioes": r"(?:O |S-\w+ |B-(\w+) (?:I-\1 )*E-\1 )*",
+    "iob2": r"(?:O |B(-\w+|) (?:I\1 )*)*",
+    "bioes": r"(?:O |S(?:-\w+|) |B(-\w+|) (?:I\1 )*E\1 )*",
 }
 
 

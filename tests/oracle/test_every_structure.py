@@ -98,7 +98,7 @@ def test_k_best(structure, data, k):
 
 
 @each_structure
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_log_partition_and_marginals(structure, data):
     check_partition(data.draw(EVERY_STRUCTURE[structure]))
@@ -176,6 +176,7 @@ def test_joint_feature_and_score(structure, data):
     assert s.zero_weights(n_dims).flat().shape == w.flat().shape
     parts = s.parts(s.label_scores(rows @ w.unary), w.transitions)
     outputs = all_outputs(case.chain)
+    outputs = [outputs[i] for i in case.rng.permutation(len(outputs))[:12]]
     first = joint_feature(rows.tolist(), case.label_nodes, outputs[0], case.order, case.eta)
     base = s.joint_feature(rows, np.array(outputs[0], int))
     for y in outputs:

@@ -71,14 +71,15 @@ def _forward_backward_log(unary, init, step, final, marginals, d_init, d_step, d
     return log_z
 
 
-@njit(cache=True, nogil=True)
+# sums may be reordered (so that they run in vector registers); infinities and nan keep their meaning
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def forward_backward(unary, init, step, final, exps, work, marginals, d_init, d_step, d_final):
     """Log partition function of one chain; writes token marginals and adds expected transition counts.
 
     Works with scaled probabilities (``exps`` come from :func:`exponentials`, ``work`` from :func:`workspace`) and
     falls back to log space wherever a probability could underflow.
     """
-    alpha, beta, e_unary, scale, counts = work
+    alpha, beta, e_unary, scale, counts, ahead = work
     e_init, e_step, e_final, shifts, safe = exps
     n_tokens, n_labels = unary.shape
     if n_tokens == 0:
@@ -141,29 +142,25 @@ def forward_backward(unary, init, step, final, exps, work, marginals, d_init, d_
     counts[:] = 0.0
     finite = end < np.inf
     for t in range(last, 0, -1):
-        # from here on e_unary[t] carries the scale of its step
-        for c in range(n_labels):
-            e_unary[t, c] *= scale[t]
         for b in range(B):
             # what a move into (b, c) is worth, whatever came before
             for c in range(n_labels):
-                beta[t, b * n_labels + c] *= e_unary[t, c]
+                ahead[c] = beta[t, b * n_labels + c] * e_unary[t, c] * scale[t]
             for a in range(A):
                 p = alpha[t - 1, a * B + b]
                 total = 0.0
                 for c in range(n_labels):
-                    edge = e_step[a, b, c] * beta[t, b * n_labels + c]
-                    total += edge
-                    counts[a, b, c] += p * edge
+                    total += e_step[a, b, c] * ahead[c]
+                    counts[a, b, c] += p * ahead[c]  # times e_step, once, at the end
                 finite &= total < np.inf  # false for nan too
                 beta[t - 1, a * B + b] = total
-            for c in range(n_labels):
-                # undo, so that alpha * beta is a marginal; a zero factor has a zero alpha too
-                if e_unary[t, c] > 0.0:
-                    beta[t, b * n_labels + c] /= e_unary[t, c]
     if not finite:
         return _forward_backward_log(unary, init, step, final, marginals, d_init, d_step, d_final)
-    d_step += counts
+    for a in range(A):
+        for b in range(B):
+            for c in range(n_labels):
+                if e_step[a, b, c] > 0.0:
+                    d_step[a, b, c] += counts[a, b, c] * e_step[a, b, c]
     for t in range(n_tokens):
         for c in range(n_labels):
             marginals[t, c] = 0.0
@@ -204,7 +201,7 @@ def exponentials(init, step, final):
 
 @njit(cache=True, nogil=True)
 def workspace(n_tokens, step):
-    """Buffers for chains of up to ``n_tokens``: alpha, beta, exp(unary), scales, one chain's transition counts."""
+    """Buffers for chains of up to ``n_tokens``: alpha, beta, exp(unary), scales, transition counts, one row."""
     A, B, n_labels = step.shape
     n_states = A * B
     return (
@@ -213,6 +210,7 @@ def workspace(n_tokens, step):
         np.empty((n_tokens, n_labels)),
         np.empty(n_tokens),
         np.empty((A, B, n_labels)),
+        np.empty(n_labels),
     )
 
 

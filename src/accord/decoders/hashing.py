@@ -1,7 +1,8 @@
 """Consecutive numbers for 64-bit keys, in order of first occurrence, with an open-addressing hash table.
 
-Keys are hashes of features. Two of ``n`` features share a key with probability about ``n**2 / 2**65``: 3e-8 for a million.
-A table is two arrays: ``slot_keys`` (uint64) and ``slot_ids`` (int32, minus one where empty); their size is a power of two.
+Keys are hashes of features. Two of ``n`` features share a key with probability about ``n**2 / 2**65``: 3e-8 for a
+million. A table is two arrays: ``slot_keys`` (uint64) and ``slot_ids`` (int32, minus one where empty); their size
+is a power of two.
 """
 
 import numpy as np
@@ -44,8 +45,9 @@ def _twice_as_large(slot_keys, slot_ids):
 def number(keys, indptr, slot_keys, slot_ids, n_features, grow):
     """Feature numbers of every type, each once.
 
-    Keys that are not in the table get the next numbers when ``grow``, otherwise they are left out. Returns (indices,
-    indptr, positions in ``keys`` of the new features, slot keys, slot ids); the table given may have been filled further.
+    Keys that are not in the table get the next numbers when ``grow``, otherwise they are left out. Returns
+    (indices, indptr, positions in ``keys`` of the new features, slot keys, slot ids); the table given may have been
+    filled further.
     """
     indices, out_indptr = np.empty(keys.size, np.int32), np.zeros(indptr.size, np.int64)
     first = np.empty(keys.size if grow else 0, np.int64)

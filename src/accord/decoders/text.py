@@ -1,8 +1,8 @@
 """Surface features of tokens, computed once per distinct token (Tables 5.3 and 5.4 of the thesis).
 
-Distinct tokens ("types") arrive as one array of code points. :func:`emit` writes for every type the features it has, each
-as a 64-bit key (a hash of the feature's kind and text) plus what is needed to print it again; ``hashing`` turns keys into
-consecutive feature numbers.
+Distinct tokens ("types") arrive as one array of code points. :func:`emit` writes for every type the features it
+has, each as a 64-bit key (a hash of the feature's kind and text) plus what is needed to print it again; ``hashing``
+turns keys into consecutive feature numbers.
 """
 
 from typing import NamedTuple
@@ -13,21 +13,23 @@ from numba import njit
 # Bits of a character's class. KNOWN tells a class from a table entry not filled yet.
 KNOWN, UPPER, LOWER, DIGIT, LETTER, SYMBOL, GREEK = 1, 2, 4, 8, 16, 32, 64
 
-# Kinds of features; (begin, length) of an emitted feature mean what is said here.
-BOUNDARY = 0  # nothing
-TOKEN = 1  # nothing
-LOWERED = 2  # nothing
-PREFIX = 3  # begin 0, length of the prefix
-SUFFIX = 4  # where the suffix begins, its length
-NGRAM = 5  # where the n-gram begins, its length
-SHAPE = 6  # nothing
-SHORT_SHAPE = 7  # nothing
-CLUE = 8  # begin: number of the clue, see CLUES
-LENGTH = 9  # begin: the length, cut off at MAX_LENGTH
-UPPER_AT = 10  # begin: position of the character
-LOWER_AT = 11  # begin: position of the character
+# Kinds of features; (begin, length) of an emitted feature mean what is said here. They are typed because Numba compiles
+# a function anew for every Python number it is called with.
+BOUNDARY = np.int64(0)  # nothing
+TOKEN = np.int64(1)  # nothing
+LOWERED = np.int64(2)  # nothing
+PREFIX = np.int64(3)  # begin 0, length of the prefix
+SUFFIX = np.int64(4)  # where the suffix begins, its length
+NGRAM = np.int64(5)  # where the n-gram begins, its length
+SHAPE = np.int64(6)  # nothing
+SHORT_SHAPE = np.int64(7)  # nothing
+CLUE = np.int64(8)  # begin: number of the clue, see CLUES
+LENGTH = np.int64(9)  # begin: the length, cut off at MAX_LENGTH
+UPPER_AT = np.int64(10)  # begin: position of the character
+LOWER_AT = np.int64(11)  # begin: position of the character
 
 MAX_LENGTH = 10
+_NOTHING = np.int64(0)
 CLUES = (
     "initial-upper",
     "initial-lower",
@@ -47,7 +49,7 @@ _MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 _MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 _SHIFT = np.uint64(33)
 _DOT = ord(".")
-_SHAPE_UPPER, _SHAPE_LOWER, _SHAPE_DIGIT, _SHAPE_LETTER = ord("X"), ord("x"), ord("d"), ord("c")
+_SHAPE_UPPER, _SHAPE_LOWER, _SHAPE_DIGIT, _SHAPE_LETTER = (np.uint32(ord(c)) for c in "Xxdc")
 
 
 class Text(NamedTuple):
@@ -106,9 +108,9 @@ def _emit_strings(text, first, last, wanted, out, p):
         h = _step(h, text.codes[i])
         n = i - first + 1
         if n <= longest and wanted.affixes[n]:
-            p = _put(out, p, h, PREFIX, 0, n)
+            p = _put(out, p, h, PREFIX, _NOTHING, n)
     if wanted.token:
-        p = _put(out, p, h, TOKEN, 0, 0)
+        p = _put(out, p, h, TOKEN, _NOTHING, _NOTHING)
     h = _BASIS
     for n in range(1, min(longest, last - first) + 1):
         h = _step(h, text.codes[last - n])
@@ -129,32 +131,35 @@ def _emit_lower(lowered, t, out, p):
     h = _BASIS
     for i in range(lowered.starts[t], lowered.starts[t + 1]):
         h = _step(h, lowered.codes[i])
-    return _put(out, p, h, LOWERED, 0, 0)
+    return _put(out, p, h, LOWERED, _NOTHING, _NOTHING)
+
+
+@njit(cache=True, nogil=True)
+def _shape_symbol(code, character_class):
+    if character_class & UPPER:
+        return _SHAPE_UPPER
+    if character_class & LOWER:
+        return _SHAPE_LOWER
+    if character_class & DIGIT:
+        return _SHAPE_DIGIT
+    if character_class & LETTER:
+        return _SHAPE_LETTER
+    return code
 
 
 @njit(cache=True, nogil=True)
 def _emit_shape(text, first, last, out, p):
     """Every character by its class, and the same with runs of one symbol written once."""
     full, short = _BASIS, _BASIS
-    before = -1
+    before = np.uint32(0)
     for i in range(first, last):
-        c = text.classes[i]
-        if c & UPPER:
-            symbol = _SHAPE_UPPER
-        elif c & LOWER:
-            symbol = _SHAPE_LOWER
-        elif c & DIGIT:
-            symbol = _SHAPE_DIGIT
-        elif c & LETTER:
-            symbol = _SHAPE_LETTER
-        else:
-            symbol = np.int64(text.codes[i])
+        symbol = _shape_symbol(text.codes[i], text.classes[i])
         full = _step(full, symbol)
-        if symbol != before:
+        if i == first or symbol != before:
             short = _step(short, symbol)
         before = symbol
-    p = _put(out, p, full, SHAPE, 0, 0)
-    return _put(out, p, short, SHORT_SHAPE, 0, 0)
+    p = _put(out, p, full, SHAPE, _NOTHING, _NOTHING)
+    return _put(out, p, short, SHORT_SHAPE, _NOTHING, _NOTHING)
 
 
 @njit(cache=True, nogil=True)
@@ -195,9 +200,9 @@ def _emit_clues(text, first, last, greek_name, case_positions, out, p):
             decimal += 1
         if 0 < i - first < case_positions:  # the first position is the clue initial-upper or initial-lower
             if c & UPPER:
-                p = _put(out, p, np.uint64(i - first), UPPER_AT, i - first, 0)
+                p = _put(out, p, np.uint64(i - first), UPPER_AT, i - first, _NOTHING)
             elif c & LOWER:
-                p = _put(out, p, np.uint64(i - first), LOWER_AT, i - first, 0)
+                p = _put(out, p, np.uint64(i - first), LOWER_AT, i - first, _NOTHING)
     found = (
         n > 0 and text.classes[first] & UPPER != 0,
         n > 0 and text.classes[first] & LOWER != 0,
@@ -212,8 +217,8 @@ def _emit_clues(text, first, last, greek_name, case_positions, out, p):
     )
     for k in range(len(found)):
         if found[k]:
-            p = _put(out, p, np.uint64(k), CLUE, k, 0)
-    return _put(out, p, np.uint64(min(n, MAX_LENGTH)), LENGTH, min(n, MAX_LENGTH), 0)
+            p = _put(out, p, np.uint64(k), CLUE, k, _NOTHING)
+    return _put(out, p, np.uint64(min(n, MAX_LENGTH)), LENGTH, min(n, MAX_LENGTH), _NOTHING)
 
 
 @njit(cache=True, nogil=True)
@@ -222,7 +227,7 @@ def emit(text, lowered, greek_names, wanted, indptr, out):
 
     A type may have the same n-gram twice; ``hashing.number`` counts it once.
     """
-    p = 0
+    p = _NOTHING
     for t in range(text.starts.size - 1):
         indptr[t] = p
         first, last = text.starts[t], text.starts[t + 1]

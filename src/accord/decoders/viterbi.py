@@ -14,43 +14,45 @@ def viterbi(unary, init, step, final, labels):
         return 0.0
     A, B = step.shape[0], step.shape[1]
     n_states = A * B
-    score = np.full(n_states, NEG_INF)
-    new = np.full(n_states, NEG_INF)
-    back = np.empty((n_tokens, n_states), np.int32)
+    score = np.empty((n_tokens, n_states))
+    score[0] = NEG_INF
     for c in range(n_labels):
-        score[n_states - n_labels + c] = init[c] + unary[0, c]
-    best = np.empty(n_labels)
-    arg = np.empty(n_labels, np.int32)
+        score[0, n_states - n_labels + c] = init[c] + unary[0, c]
     for t in range(1, n_tokens):
-        new[:] = NEG_INF
+        old, new = score[t - 1], score[t]
         for b in range(B):
             for c in range(n_labels):
-                best[c] = NEG_INF
-                arg[c] = 0
-            for a in range(A):
-                s = score[a * B + b]
-                if s == NEG_INF:
-                    continue
+                new[b * n_labels + c] = old[b] + step[0, b, c]
+            for a in range(1, A):
+                s = old[a * B + b]
                 for c in range(n_labels):
                     v = s + step[a, b, c]
-                    if v > best[c]:
-                        best[c] = v
-                        arg[c] = a
+                    k = b * n_labels + c
+                    new[k] = v if v > new[k] else new[k]
             for c in range(n_labels):
-                new[b * n_labels + c] = best[c] + unary[t, c]
-                back[t, b * n_labels + c] = arg[c] * B + b
-        score, new = new, score
+                new[b * n_labels + c] += unary[t, c]
+        for k in range(B * n_labels, n_states):
+            new[k] = NEG_INF
     top = NEG_INF
     state = 0
     for s in range(n_states):
-        v = score[s] + final[s % n_labels]
+        v = score[n_tokens - 1, s] + final[s % n_labels]
         if v > top:
             top = v
             state = s
-    for t in range(n_tokens - 1, -1, -1):
-        labels[t] = state % n_labels
-        if t > 0:
-            state = back[t, state]
+    # Back pointers are found again on the way back: one row per token instead of a choice per state and token.
+    for t in range(n_tokens - 1, 0, -1):
+        c = state % n_labels
+        labels[t] = c
+        b = 0 if B == 1 else state // n_labels
+        best = NEG_INF
+        state = b
+        for a in range(A):
+            v = score[t - 1, a * B + b] + step[a, b, c]
+            if v > best:
+                best = v
+                state = a * B + b
+    labels[0] = state % n_labels
     return top
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-# What a token does to a pair of marks; a mark of pair ``m`` has the role ``4 * m + OPENS``, ``+ CLOSES`` or ``+ TOGGLES``.
+# What a token does to a pair of marks. The role of a mark of pair m is 4 * m + OPENS, + CLOSES or + TOGGLES.
 NOTHING, OPENS, CLOSES, TOGGLES = 0, 1, 2, 3
 
 
@@ -20,13 +20,12 @@ def window_slots(units, offsets, before, after, outside, slots, first_column):
 
 
 @njit(cache=True, nogil=True)
-def position_units(units, offsets, roles, slots):
+def position_units(units, offsets, roles, n_pairs, slots):
     """Fill ``slots[:, 0]`` with 1 (first of the input) + 2 (last) + 4 (enclosed); ``roles`` has one entry per unit.
 
     A token is enclosed if it stands between an opening mark and the closing mark that belongs to it: the next one of
     its pair that no later opening mark claims. Marks without a partner in the same input enclose nothing.
     """
-    n_pairs = np.int64(roles.max()) // 4 + 1 if roles.size else 1
     last_open = np.empty(n_pairs, np.int64)  # innermost open mark of each pair
     longest = 0
     for i in range(offsets.size - 1):
@@ -35,8 +34,10 @@ def position_units(units, offsets, roles, slots):
     change = np.empty(longest + 1, np.int64)  # of the number of enclosing pairs
     for i in range(offsets.size - 1):
         start, n = offsets[i], offsets[i + 1] - offsets[i]
-        last_open[:] = -1
-        change[: n + 1] = 0
+        for pair in range(n_pairs):
+            last_open[pair] = -1
+        for t in range(n + 1):
+            change[t] = 0
         for t in range(n):
             role = roles[units[start + t]]
             if role == NOTHING:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from accord.decoders import forward_backward as fb
@@ -16,14 +16,15 @@ from accord.decoders import viterbi as vit
 from accord.exceptions import InfeasibleError, InputError
 from accord.learners import inputs
 from accord.progress import Progress
-from accord.structures.base import Structure, Weights
+from accord.structures.base import Parts, Structure, Weights
 from accord.structures.chain import ChainStructure
 from accord.structures.problem import ChainProblem
 from accord.views.base import View
 from accord.views.rows import Rows
+from accord.views.tied import Tied
 
-# Inputs per unit of parallel work in prediction.
-CHUNK = 512
+# Inputs per unit of parallel work in prediction: small enough to keep two threads busy on a thousand sentences.
+CHUNK = 256
 
 
 class StructuredLearner(BaseEstimator):
@@ -43,26 +44,33 @@ class StructuredLearner(BaseEstimator):
     # -- training -----------------------------------------------------------------------------------------------
     def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
         """Fit copies of view and structure: (labeled rows, their label numbers, unlabeled rows)."""
-        inputs.check_lengths(X, Y)
-        labeled = inputs.labeled_indices(Y)
-        if not inputs.count(X):
+        outputs = inputs.output_list(X, Y)
+        labeled = np.array([i for i, y in enumerate(outputs) if y is not None], dtype=np.int64)
+        if not outputs:
             raise InputError("X is empty: fit needs at least one labeled example")
         if not labeled.size:
-            raise InputError(f"all {inputs.count(X)} examples are unlabeled: fit needs at least one labeled example")
-        outputs = [Y[i] for i in labeled]
-        structure = clone(self.structure)
-        inputs.check_outputs(structure, outputs, labeled)
-        self.structure_ = structure.fit(outputs)
-        self.view_ = clone(self.view) if self.view is not None else inputs.default_view(self.structure_, X)
-        rows = self.view_.fit_rows(X)
-        inputs.check_rows(self.structure_, rows, outputs, labeled)
-        unlabeled = np.setdiff1d(np.arange(rows.n_inputs), labeled)
+            raise InputError(f"all {len(outputs)} examples are unlabeled: fit needs at least one labeled example")
+        structure = inputs.new_structure(self.structure)
+        inputs.check_outputs(structure, outputs)
+        structure.fit(outputs)
+        inputs.warn_of_single_label(structure)
+        view = inputs.new_view(self.view, structure, X)
+        rows = view.fit_rows(X)
+        inputs.check_rows(structure, rows, outputs)
         self._forget_products()
+        self.structure_, self.view_ = structure, view
+        unlabeled = np.setdiff1d(np.arange(rows.n_inputs), labeled)
         labeled_rows = rows.take(labeled)
-        return labeled_rows, self.structure_.encode(outputs, labeled_rows.offsets, labeled), rows.take(unlabeled)
+        y = structure.encode([outputs[i] for i in labeled], labeled_rows.offsets, labeled)
+        return labeled_rows, y, rows.take(unlabeled)
 
     def _problem(self, rows: Rows, y: np.ndarray, **margin: Any) -> ChainProblem:
         return ChainProblem(self.structure_, rows, y, n_jobs=self.n_jobs or 1, **margin)
+
+    @staticmethod
+    def _untied(tied: Tied, weights: Weights) -> Weights:
+        """Weights of the view's features from those of merged features."""
+        return Weights(tied.untie(weights.unary), weights.transitions)
 
     def _progress(self, total: int, description: str) -> Progress:
         return Progress(total, description, bool(self.verbose))
@@ -94,7 +102,7 @@ class StructuredLearner(BaseEstimator):
             rows = self._rows(chunk)
             unary = self._label_scores(rows)
             for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:]):
-                parts = type_parts(unary[lo:hi], chain)
+                parts = Parts(unary[lo:hi], *chain)
                 bounds = np.array([0, hi - lo])
                 out.append([(s.outputs(y, bounds)[0], score) for y, score in s.k_best(parts, k)])
         return out
@@ -118,9 +126,9 @@ class StructuredLearner(BaseEstimator):
 
     def score(self, X: Any, Y: Any) -> float:
         """Accuracy: fraction of right labels (of tokens, for sequences)."""
-        inputs.check_lengths(X, Y)
+        check_is_fitted(self, "weights_")
         right, total = 0, 0
-        for i, (y, y_pred) in enumerate(zip(Y, self.predict(X))):
+        for i, (y, y_pred) in enumerate(zip(inputs.output_list(X, Y), self.predict(X))):
             if y is None:
                 continue
             pairs = [(y, y_pred)] if self.structure_.single_row else inputs.token_pairs(i, y, y_pred)
@@ -184,12 +192,6 @@ class ProbabilisticLearner(StructuredLearner):
         if self.structure_.single_row:
             return np.concatenate(marginals) if marginals else np.zeros((0, self.structure_.n_labels_))
         return marginals
-
-
-def type_parts(unary: np.ndarray, chain: tuple) -> Any:
-    from accord.structures.base import Parts
-
-    return Parts(unary, *chain)
 
 
 def raise_infeasible(scores: np.ndarray, first: int) -> None:

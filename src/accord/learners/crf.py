@@ -16,6 +16,7 @@ from accord.solvers import gradient
 from accord.structures.base import Structure
 from accord.structures.problem import ChainProblem
 from accord.views.base import View
+from accord.views.tied import tie
 
 
 class CRF(ProbabilisticLearner, OnlineLearner):
@@ -47,6 +48,9 @@ class CRF(ProbabilisticLearner, OnlineLearner):
     objective_ : float
         Value of the minimised function (L-BFGS).
     history_ : list of float
+        Objective after each iteration (L-BFGS), or mean loss of each pass (SGD).
+    n_seen_, n_updates_ : int, float
+        Number of examples in all batches, and of steps of SGD.
 
     Examples
     --------
@@ -57,7 +61,8 @@ class CRF(ProbabilisticLearner, OnlineLearner):
     (2, 2)
     """
 
-    _clock: float
+    n_updates_: float
+    n_seen_: int
 
     def __init__(
         self,
@@ -91,18 +96,21 @@ class CRF(ProbabilisticLearner, OnlineLearner):
             raise InputError(f"C is {self.C!r}; expected a positive number")
         self._forget_training()
         rows, y, _ = self._prepare(X, Y)
-        problem = self._problem(rows, y)
+        tied = tie(rows)
+        problem = self._problem(tied.rows, y)
         with self._progress(self.max_iter, self.solver) as progress:
             if self.solver == "lbfgs":
                 self._fit_lbfgs(problem, lambda info: progress.advance(info=info))
             else:
-                self._start_sgd(problem)
+                self.weights_ = problem.zero_weights()
+                self._rng, self.n_seen_ = generator(self.random_state), problem.n_examples
                 decay = 1.0 / (self.C * problem.n_examples)
-                self._clock, self.history_ = gradient.stochastic(
-                    problem, self.weights_, decay, self._rate(problem, decay), self.max_iter, self._rng, self._clock,
+                self.n_updates_, self.history_ = gradient.stochastic(
+                    problem, self.weights_, decay, self._rate(problem, decay), self.max_iter, self._rng, 0.0,
                     lambda info: progress.advance(info=info),
                 )  # fmt: skip
                 self.n_iter_ = len(self.history_)
+        self.weights_ = self._untied(tied, self.weights_)
         return self
 
     def _fit_lbfgs(self, problem: ChainProblem, report: Any) -> None:
@@ -110,16 +118,11 @@ class CRF(ProbabilisticLearner, OnlineLearner):
         self.weights_ = found.weights
         self.objective_, self.n_iter_, self.history_ = found.objective, found.n_iter, found.history
         self.converged_ = found.converged
+        self.n_updates_, self.n_seen_ = 0.0, problem.n_examples
         if not found.converged:
             warnings.warn(
                 f"L-BFGS stopped early ({found.message}); raise max_iter or tol", ConvergenceWarning, stacklevel=3
             )
-
-    def _start_sgd(self, problem: ChainProblem) -> None:
-        self.weights_ = problem.zero_weights()
-        self._rng = generator(self.random_state)
-        self._clock = 0.0
-        self.n_seen_ = 0
 
     def _rate(self, problem: ChainProblem, decay: float) -> float:
         if self.learning_rate != "auto":
@@ -128,12 +131,13 @@ class CRF(ProbabilisticLearner, OnlineLearner):
             self.learning_rate_ = gradient.calibrate_rate(problem, self.weights_, decay, self._rng)
         return self.learning_rate_
 
-    def _continue(self, problem: ChainProblem, first: bool) -> None:
-        if first or not hasattr(self, "_rng"):
-            self._start_sgd(problem)
-        self.weights_ = self.weights_.grown(problem.rows.n_dims)
+    def _continue(self, problem: ChainProblem) -> None:
+        if not hasattr(self, "weights_"):
+            self.weights_, self.n_updates_, self.n_seen_ = problem.zero_weights(), 0.0, 0
+        if not hasattr(self, "_rng"):  # the first batch, or the first after loading
+            self._rng = generator(self.random_state)
         self.n_seen_ += problem.n_examples
         decay = 1.0 / (self.C * self.n_seen_)
-        self._clock, self.history_ = gradient.stochastic(
-            problem, self.weights_, decay, self._rate(problem, decay), 1, self._rng, self._clock
+        self.n_updates_, self.history_ = gradient.stochastic(
+            problem, self.weights_, decay, self._rate(problem, decay), 1, self._rng, self.n_updates_
         )

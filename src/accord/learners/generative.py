@@ -11,14 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from accord.decoders import forward_backward as fb
+from accord.decoders import viterbi as vit
 from accord.exceptions import InputError
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.randomness import generator
 from accord.structures.base import Structure, Weights
 from accord.views.base import View
-from accord.views.rows import Rows
+from accord.views.rows import Rows, as_table, ragged_rows
 
 # What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
@@ -36,7 +38,8 @@ class HMM(ProbabilisticLearner):
     emission : "bernoulli" or "gaussian"
         Bernoulli takes features between 0 and 1.
     smoothing : float
-        Pseudo-count added to every event.
+        Pseudo-count added to every event; for Gaussians, so many rows distributed like all rows together are added to
+        every label.
     unlabeled_weight : float or "auto"
         How much an unlabeled example counts in Baum-Welch. "auto" takes the value (0 among them) that is best on
         held-out labeled folds.
@@ -50,7 +53,8 @@ class HMM(ProbabilisticLearner):
         Log odds of features and constants of labels.
     unlabeled_weight_ : float
     log_likelihood_ : list of float
-        Weighted log likelihood before each step of Baum-Welch.
+        Weighted log likelihood plus the log of the prior that the pseudo-counts stand for, before each step of
+        Baum-Welch, which never lowers it.
     transduction_ : list
         Outputs predicted for the unlabeled training examples.
 
@@ -61,6 +65,9 @@ class HMM(ProbabilisticLearner):
     >>> HMM(Sequence()).fit(X, Y).transduction_
     [['x', 'y']]
     """
+
+    bias_: np.ndarray
+    square_weights_: np.ndarray | None
 
     def __init__(
         self,
@@ -92,13 +99,19 @@ class HMM(ProbabilisticLearner):
             raise InputError(f'emission is {self.emission!r}; expected "bernoulli" or "gaussian"')
         if not self.smoothing > 0:
             raise InputError(f"smoothing is {self.smoothing!r}; expected a positive number")
-        if self.structure.get_params().get("order", 1) != 1:
-            raise InputError("HMM: only order=1 sequences; use CRF or StructuredSVM for order=2")
+        weight = self.unlabeled_weight
+        is_number = isinstance(weight, (int, float, np.integer, np.floating))
+        if weight != "auto" and not (is_number and 0 <= weight < np.inf):
+            raise InputError(f'unlabeled_weight is {weight!r}; expected a non-negative number or "auto"')
+        if getattr(self.structure, "order", 1) == 2:
+            raise InputError("structure has order=2, which HMM cannot model; use order=1, or CRF or StructuredSVM")
+        if getattr(self.structure, "transition_weight", 1.0) == 0:
+            raise InputError("structure has transition_weight=0, but an HMM needs transitions; use another value")
         labeled, y, unlabeled = self._prepare(X, Y)
         self.structure_.node_map_ = None  # generative models know no shared ancestors
         if self.emission == "bernoulli":
             check_bernoulli(labeled)
-        weight = self.unlabeled_weight
+            check_bernoulli(unlabeled)
         if unlabeled.n_inputs == 0:
             weight = 0.0
         elif weight == "auto":
@@ -132,19 +145,23 @@ class HMM(ProbabilisticLearner):
         transitions = [np.zeros_like(a) for a in s.allowed()]
         fb.path_counts(labeled.offsets, y, 1.0, *transitions)
         known = (self._feature_counts(labeled, hard), hard.sum(axis=0), *transitions)
-        self._maximise(known)
+        prior = None
+        if self.emission == "gaussian":
+            prior = moments([labeled] if weight == 0.0 else [labeled, unlabeled])
+        log_prior = self._maximise(known, prior)
         self.log_likelihood_ = []
         if weight == 0.0:
             return
         with self._progress(self.max_iter, "Baum-Welch") as progress:
             for _ in range(self.max_iter):
                 total, expected = self._expect(unlabeled)
-                self._maximise(tuple(k + weight * e for k, e in zip(known, expected)))
-                self.log_likelihood_.append(weight * total + self._complete_log_likelihood(labeled, y))
-                progress.advance(info=f"log likelihood {self.log_likelihood_[-1]:.6g}")
+                value = weight * total + self._complete_log_likelihood(labeled, y) + log_prior
+                self.log_likelihood_.append(value)
+                progress.advance(info=f"log likelihood {value:.6g}")
                 last = self.log_likelihood_[-2:]
                 if len(last) == 2 and last[1] - last[0] <= self.tol * abs(last[0]):
                     break
+                log_prior = self._maximise(tuple(k + weight * e for k, e in zip(known, expected)), prior)
 
     def _feature_counts(self, rows: Rows, weight: np.ndarray) -> np.ndarray:
         counts = rows.transpose_scores(weight)
@@ -152,35 +169,52 @@ class HMM(ProbabilisticLearner):
             return counts
         return np.concatenate([counts, squared(rows).transpose_scores(weight)])
 
-    def _maximise(self, counts: tuple) -> None:
-        """Maximum likelihood with pseudo-counts, as linear weights."""
+    def _maximise(self, counts: tuple, prior: Any) -> float:
+        """Maximum likelihood with pseudo-counts, as linear weights; returns the log of the prior they stand for."""
         features, label, init, step, final = counts
         a, s = self.smoothing, self.structure_
-        if self.emission == "bernoulli":
-            on = np.log(features + a) - np.log(label + 2 * a)
-            off = np.log(np.maximum(label - features, 0.0) + a) - np.log(label + 2 * a)
-            unary, self.bias_ = on - off, off.sum(axis=0)
-            self.square_weights_ = None
-        else:
-            n_dims = features.shape[0] // 2
-            mean = features[:n_dims] / (label + 1e-12)
-            pooled = np.maximum(features[n_dims:].sum(axis=1) - (features[:n_dims] * mean).sum(axis=1), 0.0)
-            pooled = pooled / max(label.sum(), 1.0) + 1e-9
-            spread = np.maximum(features[n_dims:] - features[:n_dims] * mean, 0.0)
-            variance = (spread + a * pooled[:, None]) / (label + a)
-            mean = (features[:n_dims] + a * (features[:n_dims].sum(axis=1) / label.sum())[:, None]) / (label + a)
-            unary, self.square_weights_ = mean / variance, -0.5 / variance
-            self.bias_ = -0.5 * np.sum(mean**2 / variance + np.log(2 * np.pi * variance), axis=0)
+        unary, log_prior = (
+            self._bernoulli(features, label)
+            if self.emission == "bernoulli"
+            else self._gaussian(features, label, *prior)
+        )
         if s.has_transitions:
             start = np.log(init + a) - np.log(init.sum() + a * init.size)
             total = step[:, 0].sum(axis=1, keepdims=True) + final[:, None]
             pair = np.log(step[:, 0] + a) - np.log(total + a * (init.size + 1))
             end = np.log(final + a) - np.log(total[:, 0] + a * (init.size + 1))
             self.weights_ = Weights(unary, np.concatenate([start, end, pair.ravel()]) / s.eta_)
+            log_prior += a * float(start.sum() + pair.sum() + end.sum())
         else:
-            self.bias_ = self.bias_ + np.log(label + a) - np.log(label.sum() + a * label.size)
+            label_prior = np.log(label + a) - np.log(label.sum() + a * label.size)
+            self.bias_ = self.bias_ + label_prior
             self.weights_ = Weights(unary, np.empty(0))
+            log_prior += a * float(label_prior.sum())
         self._forget_products()
+        return log_prior
+
+    def _bernoulli(self, features: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, float]:
+        a = self.smoothing
+        on = np.log(features + a) - np.log(label + 2 * a)
+        off = np.log(np.maximum(label - features, 0.0) + a) - np.log(label + 2 * a)
+        self.bias_, self.square_weights_ = off.sum(axis=0), None
+        return on - off, a * float(on.sum() + off.sum())
+
+    def _gaussian(
+        self, features: np.ndarray, label: np.ndarray, center: np.ndarray, spread: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        a, n_dims = self.smoothing, center.size
+        sums, squares = features[:n_dims], features[n_dims:]
+        mean = (sums + a * center[:, None]) / (label + a)
+        square = (squares + a * (spread + center**2)[:, None]) / (label + a)
+        # A feature that is the same everywhere tells nothing; rounding must not make it tell labels apart.
+        constant = (spread <= 1e-14 * center**2)[:, None]
+        variance = np.where(constant, 1.0, np.maximum(square - mean**2, 1e-9 * spread[:, None]))
+        mean = np.where(constant, center[:, None], mean)
+        unary, self.square_weights_ = mean / variance, -0.5 / variance
+        self.bias_ = -0.5 * np.sum(mean**2 / variance + np.log(2 * np.pi * variance), axis=0)
+        distance = (spread[:, None] + (center[:, None] - mean) ** 2) / variance
+        return unary, -0.5 * a * float(np.sum(distance + np.log(2 * np.pi * variance)))
 
     def _expect(self, rows: Rows) -> tuple[float, tuple]:
         """Log likelihood and expected counts of unlabeled rows."""
@@ -208,11 +242,9 @@ class HMM(ProbabilisticLearner):
         return scores
 
     def _decode_numbers(self, rows: Rows) -> np.ndarray:
-        from accord.decoders.viterbi import viterbi_batch
-
         y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
         chain = self.structure_.chain(self.weights_.transitions)
-        viterbi_batch(rows.offsets, self._label_scores(rows), *chain, y, scores)
+        vit.viterbi_batch(rows.offsets, self._label_scores(rows), *chain, y, scores)
         return y
 
     def _decode(self, rows: Rows) -> list[Any]:
@@ -221,18 +253,39 @@ class HMM(ProbabilisticLearner):
 
 def squared(rows: Rows) -> Rows:
     """The same rows with every feature squared (slots never share a feature, so squaring the table is enough)."""
-    power = [None if t is None else t.power(2) if hasattr(t, "power") else t**2 for t in (rows.table, rows.extra)]
+    power = [
+        None if t is None else t**2 if isinstance(t, np.ndarray) else squared_csr(t) for t in (rows.table, rows.extra)
+    ]
     return replace(rows, table=power[0], extra=power[1], shared=False)
 
 
+def squared_csr(table: sp.csr_array) -> sp.csr_array:
+    """Squares of the entries; a feature that is listed twice in a row counts as the sum."""
+    table = table.copy()
+    table.sum_duplicates()
+    return as_table(table.power(2))
+
+
+def moments(parts: list[Rows]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance (n_dims,) of every feature over all rows."""
+    n = max(sum(rows.n_rows for rows in parts), 1)
+    ones = [np.ones((rows.n_rows, 1)) for rows in parts]
+    mean = sum(rows.transpose_scores(one)[:, 0] for rows, one in zip(parts, ones)) / n
+    square = sum(squared(rows).transpose_scores(one)[:, 0] for rows, one in zip(parts, ones)) / n
+    return np.asarray(mean), np.maximum(np.asarray(square - mean**2), 0.0)
+
+
 def check_bernoulli(rows: Rows) -> None:
+    """Refuse features that are no truth values or probabilities."""
     values = rows.table if isinstance(rows.table, np.ndarray) else rows.table.data
     if values.size and (values.min() < 0 or values.max() > 1):
-        raise InputError('HMM: emission="bernoulli" takes features between 0 and 1; use emission="gaussian"')
+        odd = float(values.flat[np.flatnonzero((values < 0) | (values > 1))[0]])
+        raise InputError(
+            f'X has a feature with the value {odd:g}, but emission="bernoulli" takes features between 0 and 1; '
+            'use emission="gaussian" for real-valued features'
+        )
 
 
 def take_labels(y: np.ndarray, rows: Rows, inputs: np.ndarray) -> np.ndarray:
     """Label numbers of the given inputs."""
-    from accord.views.rows import ragged_rows
-
     return y[ragged_rows(rows.offsets, inputs)]

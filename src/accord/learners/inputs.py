@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
 
 from accord.exceptions import InputError
 from accord.structures.chain import ChainStructure
-from accord.views.base import View
+from accord.views import View, as_view
 from accord.views.rows import Rows
 
 
@@ -24,25 +27,51 @@ def count(X: Any) -> int:
     return len(X)
 
 
-def check_lengths(X: Any, Y: Any) -> None:
+def output_list(X: Any, Y: Any) -> list[Any]:
+    """One output per input, as a list, with None for every unlabeled one."""
     if Y is None:
         raise InputError("Y is None: pass a list with one output per input, and None only for unlabeled ones")
+    if isinstance(Y, (str, bytes, dict)) or not hasattr(Y, "__len__"):
+        raise InputError(f"Y is a {type(Y).__name__}; expected a list with one output per input")
     if count(X) != len(Y):
         raise InputError(f"X has {count(X)} inputs but Y has {len(Y)} outputs; they must pair up")
+    return [None if is_unlabeled(y) else y for y in Y]
 
 
 def is_unlabeled(y: Any) -> bool:
-    """None, or the nan that a DataFrame makes of it."""
-    return y is None or (isinstance(y, float) and y != y)
+    """None, or what a DataFrame makes of it."""
+    return y is None or (isinstance(y, float) and y != y) or type(y).__name__ in ("NAType", "NaTType")
 
 
-def labeled_indices(Y: Any) -> np.ndarray:
-    return np.array([i for i, y in enumerate(Y) if not is_unlabeled(y)], dtype=np.int64)
+def new_structure(structure: Any) -> ChainStructure:
+    """A copy of the constructor's structure, to be fitted."""
+    if not isinstance(structure, ChainStructure):
+        raise InputError(
+            f"structure is {structure!r}; expected an object such as MultiClass(), Taxonomy({{...}}) or Sequence()"
+        )
+    return clone(structure)
 
 
-def check_outputs(structure: ChainStructure, outputs: Sequence[Any], index: np.ndarray) -> None:
+def new_view(view: Any, structure: ChainStructure, X: Any) -> View:
+    """A copy of the constructor's view, or the one that fits the look of X."""
+    return default_view(structure, X) if view is None else clone(as_view(view))
+
+
+def warn_of_single_label(structure: ChainStructure) -> None:
+    if structure.n_labels_ == 1:
+        warnings.warn(
+            f"Y has only one label, {structure.labels_[0]!r}: nothing else can be predicted. If there are others, give "
+            "examples of them or declare them: labels=[...]",
+            stacklevel=4,
+        )
+
+
+def check_outputs(structure: ChainStructure, Y: Sequence[Any]) -> None:
     """Outputs have the shape the structure needs: a label, or a list of labels."""
-    for i, y in zip(index, outputs):
+    declared = None if structure.labels is None else set(structure.labels)
+    for i, y in enumerate(Y):
+        if y is None:
+            continue
         listed = isinstance(y, (list, tuple, np.ndarray))
         if structure.single_row and listed:
             raise InputError(f"Y[{i}] is a {type(y).__name__}; {type(structure).__name__} expects one label per input")
@@ -51,12 +80,30 @@ def check_outputs(structure: ChainStructure, outputs: Sequence[Any], index: np.n
                 f"Y[{i}] is {y!r}; {type(structure).__name__} expects a list with one label per token, "
                 "or None for an unlabeled input"
             )
-        if not structure.single_row and any(label is None for label in y):
-            t = next(t for t, label in enumerate(y) if label is None)
-            raise InputError(f"Y[{i}][{t}] is None; label every token of a labeled input, or give Y[{i}]=None")
+        try:
+            distinct = {y} if structure.single_row else set(y)
+        except TypeError:
+            distinct = None
+        if distinct is None or any(map(is_unlabeled, distinct)) or (declared is not None and not distinct <= declared):
+            _raise_bad_label(structure, i, [y] if structure.single_row else y, declared)
 
 
-def check_rows(structure: ChainStructure, rows: Rows, outputs: Sequence[Any], index: np.ndarray) -> None:
+def _raise_bad_label(structure: ChainStructure, i: int, labels: Iterable[Any], declared: set | None) -> None:
+    """Name the label of output ``i`` that cannot be used."""
+    for t, label in enumerate(labels):
+        where = f"Y[{i}]" if structure.single_row else f"Y[{i}][{t}]"
+        if is_unlabeled(label):
+            raise InputError(f"{where} is {label}; label every token of a labeled input, or give Y[{i}]=None")
+        try:
+            known = declared is None or label in declared
+        except TypeError:
+            raise InputError(f"{where} is a {type(label).__name__}; expected a label, such as a string") from None
+        if not known:
+            listed = list(structure.labels or [])
+            raise InputError(f"{where} is {label!r}, which is not among labels={listed!r}; add it there or fix Y")
+
+
+def check_rows(structure: ChainStructure, rows: Rows, Y: Sequence[Any]) -> None:
     """Every labeled input has as many rows as its output has labels."""
     lengths = np.diff(rows.offsets)
     if structure.single_row:
@@ -64,8 +111,8 @@ def check_rows(structure: ChainStructure, rows: Rows, outputs: Sequence[Any], in
             i = int(np.flatnonzero(lengths != 1)[0])
             raise InputError(f"X[{i}] has {lengths[i]} rows; {type(structure).__name__} expects one row per input")
         return
-    for i, y in zip(index, outputs):
-        if len(y) != lengths[i]:
+    for i, y in enumerate(Y):
+        if y is not None and len(y) != lengths[i]:
             raise InputError(f"Y[{i}] has {len(y)} labels but X[{i}] has {lengths[i]} tokens")
 
 
@@ -79,29 +126,49 @@ def default_view(structure: ChainStructure, X: Any) -> View:
     """The view that fits the look of X: text, dicts or numbers."""
     from accord.views import ArrayFeatures, DictFeatures, TokenFeatures
 
-    if hasattr(X, "shape"):
+    if len(getattr(X, "shape", ())) > 1:
         return ArrayFeatures()
-    first = next((x for x in X if not hasattr(x, "__len__") or len(x)), None)
-    if isinstance(first, np.ndarray) or (
-        isinstance(first, (list, tuple)) and np.isscalar(first[0]) and not isinstance(first[0], str)
-    ):
+    i, first = next(((i, x) for i, x in enumerate(X) if not hasattr(x, "__len__") or len(x)), (0, None))
+    if first is None:
+        raise InputError("X has only empty inputs: there is nothing to learn from")
+    kind = type(first).__name__
+    if isinstance(first, np.ndarray) or sp.issparse(first):
         return ArrayFeatures()
     if isinstance(first, dict):
         return DictFeatures()
-    if isinstance(first, (list, tuple)) and isinstance(first[0], str):
-        return TokenFeatures() if not structure.single_row else DictFeatures()
-    if isinstance(first, (list, tuple)) and isinstance(first[0], (dict, list, tuple, set)):
-        return DictFeatures()
-    raise InputError(
-        f"X[0] is a {type(first).__name__}: cannot tell which view fits; pass view=TokenFeatures(), DictFeatures() "
-        "or ArrayFeatures()"
+    if isinstance(first, (list, tuple)):
+        token = first[0]
+        if isinstance(token, str) and not structure.single_row:
+            return TokenFeatures()
+        if _is_number(token) or isinstance(token, np.ndarray) or _starts_with_number(token):
+            return ArrayFeatures()
+        if isinstance(token, (dict, list, tuple, set)):
+            return DictFeatures()
+        kind = f"{kind} that starts with a {type(token).__name__}"
+    need = (
+        "a dict of features or a row of numbers"
+        if structure.single_row
+        else "a list of tokens, dicts or rows of numbers"
     )
+    raise InputError(
+        f"X[{i}] is a {kind}: cannot tell which features are meant. {type(structure).__name__} takes {need} per input; "
+        "or pass view=TokenFeatures(), DictFeatures() or ArrayFeatures()"
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return bool(np.isscalar(value)) and not isinstance(value, (str, bytes))
+
+
+def _starts_with_number(token: Any) -> bool:
+    return isinstance(token, (list, tuple)) and len(token) > 0 and _is_number(token[0])
 
 
 def chunks(X: Any, size: int) -> Iterator[tuple[int, Any]]:
     """Slices of X with the number of their first input."""
     n = count(X)
-    rows = X.iloc if hasattr(X, "iloc") else X
+    # not every sparse format can be sliced
+    rows = X.iloc if hasattr(X, "iloc") else X.tocsr() if sp.issparse(X) else X
     if n == 0:
         return
     for first in range(0, n, size):

@@ -113,7 +113,9 @@ def _unpack(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _unpack_csr(tree: dict[str, Any], arrays: dict[str, np.ndarray]) -> sp.csr_array:
+    data, indices, indptr = (_unpack(tree["csr"][k], arrays) for k in ("data", "indices", "indptr"))
+    # Kernels trust indices, so a damaged file must not get that far; the check is on a copy because it changes types.
+    sp.csr_array((data, indices.copy(), indptr.copy()), shape=tuple(tree["shape"])).check_format(full_check=True)
     out = sp.csr_array(tuple(tree["shape"]))
-    out.data, out.indices, out.indptr = (_unpack(tree["csr"][k], arrays) for k in ("data", "indices", "indptr"))
-    out.check_format()
+    out.data, out.indices, out.indptr = data, indices, indptr
     return out

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sklearn.base import clone
+import numpy as np
 
 from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.learners.base import StructuredLearner
+from accord.structures.chain import ChainStructure
 from accord.structures.problem import ChainProblem
 
 
@@ -20,11 +21,12 @@ class OnlineLearner(StructuredLearner):
         """Train on one batch, continuing from the current model.
 
         The first call fixes the labels: ``classes`` if given, else the structure's ``labels``, else those in the
-        batch. Unlabeled examples extend the feature space and are otherwise ignored.
+        batch. Unlabeled examples extend the feature space and are otherwise ignored. After ``fit``, and after loading
+        a file, training goes on from ``weights_``.
         """
-        problem, first = self._batch_problem(X, Y, classes)
+        problem = self._batch_problem(X, Y, classes)
         if problem is not None:
-            self._continue(problem, first)
+            self._continue(problem)
         return self
 
     def fit_batches(self, batches: Iterable[tuple[Any, Any]], classes: Any = None) -> OnlineLearner:
@@ -41,34 +43,43 @@ class OnlineLearner(StructuredLearner):
         return self
 
     def _forget_training(self) -> None:
-        for name in [n for n in self.__dict__ if n not in self.get_params(deep=False)]:
+        """Remove what was learned, but not what scikit-learn itself keeps in an estimator."""
+        own = [n for n in self.__dict__ if n.endswith("_") or n in ("_state", "_rng", "_products")]
+        for name in own:
             del self.__dict__[name]
 
-    def _batch_problem(self, X: Any, Y: Any, classes: Any) -> tuple[ChainProblem | None, bool]:
-        inputs.check_lengths(X, Y)
-        labeled = inputs.labeled_indices(Y)
-        outputs = [Y[i] for i in labeled]
+    def _batch_problem(self, X: Any, Y: Any, classes: Any) -> ChainProblem | None:
+        """The labeled examples of a batch. Nothing is changed before the batch has passed all checks of its labels."""
+        outputs = inputs.output_list(X, Y)
+        labeled = np.array([i for i, y in enumerate(outputs) if y is not None], dtype=np.int64)
         first = not hasattr(self, "structure_")
-        if first:
-            structure = clone(self.structure)
-            if classes is not None:
-                structure.labels = list(classes)
-            if not labeled.size and getattr(structure, "labels", None) is None:
-                raise InputError("the first batch has no labeled example: pass classes=[...] to fix the labels")
-            inputs.check_outputs(structure, outputs, labeled)
-            self.structure_ = structure.fit(outputs)
-            self.view_ = clone(self.view) if self.view is not None else inputs.default_view(self.structure_, X)
-            rows = self.view_.fit_rows(X)
-        else:
-            inputs.check_outputs(self.structure_, outputs, labeled)
-            rows = self.view_.extend_rows(X)
-        inputs.check_rows(self.structure_, rows, outputs, labeled)
-        self._forget_products()
-        if not labeled.size:
-            return None, first
-        labeled_rows = rows.take(labeled)
-        return self._problem(labeled_rows, self.structure_.encode(outputs, labeled_rows.offsets, labeled)), first
+        structure = self._first_structure(outputs, classes) if first else self.structure_
+        view = inputs.new_view(self.view, structure, X) if first else self.view_
+        inputs.check_outputs(structure, outputs)
+        y = structure.encode([outputs[i] for i in labeled], np.empty(0), labeled)
+        rows = view.fit_rows(X) if first else view.extend_rows(X)
+        self._grow_weights(rows.n_dims)
+        inputs.check_rows(structure, rows, outputs)
+        self.structure_, self.view_ = structure, view
+        return self._problem(rows.take(labeled), y) if labeled.size else None
 
-    def _continue(self, problem: ChainProblem, first: bool) -> None:
+    def _first_structure(self, outputs: list[Any], classes: Any) -> ChainStructure:
+        structure = inputs.new_structure(self.structure)
+        if classes is not None:
+            structure.labels = list(classes)
+        known = structure.labels is not None or hasattr(structure, "taxonomy")
+        if not known and all(y is None for y in outputs):
+            raise InputError("the first batch has no labeled example: pass classes=[...] to fix the labels")
+        inputs.check_outputs(structure, outputs)
+        structure.fit(outputs)
+        return structure
+
+    def _grow_weights(self, n_dims: int) -> None:
+        """New features start at zero, also when the batch that brought them is not learned from."""
+        self._forget_products()
+        if hasattr(self, "weights_"):
+            self.weights_ = self.weights_.grown(n_dims)
+
+    def _continue(self, problem: ChainProblem) -> None:
         """Train on one batch."""
         raise NotImplementedError

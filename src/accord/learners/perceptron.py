@@ -76,28 +76,23 @@ class StructuredPerceptron(OnlineLearner):
         self._forget_training()
         rows, y, _ = self._prepare(X, Y)
         problem = self._problem(rows, y)
+        state = perceptron.start(problem.zero_weights(), self.averaged)
+        rng = generator(self.random_state)
         with self._progress(self.max_iter, "perceptron") as progress:
-            state = perceptron.train(
-                problem,
-                perceptron.start(problem, self.averaged),
-                self.max_iter,
-                self.shuffle,
-                generator(self.random_state),
-                lambda info: progress.advance(info=info),
-            )
+            perceptron.train(problem, state, self.max_iter, self.shuffle, rng, lambda info: progress.advance(info=info))
         self.history_ = state.history
         self.weights_ = state.average() if self.averaged else state.weights
         return self
 
-    def _continue(self, problem: ChainProblem, first: bool) -> None:
-        if first or not hasattr(self, "_state"):
-            self._state = perceptron.start(problem, self.averaged)
+    def _continue(self, problem: ChainProblem) -> None:
+        if not hasattr(self, "_state"):
+            weights = self.weights_ if hasattr(self, "weights_") else problem.zero_weights()
+            self._state = perceptron.start(weights.copy(), self.averaged)
             self._rng = generator(self.random_state)
-        state = self._state
         n_dims = problem.rows.n_dims
-        state.weights = state.weights.grown(n_dims)
+        self._state.weights = self._state.weights.grown(n_dims)
         if self.averaged:
-            state.sums = state.sums.grown(n_dims)
-        perceptron.train(problem, state, 1, self.shuffle, self._rng)
-        self.history_ = state.history
-        self.weights_ = state.average() if self.averaged else state.weights.copy()
+            self._state.sums = self._state.sums.grown(n_dims)
+        perceptron.train(problem, self._state, 1, self.shuffle, self._rng)
+        self.history_ = self._state.history
+        self.weights_ = self._state.average() if self.averaged else self._state.weights.copy()

@@ -10,10 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from accord.exceptions import InputError
 from accord.learners.base import StructuredLearner
+from accord.learners.inputs import is_unlabeled
 from accord.learners.randomness import generator
 from accord.solvers import cutting_plane, frank_wolfe
 from accord.structures.base import Structure
 from accord.views.base import View
+from accord.views.tied import tie
 
 SOLVERS = ("cutting-plane", "frank-wolfe")
 
@@ -41,8 +43,8 @@ class StructuredSVM(StructuredLearner):
     reoptimize : "example" or "all"
         Cutting planes: optimise over the working set of one example at a time, or over all at the end of a pass.
     tol : float
-        Largest violation left (cutting planes), which bounds the duality gap by ``C * tol`` per example; Frank-Wolfe
-        stops at that gap.
+        Cutting planes: largest violation left beyond the slack (the papers' epsilon, in units of the loss), which
+        bounds the duality gap by ``C * tol`` per example. Frank-Wolfe: duality gap as a fraction of the objective.
     max_iter : int
         Passes over the data at most.
     random_state, n_jobs, verbose : as everywhere
@@ -111,7 +113,8 @@ class StructuredSVM(StructuredLearner):
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
         self._check_params()
         rows, y, _ = self._prepare(X, Y)
-        problem = self._problem(rows, y, rescaling=self.rescaling, norm=self.norm)
+        tied = tie(rows)
+        problem = self._problem(tied.rows, y, rescaling=self.rescaling, norm=self.norm)
         rng = generator(self.random_state)
         with self._progress(self.max_iter, self.solver) as progress:
             report = lambda info: progress.advance(info=info)  # noqa: E731
@@ -119,13 +122,13 @@ class StructuredSVM(StructuredLearner):
                 result = cutting_plane.train(problem, self.C, self.tol, self.max_iter, self.reoptimize, rng, report)
             else:
                 result = frank_wolfe.train(problem, self.C, self.tol, self.max_iter, rng, report)
-        self.weights_ = result.weights
+        self.weights_ = self._untied(tied, result.weights)
         self.objective_, self.dual_objective_, self.duality_gap_ = result.primal, result.dual, result.gap
         self.n_iter_, self.converged_ = result.n_iter, result.converged
         self.n_constraints_, self.n_constraints_added_ = result.n_constraints, result.n_added
         self.exact_ = self.structure_.exact(self.rescaling, self.norm)
         self.history_ = result.history
-        self._keep_support(result, np.flatnonzero([y is not None for y in Y]))
+        self._keep_support(result, np.flatnonzero([not is_unlabeled(y) for y in Y]))
         if not result.converged:
             warnings.warn(
                 f"{self.solver} stopped after max_iter={self.max_iter} passes with a duality gap of {result.gap:.3g} "

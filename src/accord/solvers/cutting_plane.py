@@ -4,11 +4,12 @@
 finds its most violated constraint and, if that is violated by more than ``tol`` beyond the current slack, adds it to
 the example's working set. The dual is re-optimised over
 
-* ``reoptimize="example"``: that working set only (variant b); also when nothing was added but the working set is no
-  longer optimal because other examples moved the weights, without which the loop could end far from the optimum, or
+* ``reoptimize="example"``: that working set only (variant b); also when nothing was added but other examples moved the
+  weights since, without which the loop could end far from the optimum, or
 * ``reoptimize="all"``: all working sets (variant a), once at the end of a pass, over all constraints it added.
 
-Variables that become zero are dropped. The loop ends when a pass changes nothing.
+Variables that become zero are dropped. The loop ends when a pass adds nothing and the working sets are optimal to the
+relative precision ``min(tol, SETTLED)``. The duality gap is then at most ``C * tol`` per example beyond that.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from typing import Any
 import numpy as np
 
 from accord.solvers import qp
+
+# Working sets count as optimal when their duality gaps sum to less than this fraction of the dual value.
+SETTLED = 1e-3
 
 
 @dataclass
@@ -70,15 +74,16 @@ def train(
 ) -> SVMResult:
     """Solve to precision ``tol``."""
     solver = _CuttingPlane(problem, C, tol)
-    changed, n_iter, n_added = True, 0, 0
+    converged, n_iter, n_added = False, 0, 0
     history: list[dict[str, float]] = []
-    while changed and n_iter < max_iter:
+    while not converged and n_iter < max_iter:
         order = np.arange(problem.n_examples) if rng is None else rng.permutation(problem.n_examples)
         visits = [solver.visit(int(i), optimise=reoptimize == "example") for i in order]
-        changed = any(any(v) for v in visits)
         added = sum(v[0] for v in visits)
         if reoptimize == "all" and added:
             solver.optimise([i for i, s in enumerate(solver.sets) if s])
+        unsettled = sum(v[1] for v in visits) if reoptimize == "example" else 0.0
+        converged = added == 0 and unsettled <= min(tol, SETTLED) * abs(solver.dual())
         n_iter += 1
         n_added += added
         history.append({"added": added, "constraints": solver.size, "dual": solver.dual()})
@@ -90,7 +95,7 @@ def train(
         n_iter=n_iter,
         n_constraints=solver.size,
         n_added=n_added,
-        converged=not changed,
+        converged=converged,
         working_sets=solver.sets,
         history=history,
     )
@@ -109,6 +114,7 @@ class _CuttingPlane:
         self.ridge = 0.0 if problem.norm == 1 else 1.0 / C
         self.budget = C if problem.norm == 1 else np.inf
         self._chain = problem.chain(self.weights)
+        self._dense = np.zeros_like(self.w)  # work space
 
     @property
     def size(self) -> int:
@@ -122,25 +128,30 @@ class _CuttingPlane:
     def violation(self, c: Constraint) -> float:
         return c.offset - float(c.values @ self.w[c.indices])
 
-    def visit(self, i: int, optimise: bool) -> tuple[bool, bool]:
-        """Add the most violated constraint of example ``i`` if it is violated enough: (added, re-optimised)."""
+    def visit(self, i: int, optimise: bool) -> tuple[bool, float]:
+        """Add the most violated constraint of example ``i`` if it is violated enough.
+
+        Returns whether it was added, and how far the working set was from optimal before.
+        """
         h, offset, found = self.problem.violator(i, self.weights, self._chain)
         here = self.sets[i]
         violations = [self.violation(c) for c in here]
         slack = max([0.0, *violations])
+        gap = self._block_gap(here, violations, slack)
         added = h > slack + self.tol and not any(np.array_equal(c.output, found) for c in here)
         if added:
             here.append(Constraint(found, offset, *self.problem.constraint(i, found, offset, self.work)))
-        stale = added or self._block_gap(here, violations, slack) > 0.5 * self.tol * self.C
-        if optimise and stale:
+        if optimise and (added or gap > 0.0):
             self.optimise([i])
-        return added, optimise and stale
+        return added, gap
 
     def _block_gap(self, here: list[Constraint], violations: list[float], slack: float) -> float:
         """How far the dual variables of one example are from optimal for its working set."""
         mass = sum(c.alpha for c in here)
         upper = self.C * slack if self.ridge == 0.0 else 0.5 * self.C * slack**2
-        return upper - sum(c.alpha * v for c, v in zip(here, violations)) + 0.5 * self.ridge * mass**2
+        gap = upper - sum(c.alpha * v for c, v in zip(here, violations)) + 0.5 * self.ridge * mass**2
+        # the rest is not worth a solver's while
+        return gap if gap > min(0.01, self.tol) * upper + 1e-12 * self.C else 0.0
 
     def optimise(self, examples: list[int]) -> None:
         """Maximise the dual over the working sets of the given examples, all others fixed."""
@@ -162,10 +173,9 @@ class _CuttingPlane:
 
     def _gram(self, block: list[Constraint]) -> np.ndarray:
         gram = np.empty((len(block), len(block)))
-        dense = np.zeros_like(self.w)
         for r, c in enumerate(block):
-            dense[c.indices] = c.values
+            self._dense[c.indices] = c.values
             for s in range(r + 1):
-                gram[r, s] = gram[s, r] = block[s].values @ dense[block[s].indices]
-            dense[c.indices] = 0.0
+                gram[r, s] = gram[s, r] = block[s].values @ self._dense[block[s].indices]
+            self._dense[c.indices] = 0.0
         return gram

@@ -42,7 +42,7 @@ def train(
     on_epoch: Callable[[str], None] = lambda info: None,
     check_every: int = 5,
 ) -> SVMResult:
-    """Solve until the duality gap is at most ``tol * C * n_examples``, which is what cutting planes guarantee."""
+    """Solve until the duality gap is at most the fraction ``tol`` of the primal value."""
     n = problem.n_examples
     weights = problem.zero_weights()
     n_labels, n_transitions = problem.structure.n_labels_, weights.transitions.size
@@ -51,7 +51,6 @@ def train(
         np.zeros_like(weights.unary), np.full(n, np.inf),
     )  # fmt: skip
     ridge = 0.0 if problem.norm == 1 else 1.0 / C
-    target = tol * C * n
     primal, n_iter = np.inf, 0
     value = 0.0
     history: list[dict[str, float]] = []
@@ -59,12 +58,12 @@ def train(
         problem.frank_wolfe_epoch(weights, dual, _order(dual.gaps, rng), C)
         n_iter += 1
         last = n_iter == max_iter
-        if last or n_iter % check_every == 0 or float(dual.gaps.sum()) <= target:
+        if last or n_iter % check_every == 0 or float(dual.gaps.sum()) <= tol * primal:
             value = dual.value(weights.flat(), ridge)
             primal = primal_value(problem, weights, C)
             history.append({"pass": n_iter, "primal": primal, "dual": value})
             on_epoch(f"primal {primal:.5g}, gap {primal - value:.3g}")
-            if primal - value <= target:
+            if primal - value <= tol * primal:
                 break
         else:
             on_epoch(f"estimated gap {float(dual.gaps.sum()):.3g}")
@@ -75,7 +74,7 @@ def train(
         n_iter,
         int(np.count_nonzero(dual.mass)),
         n_iter * n,
-        primal - value <= target,
+        primal - value <= tol * primal,
         None,
         history,
     )

@@ -30,10 +30,10 @@ class PerceptronState:
         return out
 
 
-def start(problem: Any, averaged: bool) -> PerceptronState:
-    """Zero weights. Without averaging the sums are empty, which the kernel reads as "do not average"."""
-    weights = problem.zero_weights()
+def start(weights: Any, averaged: bool) -> PerceptronState:
+    """From the given weights. Without averaging the sums are empty, which the kernel reads as "do not average"."""
     sums = weights.copy()
+    sums.unary, sums.transitions = np.zeros_like(weights.unary), np.zeros_like(weights.transitions)
     if not averaged:
         sums.unary = np.empty((0, weights.unary.shape[1]))
         sums.transitions = np.empty(0)

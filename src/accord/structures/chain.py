@@ -96,6 +96,8 @@ class ChainStructure(Structure):
             raise InputError(f"unary has shape {unary.shape}; expected (n_rows, {self.n_labels_})")
         if transitions is None:
             transitions = np.zeros(self.n_transitions_)
+        if np.shape(transitions) != (self.n_transitions_,):
+            raise InputError(f"transitions has shape {np.shape(transitions)}; expected ({self.n_transitions_},)")
         return Parts(unary, *self.chain(transitions))
 
     def force(self, parts: Parts, given: Sequence[Any]) -> Parts:
@@ -136,7 +138,9 @@ class ChainStructure(Structure):
 
     def oracle(self, parts: Parts, y: np.ndarray, rescaling: str = "margin", norm: int = 1) -> tuple[np.ndarray, float]:
         """The output that violates the margin of ``y`` most, and its violation (0: ``y`` itself)."""
-        y = np.ascontiguousarray(y, dtype=np.int32)
+        if rescaling not in RESCALINGS or norm not in (1, 2):
+            raise InputError(f'rescaling is {rescaling!r}, norm is {norm!r}; expected "margin" or "slack", 1 or 2')
+        y = self._numbers("y", y, parts.unary.shape[0])
         found = np.empty_like(y)
         true_score = path_score(*parts, y)
         h = find_violator(self.loss_, RESCALINGS[rescaling], norm, *parts, y, true_score, found)
@@ -144,11 +148,21 @@ class ChainStructure(Structure):
 
     def score(self, parts: Parts, y: np.ndarray) -> float:
         """Score of an output."""
-        return float(path_score(*parts, np.ascontiguousarray(y, dtype=np.int32)))
+        return float(path_score(*parts, self._numbers("y", y, parts.unary.shape[0])))
 
     def loss_between(self, y: np.ndarray, y_pred: np.ndarray) -> float:
         """Loss of predicting ``y_pred`` for ``y``."""
-        return float(loss_value(self.loss_, np.asarray(y, np.int32), np.asarray(y_pred, np.int32)))
+        y = self._numbers("y", y, len(y))
+        return float(loss_value(self.loss_, y, self._numbers("y_pred", y_pred, y.size)))
+
+    def _numbers(self, name: str, y: np.ndarray, n_rows: int) -> np.ndarray:
+        """Label numbers as the kernels take them, which do not check what they index with."""
+        numbers = np.ascontiguousarray(y, dtype=np.int32)
+        if numbers.shape != (n_rows,):
+            raise InputError(f"{name} has shape {numbers.shape}; expected ({n_rows},), one label number per row")
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < self.n_labels_:
+            raise InputError(f"{name} holds {numbers.tolist()}; expected label numbers below {self.n_labels_}")
+        return numbers
 
     def exact(self, rescaling: str = "margin", norm: int = 1) -> bool:
         return losses.is_exact(self.loss_, rescaling, norm)

@@ -46,7 +46,10 @@ class MultiClass(ChainStructure):
 
 def check_costs(matrix: Any, n_labels: int) -> np.ndarray:
     """A cost matrix with zero diagonal and no negative entry."""
-    costs = np.asarray(matrix, dtype=np.float64)
+    try:
+        costs = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f'loss is {matrix!r}; expected "zero-one" or a cost matrix of numbers') from None
     if costs.shape != (n_labels, n_labels):
         raise InputError(f"loss has shape {costs.shape}; expected ({n_labels}, {n_labels}), one row per label")
     if not np.all(np.isfinite(costs)) or costs.min() < 0 or np.any(np.diag(costs) != 0):

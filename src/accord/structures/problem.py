@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 
 from accord.decoders import forward_backward as fb
 from accord.decoders import frank_wolfe, online
-from accord.decoders.violator import find_violators, loss_value
+from accord.decoders.violator import find_violators, losses_between
 from accord.structures.base import Weights
 from accord.structures.chain import RESCALINGS, ChainStructure
 
@@ -100,7 +100,7 @@ class ChainProblem:
         chain = self.chain(weights)
         residual = np.empty_like(unary)
         blocks = self._blocks()
-        done = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        done = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             delayed(self._block_likelihood)(lo, hi, unary, chain, residual) for lo, hi in blocks
         )
         total = float(sum(d[0] for d in done))
@@ -135,23 +135,48 @@ class ChainProblem:
         return [(lo, min(lo + BLOCK, self.n_examples)) for lo in starts]
 
     # -- margins --------------------------------------------------------------------------------------------------
-    def violations(self, weights: Weights) -> np.ndarray:
-        """Slack of every example: the violation of its most violating output (0 at least)."""
+    def _violators(self, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+        """Most violating outputs (n_rows,) and their violations, 0 at least (n_examples,)."""
         unary = self.scores(weights)
         chain = self.chain(weights)
+        found, violations = np.empty_like(self.y), np.zeros(self.n_examples)
 
-        def block(lo: int, hi: int) -> np.ndarray:
+        def block(lo: int, hi: int) -> None:
             first, last = self.offsets[lo], self.offsets[hi]
             offsets, y = self.offsets[lo : hi + 1] - first, self.y[first:last]
-            true, found, out = np.zeros(hi - lo), np.empty_like(y), np.zeros(hi - lo)
+            true = np.zeros(hi - lo)
             fb.path_scores(offsets, y, unary[first:last], *chain, true)
             find_violators(
-                self.structure.loss_, self.rescaling, self.norm, offsets, unary[first:last], *chain, y, true, found, out
-            )
-            return out
+                self.structure.loss_, self.rescaling, self.norm, offsets, unary[first:last], *chain, y, true,
+                found[first:last], violations[lo:hi],
+            )  # fmt: skip
 
-        done = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(block)(lo, hi) for lo, hi in self._blocks())
-        return np.maximum(np.concatenate(done), 0.0) if done else np.zeros(0)
+        Parallel(n_jobs=self.n_jobs, require="sharedmem")(delayed(block)(lo, hi) for lo, hi in self._blocks())
+        return found, np.maximum(violations, 0.0)
+
+    def violations(self, weights: Weights) -> np.ndarray:
+        """Slack of every example: the violation of its most violating output (0 at least)."""
+        return self._violators(weights)[1]
+
+    def risk(self, weights: Weights) -> tuple[float, Weights]:
+        """``(1 / norm) sum of slacks ** norm`` and a subgradient of it."""
+        s = self.structure
+        found, slack = self._violators(weights)
+        factor = (slack > 0.0) * (slack if self.norm == 2 else 1.0)
+        if self.rescaling == RESCALINGS["slack"]:
+            loss = np.zeros(self.n_examples)
+            losses_between(s.loss_, self.offsets, self.y, found, loss)
+            factor = factor * (np.sqrt(loss) if self.norm == 2 else loss)
+        per_row = np.repeat(factor, np.diff(self.offsets))
+        rows = np.arange(self.y.size)
+        coefficients = np.zeros((self.y.size, s.n_labels_))
+        coefficients[rows, found] += per_row
+        coefficients[rows, self.y] -= per_row
+        counts = np.zeros(s.n_transitions_)
+        online.count_packed(self.offsets, found, factor * s.eta_, s.n_labels_, s.order_, counts)
+        online.count_packed(self.offsets, self.y, factor * -s.eta_, s.n_labels_, s.order_, counts)
+        value = float(slack.sum()) if self.norm == 1 else 0.5 * float(slack @ slack)
+        return value, Weights(self.rows.transpose_scores(s.node_coefficients(coefficients)), counts)
 
     def violator(self, i: int, weights: Weights, chain) -> tuple[float, float, np.ndarray]:
         """Most violating output of example ``i``: (violation, offset of its constraint, label numbers)."""
@@ -181,8 +206,3 @@ class ChainProblem:
             weights.unary, weights.transitions, *self.chain(weights),
             dual.rows, dual.transitions, dual.linear, dual.mass, dual.norm, dual.work, dual.gaps,
         )  # fmt: skip
-
-    def empirical_loss(self, y_pred: np.ndarray) -> float:
-        """Summed loss of packed predictions."""
-        pairs = zip(self.offsets[:-1], self.offsets[1:])
-        return sum(loss_value(self.structure.loss_, self.y[lo:hi], y_pred[lo:hi]) for lo, hi in pairs)

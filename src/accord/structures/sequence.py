@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Seq
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ class Sequence(ChainStructure):
 
     single_row = False
     has_transitions = True
+    forbidden_: np.ndarray
 
     def __init__(
         self,
@@ -74,6 +76,8 @@ class Sequence(ChainStructure):
     def fit(self, Y: Iterable[Any]) -> Sequence:
         if self.order not in (1, 2):
             raise InputError(f"order is {self.order!r}; expected 1 or 2")
+        if not isinstance(self.transition_weight, Real) or not np.isfinite(self.transition_weight):
+            raise InputError(f"transition_weight is {self.transition_weight!r}; expected a finite number")
         self._set_labels(label for y in Y if y is not None for label in y if label is not None)
         self.order_ = self.order
         self.eta_ = float(self.transition_weight)
@@ -88,7 +92,7 @@ class Sequence(ChainStructure):
         if self.loss == "hamming":
             weights = np.ones(n)
             for label, weight in (self.label_weights or {}).items():
-                if not (np.isfinite(weight) and weight >= 0):
+                if not (isinstance(weight, Real) and np.isfinite(weight) and weight >= 0):
                     raise InputError(f"label_weights[{label!r}] is {weight!r}; expected a non-negative number")
                 if label in self.labels_:
                     weights[self.labels_.index(label)] = weight
@@ -113,6 +117,8 @@ class Sequence(ChainStructure):
             ends: list[Label | None] = [*self.labels_, None]
             pairs = [(i, j) for i, a in enumerate(ends) for j, b in enumerate(ends) if i < n or j < n]
             moves = [(i, j) for i, j in pairs if not check(ends[i], ends[j])]
+        elif not isinstance(self.constraints, Iterable):
+            raise InputError(f"constraints is {self.constraints!r}; expected one of {sorted(SCHEMES)} or pairs")
         else:
             number = {**self.label_numbers(), None: n}
             moves = []
@@ -140,9 +146,9 @@ class Sequence(ChainStructure):
 
 
 def split_tag(label: Label) -> tuple[str, str]:
-    """("B", "PER") for "B-PER"; ("O", "") for "O" and for anything without a hyphen."""
-    prefix, hyphen, kind = str(label).partition("-")
-    return (prefix, kind) if hyphen else ("O", "")
+    """("B", "PER") for "B-PER", ("B", "") for "B"; any other prefix than B, I, E counts as outside."""
+    prefix, _, kind = str(label).partition("-")
+    return prefix, kind
 
 
 def iob2_allows(a: Label | None, b: Label | None) -> bool:

@@ -105,7 +105,8 @@ def check_taxonomy(taxonomy: Mapping[Label, Any]) -> dict[Label, list[Label]]:
         raise InputError("taxonomy: expected a non-empty mapping of child to parent (or to a list of parents)")
     parents: dict[Label, list[Label]] = {}
     for child, parent in taxonomy.items():
-        parents[child] = [p for p in (parent if isinstance(parent, (list, tuple, set)) else [parent]) if p is not None]
+        several = isinstance(parent, (list, tuple, set, frozenset))
+        parents[child] = [p for p in (parent if several else [parent]) if p is not None]
     for parent in [p for ps in parents.values() for p in ps]:
         parents.setdefault(parent, [])
     for node in parents:

@@ -1,7 +1,20 @@
 """Views: maps from inputs to packed features, fitted on labeled and unlabeled inputs alike, blind to labels."""
 
+from accord.views.base import View
+from accord.views.compose import ConcatenatedViews, as_view
 from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
+from accord.views.kernel import KernelFeatures
+from accord.views.rows import Rows
 from accord.views.text import TokenFeatures
 
-__all__ = ["ArrayFeatures", "DictFeatures", "TokenFeatures"]
+__all__ = [
+    "ArrayFeatures",
+    "ConcatenatedViews",
+    "DictFeatures",
+    "KernelFeatures",
+    "Rows",
+    "TokenFeatures",
+    "View",
+    "as_view",
+]

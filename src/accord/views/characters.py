@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
 from accord.decoders import text, windows
 
-GREEK_NAMES = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu "
-    "nu xi omicron pi rho sigma tau upsilon phi chi psi omega"
-).split()
+# fmt: off
+GREEK_NAMES = [
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu",
+    "nu", "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
+]
+# fmt: on
 
 # Pairs of marks. The second of "``" and "''" opens as well if nothing is open: many corpora use it on both sides.
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"), ("-LRB-", "-RRB-"), ("«", "»"), ("“", "”"), ("‘", "’"))
 _QUOTES = (('"', '"'), ("'", "'"), ("``", "''"))
-
-_classes = np.zeros(0, np.uint8)  # class of each code point met so far, 0 elsewhere
+N_PAIRS = len(_BRACKETS) + len(_QUOTES)
 
 
 def pack(strings: Sequence[str]) -> text.Text:
@@ -29,16 +31,20 @@ def pack(strings: Sequence[str]) -> text.Text:
 
 
 def _classes_of(codes: np.ndarray) -> np.ndarray:
-    global _classes
-    if _classes.size == 0:
-        _classes = np.zeros(0x110000, np.uint8)
-    classes = _classes[codes]
+    table = _class_table()
+    classes = table[codes]
     unknown = codes[classes == 0]
     if unknown.size:
         for code in np.unique(unknown):
-            _classes[code] = _class_of(chr(code))
-        classes = _classes[codes]
+            table[code] = _class_of(chr(code))
+        classes = table[codes]
     return classes
+
+
+@cache
+def _class_table() -> np.ndarray:
+    """The class of each code point met so far, 0 elsewhere."""
+    return np.zeros(0x110000, np.uint8)
 
 
 def _class_of(character: str) -> int:

@@ -24,8 +24,8 @@ class ArrayFeatures(View):
     Parameters
     ----------
     standardize : bool, default=False
-        Subtract the mean and divide by the standard deviation of each column, both from the data of ``fit``. Sparse data are
-        divided only, which keeps their zeros. Constant columns are not divided.
+        Subtract the mean and divide by the standard deviation of each column, both from the data of ``fit``. Sparse
+        data are divided only, which keeps their zeros. Constant columns are not divided.
     bias : bool, default=True
         Add a feature that is always 1.
     window : int or (int, int), default=0

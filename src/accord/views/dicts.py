@@ -1,10 +1,10 @@
-"""Features given by the user: a dict or a list of strings per token, in the conventions of CRFsuite's Python wrappers."""
+"""Features given by the user: a dict or a list of strings per token, as CRFsuite's Python wrappers take them."""
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,17 +16,18 @@ from accord.views.base import View
 from accord.views.inputs import as_list, describe, offsets_of, parse_window
 from accord.views.rows import Rows, as_table, window_slots
 
-_EXPECTED = "a list of tokens, each a dict or a list of strings (or one dict for the whole input)"
+_EXPECTED = "a list of tokens, each a dict or a list of strings (or one dict or list of strings for the whole input)"
+_COLLECTIONS = (list, tuple, set, frozenset)
 
 
 class DictFeatures(View):
     """Features that somebody else has extracted.
 
-    ``X[i]`` is a list of tokens. A token is a dict or a list (or tuple, set) of strings. In a list every string is a feature
-    of value 1; nothing in it is parsed, and a string that occurs twice counts twice. In a dict, ``{"name": "text"}`` means
-    the feature ``name=text`` of value 1, ``{"name": number}`` the feature ``name`` of that value, ``True`` and ``False`` are 1
-    and 0, and ``{"name": [...]}`` or ``{"name": {...}}`` are the features inside, with ``name:`` put before. For plain
-    classification ``X[i]`` may be one dict.
+    ``X[i]`` is a list of tokens. A token is a dict or a list (or tuple, set) of strings. In a list every string is
+    a feature of value 1; nothing in it is parsed, and a string that occurs twice counts twice. In a dict,
+    ``{"name": "text"}`` means the feature ``name=text`` of value 1, ``{"name": number}`` the feature ``name`` of
+    that value, ``True`` and ``False`` are 1 and 0, and ``{"name": [...]}`` or ``{"name": {...}}`` are the features
+    inside, with ``name:`` put before. For plain classification ``X[i]`` may be one dict or one list of strings.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ class _Packer:
         kind = type(token)
         if kind is dict:
             self._add_dict(token, "", where)
-        elif kind is list or isinstance(token, (list, tuple, set, frozenset)):
+        elif kind is list or isinstance(token, _COLLECTIONS):
             self._add_strings(token, where)
         elif isinstance(token, Mapping):
             self._add_dict(token, "", where)
@@ -221,20 +222,21 @@ class _Packer:
             if value:
                 if value != 1:
                     self.odd_places.append(len(self.indices))
-                    self.odd_values.append(value)
+                    self.odd_values.append(float(value))
                 self.indices.append(self.columns[name])
         elif isinstance(value, str):
             self.indices.append(self.columns[f"{name}={value}"])
         elif isinstance(value, Mapping):
             self._add_dict(value, f"{name}:", where)
-        elif isinstance(value, (list, tuple, set, frozenset)):
+        elif isinstance(value, _COLLECTIONS):
             odd = [s for s in value if not isinstance(s, str)]
             if odd:
                 raise InputError(f"{where}[{name!r}] has {describe(odd[0])}; expected a list of strings only")
             self._add_strings([f"{name}:{s}" for s in value], where)
         else:
             raise InputError(
-                f"{where}[{name!r}] is {describe(value)}; expected a string, a number, a boolean, a dict or a list of strings"
+                f"{where}[{name!r}] is {describe(value)}; "
+                "expected a string, a number, a boolean, a dict or a list of strings"
             )
 
     def table(self) -> sp.csr_array:
@@ -255,10 +257,8 @@ def _pack(X: Any, columns: _Known | _Growing) -> tuple[sp.csr_array, np.ndarray]
     """The features of all tokens, one row each, and the offsets of the inputs."""
     inputs = as_list(X, _EXPECTED)
     packer = _Packer(columns)
-    if inputs and isinstance(inputs[0], Mapping):
+    if _one_row_each(inputs):
         for i, x in enumerate(inputs):
-            if not isinstance(x, Mapping):
-                raise InputError(f"X[{i}] is {describe(x)} but X[0] is a dict; expected one kind of input")
             packer.add(x, f"X[{i}]")
         return packer.table(), np.arange(len(inputs) + 1)
     for i, x in enumerate(inputs):
@@ -267,3 +267,13 @@ def _pack(X: Any, columns: _Known | _Growing) -> tuple[sp.csr_array, np.ndarray]
         for t, token in enumerate(x):
             packer.add(token, f"X[{i}][{t}]")
     return packer.table(), offsets_of(inputs)
+
+
+def _one_row_each(inputs: Sequence[Any]) -> bool:
+    """Whether inputs are features themselves rather than lists of tokens; the first that is not empty decides."""
+    for x in inputs:
+        if isinstance(x, Mapping):
+            return True
+        if isinstance(x, _COLLECTIONS) and x:
+            return isinstance(next(iter(x)), str)
+    return False

@@ -1,15 +1,14 @@
 """Kernels as explicit features, so that every learner works with them unchanged.
 
-By the representer theorem the optimum lies in the span of the training parts. With a triangular factor of their Gram
-matrix, taken over a subset of rows ``p`` that spans the rest, ``phi(x) = L_pp^{-1} k(p, x)`` has the same inner products as
-the kernel on all training rows (Cholesky, exact) and on their span. With a sample ``m`` of landmarks,
-``phi(x) = K_mm^{-1/2} k(m, x)`` has them approximately (Nyström). The learner's regulariser is then the norm in the kernel's
-space restricted to that span.
+By the representer theorem the optimum lies in the span of the training parts. Let ``p`` be rows that span the
+others and ``L`` the triangular factor of their Gram matrix, ``L L' = K_pp``. Then ``phi(x) = L^{-1} k(p, x)`` has
+inner products equal to the kernel on all training rows: ``phi(x)' phi(z) = k(x, p) K_pp^{-1} k(p, z) = k(x, z)``
+(Cholesky, exact). With a sample ``m`` of landmarks, ``phi(x) = K_mm^{-1/2} k(m, x)`` has them approximately
+(Nyström).
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -23,11 +22,14 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
+from accord.views.gram import check_memory, distinct_rows, kernel_values, mean_squared_distance
 from accord.views.matrices import pack_matrix
-from accord.views.rows import Rows
+from accord.views.rows import Rows, as_table
 
 _KERNELS = ("linear", "poly", "rbf", "precomputed")
 _MAX_LANDMARKS = 1000
+_CHECKED_ROWS = 200  # of the Gram matrix, to see that the features reproduce it
+_PSD_TOLERANCE = 1e-6
 _BLOCK = 4096  # rows of a Gram matrix against the pivots made at a time
 
 
@@ -39,14 +41,16 @@ class KernelFeatures(View):
     base : View, optional
         The view whose rows the kernel compares; by default ``ArrayFeatures(bias=False)``. Not used when precomputed.
     kernel : {"rbf", "linear", "poly", "precomputed"} or callable, default="rbf"
-        ``exp(-gamma |x - z|^2)``, ``<x, z>``, ``(gamma <x, z> + coef0)^degree``, given values, or a function that takes two
-        matrices (dense or sparse, one row each) and returns the matrix of kernel values between their rows. When
-        precomputed, ``X[i]`` holds the values between the rows of input ``i`` and all rows of ``fit``, in their order.
+        ``exp(-gamma |x - z|^2)``, ``<x, z>``, ``(gamma <x, z> + coef0)^degree``, given values, or a function that
+        takes two matrices (dense or sparse, one row each) and returns the matrix of kernel values between their
+        rows. When precomputed, ``X[i]`` holds the values between the rows of input ``i`` and all rows of ``fit``,
+        in their order.
     degree, gamma, coef0 : numbers
-        Parameters of the kernel. ``gamma=None`` means 1 for "poly", and 1 / (mean squared distance of the distinct rows of
-        ``fit``) for "rbf".
+        Parameters of the kernel. ``gamma=None`` means 1 for "poly", and 1 / (mean squared distance of the distinct
+        rows of ``fit``) for "rbf".
     method : {"cholesky", "nystroem"}, default="cholesky"
-        Exact, from the Gram matrix of all distinct rows; or approximate, from ``n_components`` of them drawn at random.
+        Exact, from the Gram matrix of all distinct rows; or approximate, from ``n_components`` of them drawn at
+        random.
     n_components : int, optional
         Keep at most this many features. By default all of them ("cholesky"), or 1000 landmarks ("nystroem").
     tol : float, default=1e-10
@@ -66,7 +70,8 @@ class KernelFeatures(View):
     --------
     >>> import numpy as np
     >>> from accord.views import KernelFeatures
-    >>> phi = KernelFeatures(kernel="poly", degree=2).fit_rows([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0]]).matrix().toarray()
+    >>> rows = KernelFeatures(kernel="poly", degree=2).fit_rows([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
+    >>> phi = rows.matrix().toarray()
     >>> np.round(phi @ phi.T, 6)
     array([[ 4.,  4.,  1.],
            [ 4.,  9.,  9.],
@@ -100,18 +105,149 @@ class KernelFeatures(View):
         """Choose the pivots among the rows of ``X`` and return the features of ``X``."""
         self._check_parameters()
         if self.kernel == "precomputed":
-            matrix, offsets, _ = pack_matrix(X)
-            matrix = _dense(matrix)
-            self.n_train_: int = matrix.shape[1]
-            _check_square(matrix)
-            units, inverse = np.arange(self.n_train_), np.arange(self.n_train_)
+            units, inverse, offsets = _square_values(X)
+            self.n_train_: int = units.shape[0]
         else:
             self.base_: View = clone(self.base) if self.base is not None else ArrayFeatures(bias=False)
             rows = self.base_.fit_rows(X)
-            matrix, inverse = distinct_rows(rows)
-            units, offsets = matrix, rows.offsets
+            units, inverse = distinct_rows(rows)
+            offsets = rows.offsets
         if inverse.size == 0:
             raise InputError("X has no rows; a kernel needs training rows to compare with")
-        self.gamma_: float = self._choose_gamma(matrix)
+        self.gamma_: float = self._choose_gamma(units)
         table = self._fit_cholesky(units) if self.method == "cholesky" else self._fit_nystroem(units)
+        self.n_dims_ = table.shape[1]
         return _rows(table, inverse, offsets)
+
+    def transform(self, X: Any) -> Rows:
+        """Features of new rows. What lies outside the span of the training rows does not count for any learner."""
+        check_is_fitted(self, "pivots_")
+        if self.kernel == "precomputed":
+            matrix, offsets, _ = pack_matrix(X, self.n_train_)
+            units, inverse = _dense(matrix), np.arange(matrix.shape[0])
+        else:
+            rows = self.base_.transform(X)
+            units, inverse = distinct_rows(rows)
+            offsets = rows.offsets
+        return _rows(self._map(units), inverse, offsets)
+
+    def feature_names(self, features: Any) -> list[str]:
+        """Features of a kernel have no meaning of their own: they are only numbered."""
+        return [f"phi{int(f)}" for f in features]
+
+    def _check_parameters(self) -> None:
+        if not callable(self.kernel) and self.kernel not in _KERNELS:
+            raise InputError(f"kernel is {self.kernel!r}; expected one of {', '.join(_KERNELS)}, or a function")
+        if self.method not in ("cholesky", "nystroem"):
+            raise InputError(f"method is {self.method!r}; expected 'cholesky' or 'nystroem'")
+        if self.n_components is not None and not self.n_components >= 1:
+            raise InputError(
+                f"n_components is {self.n_components!r}; expected a number of features, 1 or more, or None"
+            )
+        if self.gamma is not None and not (np.isfinite(self.gamma) and self.gamma > 0):
+            raise InputError(f"gamma is {self.gamma!r}; expected a positive number or None")
+        if not 0 <= self.tol < 1:
+            raise InputError(f"tol is {self.tol!r}; expected a number between 0 and 1")
+
+    def _choose_gamma(self, units: Any) -> float:
+        if self.gamma is not None or self.kernel != "rbf":
+            return 1.0 if self.gamma is None else float(self.gamma)
+        distance = mean_squared_distance(units)
+        return 1.0 / distance if distance > 0 else 1.0
+
+    def _select(self, units: Any, chosen: np.ndarray) -> Any:
+        """What stands for the chosen units in comparisons; columns of the given values when precomputed."""
+        return chosen if self.kernel == "precomputed" else units[chosen]
+
+    def _values(self, units: Any, pivots: Any) -> np.ndarray:
+        if self.kernel == "precomputed":
+            return units[:, pivots]
+        return kernel_values(self.kernel, units, pivots, self.degree, self.gamma_, self.coef0)
+
+    def _fit_cholesky(self, units: Any) -> np.ndarray:
+        n = units.shape[0]
+        check_memory(n, n, "Use method='nystroem' with n_components, or fewer rows")
+        gram = self._values(units, self._select(units, np.arange(n)))
+        if callable(self.kernel):
+            _check_symmetric(gram, "kernel returned a matrix that")
+        sample = np.unique(np.linspace(0, n - 1, min(n, _CHECKED_ROWS)).astype(np.int64))
+        expected, largest = gram[sample], float(np.max(np.diagonal(gram)))
+        factor, order, rank, _ = scipy.linalg.lapack.dpstrf(
+            np.asfortranarray(gram), tol=self.tol * max(largest, 0.0), lower=1, overwrite_a=1
+        )
+        rank, order = min(rank, self.n_components or n), order - 1
+        table = np.empty((n, rank))
+        table[order] = np.tril(factor[:, :rank])
+        if rank == (self.n_components or -1):
+            largest = np.inf  # cut off on purpose, so the rest need not be small
+        if np.max(np.abs(table[sample] @ table.T - expected)) > _PSD_TOLERANCE * max(largest, 1e-300):
+            raise InputError("the kernel matrix of X is not positive semi-definite, so no features reproduce it")
+        self.pivots_ = self._select(units, order[:rank])
+        self.factor_ = np.ascontiguousarray(table[order[:rank]])
+        return table
+
+    def _fit_nystroem(self, units: Any) -> np.ndarray:
+        n = units.shape[0]
+        m = min(n, self.n_components or _MAX_LANDMARKS)
+        check_memory(n, m, "Use a smaller n_components, or fewer rows")
+        chosen = np.sort(check_random_state(self.random_state).choice(n, m, replace=False))
+        self.pivots_ = self._select(units, chosen)
+        gram = self._values(units[chosen], self.pivots_)
+        values, vectors = scipy.linalg.eigh((gram + gram.T) / 2)
+        if values[0] < -_PSD_TOLERANCE * abs(values[-1]):
+            raise InputError(
+                "the kernel matrix of the landmarks is not positive semi-definite, so no features reproduce it"
+            )
+        kept = values > self.tol * values[-1]
+        # K_mm^{-1/2} up to a rotation, which changes no inner product and lets directions without length be left out
+        self.factor_ = vectors[:, kept] / np.sqrt(values[kept])
+        return self._map(units)
+
+    def _map(self, units: Any) -> np.ndarray:
+        table = np.empty((units.shape[0], self.factor_.shape[1]))
+        for start in range(0, units.shape[0], _BLOCK):
+            values = self._values(units[start : start + _BLOCK], self.pivots_)
+            if self.method == "cholesky":
+                table[start : start + _BLOCK] = scipy.linalg.solve_triangular(self.factor_, values.T, lower=True).T
+            else:
+                table[start : start + _BLOCK] = values @ self.factor_
+        return table
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+def _square_values(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Precomputed kernel values among all training rows, the unit of each row, and the offsets of the inputs."""
+    matrix, offsets, _ = pack_matrix(X)
+    values = _dense(matrix)
+    n, width = values.shape
+    if n != width:
+        raise InputError(
+            f"X has {n} rows of {width} kernel values; with kernel='precomputed' fit needs the values between all its "
+            f"rows, {n} for each"
+        )
+    _check_symmetric(values, "X, which holds kernel values,")
+    return values, np.arange(n), offsets
+
+
+def _check_symmetric(values: np.ndarray, what: str) -> None:
+    difference = np.abs(values - values.T)
+    if difference.size and difference.max() > 1e-8 * np.abs(values).max():
+        r, c = np.unravel_index(np.argmax(difference), difference.shape)
+        raise InputError(
+            f"{what} is not symmetric: entry ({r}, {c}) is {values[r, c]} but ({c}, {r}) is {values[c, r]}"
+        )
+
+
+def _rows(table: np.ndarray, inverse: np.ndarray, offsets: np.ndarray) -> Rows:
+    return Rows(
+        table=as_table(table),
+        slots=inverse.astype(np.int32)[:, None],
+        base=np.zeros(1, np.int64),
+        stride=np.ones(1, np.int64),
+        bounds=np.array([[0, table.shape[0]]], np.int64),
+        offsets=np.asarray(offsets, np.int64),
+        n_dims=table.shape[1],
+    )

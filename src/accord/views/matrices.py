@@ -50,39 +50,45 @@ def pack_matrix(X: Any, n_columns: int | None = None) -> Packed:
 def _pack_list(X: Any, n_columns: int | None) -> tuple[Any, np.ndarray]:
     """One vector or one matrix per input."""
     inputs = as_list(X, EXPECTED)
-    parts = [_sparse(x, f"X[{i}]") if sp.issparse(x) else _numbers(x, f"X[{i}]") for i, x in enumerate(inputs)]
-    if any(part.ndim == 2 for part in parts):
+    parts: list[Any] = [
+        _sparse(x, f"X[{i}]") if sp.issparse(x) else _numbers(x, f"X[{i}]") for i, x in enumerate(inputs)
+    ]
+    if all(part.ndim == 2 or part.shape == (0,) for part in parts):
         # an empty list is an input without tokens
-        parts = [np.zeros((0, 0)) if part.ndim == 1 and part.shape[0] == 0 else part for part in parts]
-    for i, part in enumerate(parts):
-        if part.ndim not in (1, 2):
-            what = "a single number" if part.ndim == 0 else f"an array of {part.ndim} dimensions"
-            raise InputError(f"X[{i}] is {what}; expected {EXPECTED}")
-        if part.ndim != parts[0].ndim:
-            raise InputError(f"X[{i}] has {part.ndim} dimensions but X[0] has {parts[0].ndim}; expected one kind of input")
+        parts = [part if part.ndim == 2 else np.zeros((0, 0)) for part in parts]
     vectors = bool(parts) and parts[0].ndim == 1
-    filled = [(i, part.shape[-1]) for i, part in enumerate(parts) if part.shape[-1]]
-    if not filled and n_columns is None:
-        raise InputError(f"X has no columns to learn from; expected at least one input that is {EXPECTED}")
-    width = filled[0][1] if filled else n_columns
-    for i, own in filled:
-        if own != width:
-            raise InputError(f"X[{i}] has {own} columns but X[{filled[0][0]}] has {width}")
-    if vectors:
-        for i, part in enumerate(parts):
-            if part.shape[0] != width:
-                raise InputError(f"X[{i}] has 0 columns but X[{filled[0][0]}] has {width}" if filled else f"X[{i}] is empty")
+    width = _check_shapes(parts, n_columns)
     offsets = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([1 if vectors else part.shape[0] for part in parts], out=offsets[1:])
-    kept = [part for part in parts if vectors or part.shape[1]]
+    kept = [part for part in parts if part.shape != (0, 0)]
     if not kept:
-        matrix: Any = np.zeros((0, width))  # type: ignore[arg-type]
+        matrix: Any = np.zeros((0, width))
     elif all(sp.issparse(part) for part in kept):
         matrix = sp.csr_array(sp.vstack(kept, format="csr"))
     else:
         matrix = np.vstack([part.toarray() if sp.issparse(part) else part for part in kept])
     _check_finite(matrix, offsets, "vectors" if vectors else "matrices")
     return matrix, offsets
+
+
+def _check_shapes(parts: list[Any], n_columns: int | None) -> int:
+    """All parts must be vectors, or all matrices, of the same width, which is returned."""
+    for i, part in enumerate(parts):
+        if part.ndim not in (1, 2):
+            what = "a single number" if part.ndim == 0 else f"an array of {part.ndim} dimensions"
+            raise InputError(f"X[{i}] is {what}; expected {EXPECTED}")
+        if part.ndim != parts[0].ndim:
+            raise InputError(
+                f"X[{i}] has {part.ndim} dimensions but X[0] has {parts[0].ndim}; expected one kind of input"
+            )
+    # a matrix without rows fits any width
+    widths = [(i, part.shape[-1]) for i, part in enumerate(parts) if part.ndim == 1 or part.shape != (0, 0)]
+    if not widths and n_columns is None:
+        raise InputError(f"X has no columns to learn from; expected at least one input that is {EXPECTED}")
+    for i, width in widths:
+        if width != widths[0][1]:
+            raise InputError(f"X[{i}] has {width} columns but X[{widths[0][0]}] has {widths[0][1]}")
+    return widths[0][1] if widths else int(n_columns or 0)
 
 
 def _numbers(x: Any, where: str) -> np.ndarray:

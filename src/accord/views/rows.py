@@ -1,10 +1,10 @@
 """Packed features: what every view turns its inputs into, and what every solver reads.
 
-An input is a run of rows (one row per token; one row for a plain instance). Rows are not stored as vectors: a *table*
-holds the features of each distinct unit (token type, instance) once, and a row names, for each *slot*, the unit that
-fills it. A slot is one position of a window, or one part of a composed view; column ``j`` of the table counts as feature
-``base[k] + j * stride[k]`` in slot ``k``. Products with weights are tabulated per unit and then gathered, so a word that
-occurs a thousand times is multiplied once.
+An input is a run of rows (one row per token; one row for a plain instance). Rows are not stored as vectors: a
+*table* holds the features of each distinct unit (token type, instance) once, and a row names, for each *slot*, the
+unit that fills it. A slot is one position of a window, or one part of a composed view; column ``j`` of the table
+counts as feature ``base[k] + j * stride[k]`` in slot ``k``. Products with weights are tabulated per unit and then
+gathered, so a word that occurs a thousand times is multiplied once.
 """
 
 from __future__ import annotations
@@ -171,6 +171,12 @@ def concatenate(parts: Sequence[Rows]) -> Rows:
     """Put the features of several views of the same inputs side by side."""
     if len(parts) == 1:
         return parts[0]
+    dims = np.cumsum([0] + [p.n_dims for p in parts])
+    return stack([replace(p, base=p.base + d) for p, d in zip(parts, dims)], int(dims[-1]))
+
+
+def stack(parts: Sequence[Rows], n_dims: int) -> Rows:
+    """Rows that have the features of all parts, which are rows of the same inputs numbered in one feature space."""
     parts = [p.merged() for p in parts]
     for p in parts[1:]:
         if not np.array_equal(p.offsets, parts[0].offsets):
@@ -181,15 +187,14 @@ def concatenate(parts: Sequence[Rows]) -> Rows:
         table = sp.csr_array(p.table)
         tables.append(sp.csr_array((table.data, table.indices, table.indptr), shape=(table.shape[0], n_columns)))
     unit = np.cumsum([0] + [p.table.shape[0] for p in parts])
-    dims = np.cumsum([0] + [p.n_dims for p in parts])
     return Rows(
         table=as_table(sp.vstack(tables, format="csr")),
         slots=np.ascontiguousarray(np.hstack([p.slots + np.int32(u) for p, u in zip(parts, unit)])),
-        base=np.concatenate([p.base + d for p, d in zip(parts, dims)]),
+        base=np.concatenate([p.base for p in parts]),
         stride=np.concatenate([p.stride for p in parts]),
         bounds=np.concatenate([p.bounds + u for p, u in zip(parts, unit)]),
         offsets=parts[0].offsets,
-        n_dims=int(dims[-1]),
+        n_dims=n_dims,
     )
 
 

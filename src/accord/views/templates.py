@@ -18,10 +18,21 @@ from accord.views.characters import GREEK_NAMES, pack
 from accord.views.inputs import describe
 
 GROUPS = ["bias", "position", "token", "affix", "ngram", "shape", "clue"]
-# in the order of the kinds of decoders.text
-GROUP_OF_KIND = np.array(
-    [GROUPS.index(g) for g in "position token token affix affix ngram shape shape clue clue clue clue".split()]
-)
+_GROUP_NAME_OF_KIND: dict[Any, str] = {
+    kernels.BOUNDARY: "position",
+    kernels.TOKEN: "token",
+    kernels.LOWERED: "token",
+    kernels.PREFIX: "affix",
+    kernels.SUFFIX: "affix",
+    kernels.NGRAM: "ngram",
+    kernels.SHAPE: "shape",
+    kernels.SHORT_SHAPE: "shape",
+    kernels.CLUE: "clue",
+    kernels.LENGTH: "clue",
+    kernels.UPPER_AT: "clue",
+    kernels.LOWER_AT: "clue",
+}
+GROUP_OF_KIND = np.array([GROUPS.index(_GROUP_NAME_OF_KIND[kind]) for kind in range(len(_GROUP_NAME_OF_KIND))])
 
 
 def wanted(
@@ -100,7 +111,7 @@ def name_of(origin: np.ndarray, types: Sequence[str]) -> str:
         return f"shape={_shape(token)}"
     if kind == kernels.SHORT_SHAPE:
         return "short-shape=" + "".join(symbol for symbol, _ in groupby(_shape(token)))
-    template = {kernels.PREFIX: "prefix", kernels.SUFFIX: "suffix", kernels.NGRAM: "ngram"}[kind]
+    template = "prefix" if kind == kernels.PREFIX else "suffix" if kind == kernels.SUFFIX else "ngram"
     return f"{template}{length}={token[begin : begin + length]}"
 
 

@@ -1,9 +1,9 @@
 """Templates for tokens of text: the surface features of Tables 5.3 and 5.4 of the thesis, in a window.
 
 Every feature but a few depends on the token alone, so features are computed once per distinct token and a row only
-names the tokens around it. Feature ``P + column * W + k`` is the table's ``column`` at position ``k`` of a window of ``W``
-positions; the ``P`` features before describe the place of the token in its sentence. New columns therefore never move
-old features.
+names the tokens around it. Feature ``P + column * W + k`` is the table's ``column`` at position ``k`` of a window
+of ``W`` positions; the ``P`` features before describe the place of the token in its sentence. New columns therefore
+never move old features.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from accord.decoders import hashing, windows
 from accord.decoders import text as kernels
 from accord.exceptions import InputError
 from accord.views.base import View
-from accord.views.characters import mark_roles
+from accord.views.characters import N_PAIRS, mark_roles
 from accord.views.inputs import distinct_tokens, flatten_tokens, parse_window
 from accord.views.rows import Rows, as_table
 from accord.views.templates import GROUP_OF_KIND, GROUPS, emit, name_of, origins_at, wanted
@@ -41,13 +41,14 @@ class TokenFeatures(View):
     ngrams : sequence of int or None, default=None
         Lengths of letter n-grams; a token has an n-gram or has it not, however often it occurs.
     shape : bool, default=True
-        The token with upper-case letters written ``X``, lower-case ``x``, other letters ``c`` and digits ``d``, in full and
-        with runs of a symbol written once.
+        The token with upper-case letters written ``X``, lower-case ``x``, other letters ``c`` and digits ``d``, in
+        full and with runs of a symbol written once.
     clues : bool, default=True
-        Initial upper case, initial lower case, all upper case (a capital and no small letter), mixed case (a small letter,
-        and a capital that is not the first character), digit-dot-digit, contains a digit, is a number (only digits),
-        contains a special symbol (neither letter nor number), is punctuation (only symbols), contains a Greek letter or
-        one's name, length (10 stands for 10 and more), and the places of upper- and lower-case characters.
+        Initial upper case, initial lower case, all upper case (a capital and no small letter), mixed case (a small
+        letter, and a capital that is not the first character), digit-dot-digit, contains a digit, is a number (only
+        digits), contains a special symbol (neither letter nor number), is punctuation (only symbols), contains a
+        Greek letter or one's name, length (10 stands for 10 and more), and the places of upper- and lower-case
+        characters.
     case_positions : int, default=4
         The upper- and lower-case clues look at this many characters.
     position : bool, default=True
@@ -55,8 +56,8 @@ class TokenFeatures(View):
     bias : bool, default=True
         A feature that is always 1.
     min_count : int, default=1
-        Leave out features of fewer tokens (occurrences, not types) than this in the ``X`` of ``fit``. When the view grows,
-        tokens of the new ``X`` alone are counted for new features.
+        Leave out features of fewer tokens (occurrences, not types) than this in the ``X`` of ``fit``. When the view
+        grows, tokens of the new ``X`` alone are counted for new features.
 
     Attributes
     ----------
@@ -158,7 +159,8 @@ class TokenFeatures(View):
                 names.append(places[f])
             else:
                 column, k = divmod(int(f) - n_place, n_window)
-                names.append(f"{k - before:+d}:{name_of(self.origins_[column], self.types_)}".replace("+0:", "0:"))
+                shift = "0" if k == before else f"{k - before:+d}"
+                names.append(f"{shift}:{name_of(self.origins_[column], self.types_)}")
         return names
 
     def feature_groups(self) -> tuple[np.ndarray, list[str]]:
@@ -263,7 +265,7 @@ class TokenFeatures(View):
         slots = np.zeros((units.size, with_place + n_window), np.int32)
         if self.position:
             roles = mark_roles(self._type_index(), extra_index, n_units=n_units + len(extra_index))
-            windows.position_units(units, offsets, roles, slots)
+            windows.position_units(units, offsets, roles, N_PAIRS, slots)
         windows.window_slots(units, offsets, before, n_window - 1 - before, outside, slots, with_place)
         place, window = np.zeros(with_place, np.int64), np.arange(n_window)
         return Rows(

@@ -1,0 +1,42 @@
+"""The ``accord`` command: one file per subcommand.
+
+Everything heavy is imported inside the commands, so that ``accord --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import click
+
+from accord import __version__
+from accord.cli.bench import bench
+from accord.cli.demo import demo
+from accord.cli.evaluate import evaluate
+from accord.cli.inspect import inspect
+from accord.cli.predict import predict
+from accord.cli.program import Program, debug_option
+from accord.cli.reproduce import reproduce
+from accord.cli.train import train
+
+__all__ = ["main"]
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="accord")
+@debug_option
+def main() -> None:
+    """Structured prediction: classes, taxonomies and label sequences.
+
+    \b
+    Try it without data:      accord demo
+    Train a tagger:           accord train train.conll --model names.accord
+    Label text with it:       accord predict names.accord < text.txt
+    Measure and look inside:  accord evaluate names.accord test.conll
+                              accord inspect names.accord
+
+    Data come from files or from standard input (-). Options of `train` are named like the constructor
+    parameters of the Python classes.
+    """
+
+
+for command in (demo, train, predict, evaluate, inspect, reproduce, bench):
+    main.add_command(command)

@@ -1,0 +1,159 @@
+"""``accord evaluate``: how wrong a model (or a file of predictions) is on labeled data."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from accord.cli.program import debug_option
+from accord.cli.reading import Reader, default_format, guess_format, reader_of, reading_options, take_reading_options
+from accord.cli.terminal import computing, print_table
+from accord.exceptions import InputError
+
+
+@click.command(short_help="Score a model on labeled data.")
+@click.argument("model", required=False)
+@click.argument("data", required=False)
+@click.option("--predictions", metavar="FILE", help="Score this output of `accord predict` instead of a model.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--n-jobs", type=int, help="Threads.  [default: as in training]")
+@reading_options
+@debug_option
+def evaluate(model: str | None, data: str | None, predictions: str | None, as_json: bool, **options: Any) -> None:
+    """Score MODEL on labeled DATA, a file or - for standard input.
+
+    Prints the error rates and F1 over labels; for labels such as B-PER also precision, recall and F1 of spans,
+    counted as conlleval does; for taxonomies the tree loss.
+
+    \b
+    Examples:
+      accord evaluate names.accord test.conll
+      accord evaluate names.accord test.conll --json | jq .span_f1
+      accord evaluate --predictions predicted.conll test.conll
+    """
+    reading = take_reading_options(options)
+    if predictions is not None:
+        if model is None or data is not None:
+            raise click.UsageError("with --predictions give only the labeled DATA")
+        scores = _score_file(predictions, model, {k: v for k, v in reading.items() if v is not None})
+        title = f"{predictions} on {model}"
+    else:
+        if model is None or data is None:
+            raise click.UsageError("Missing argument 'MODEL' or 'DATA'; give a model and labeled data.")
+        with computing():
+            import accord
+
+            fitted = accord.load(model)
+            if options["n_jobs"] is not None:
+                fitted.n_jobs = options["n_jobs"]
+            reader = reader_of(fitted, reading)
+            otherwise = "conll" if reader.sequence else default_format(fitted, reader)
+            scores = score_model(fitted, reader.for_file(data, otherwise), data)
+        title = f"{model} on {data}"
+    if as_json:
+        click.echo(json.dumps(scores, ensure_ascii=False, indent=2))
+    else:
+        print_scores(scores, title)
+
+
+def score_model(model: Any, reader: Reader, data: str) -> dict[str, Any]:
+    """Predict labeled data and measure."""
+    batch = reader.load(data)
+    keep = [i for i, y in enumerate(batch.Y) if y is not None]
+    if not keep:
+        raise InputError(f"{data} has no labels to score against")
+    X = batch.X if len(keep) == len(batch.Y) else _take(batch.X, keep)
+    taxonomy = getattr(model.structure, "taxonomy", None)
+    return scores_of([batch.Y[i] for i in keep], model.predict(X), taxonomy)
+
+
+def _take(X: Any, keep: list[int]) -> Any:
+    return X[keep] if hasattr(X, "shape") else [X[i] for i in keep]
+
+
+def scores_of(y_true: list[Any], y_pred: list[Any], taxonomy: Any = None) -> dict[str, Any]:
+    """Figures of merit by name, and counts per label or span type."""
+    from accord.evaluation import TreeLoss, hamming_loss, label_scores, span_scores, token_error, zero_one_loss
+
+    sequences = isinstance(y_true[0], list)
+    out: dict[str, Any] = {"n_examples": len(y_true)}
+    if sequences:
+        out["n_tokens"] = sum(map(len, y_true))
+        out["token_error"] = token_error(y_true, y_pred)
+        out["hamming_loss"] = hamming_loss(y_true, y_pred)
+    out["zero_one_loss"] = zero_one_loss(y_true, y_pred)
+    if taxonomy is not None:
+        out["tree_loss"] = TreeLoss(taxonomy)(y_true, y_pred)
+    spans = sequences and _are_spans(y_true, y_pred)
+    labels = label_scores(y_true, y_pred, exclude=("O",) if spans else ())
+    out["micro_f1"], out["macro_f1"] = labels.overall.f1, labels.macro_f1
+    out["labels"] = {str(k): _counts(c) for k, c in labels.per_label.items()}
+    if spans:
+        found = span_scores(y_true, y_pred)
+        out["span_f1"] = found.overall.f1
+        out["spans"] = {"all": _counts(found.overall)} | {str(k): _counts(c) for k, c in found.per_label.items()}
+    return out
+
+
+def _are_spans(y_true: list[Any], y_pred: list[Any]) -> bool:
+    """Whether labels look like IOB or BIOES: all are O or prefix-type, and at least one is not O."""
+    labels = {label for y in (*y_true, *y_pred) for label in y}
+    tags = {label for label in labels if isinstance(label, str) and label[:2] in {"B-", "I-", "E-", "S-", "L-", "U-"}}
+    return bool(tags) and all(label == "O" for label in labels - tags)
+
+
+def _counts(c: Any) -> dict[str, float]:
+    numbers = {"precision": c.precision, "recall": c.recall, "f1": c.f1}
+    return numbers | {"n_true": c.n_true, "n_pred": c.n_pred, "n_correct": c.n_correct}
+
+
+def print_scores(scores: dict[str, Any], title: str) -> None:
+    """The scores as tables."""
+    from accord.evaluation import METRICS
+
+    size = f"{scores['n_examples']:,} examples" + (f", {scores['n_tokens']:,} tokens" if "n_tokens" in scores else "")
+    rows = []
+    for name, metric in METRICS.items():
+        if name in scores:
+            value = f"{100 * scores[name]:.2f} %" if metric.percent else f"{scores[name]:.4f}"
+            rows.append([metric.label, value])
+    print_table(f"{title} ({size})", ["metric", "value"], rows)
+    kind = "spans" if "spans" in scores else "labels"
+    rows = [
+        [name, *(f"{100 * c[k]:.2f}" for k in ("precision", "recall", "f1")), f"{c['n_true']:,}", f"{c['n_pred']:,}"]
+        for name, c in scores[kind].items()
+    ]
+    heads = ["span" if kind == "spans" else "label", "precision %", "recall %", "F1 %", "true", "predicted"]
+    print_table("", heads, rows, sections=[0] if kind == "spans" else ())
+
+
+def _score_file(predictions: str, data: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Scores of a file that `accord predict` has written: CoNLL columns, or one class per line."""
+    from accord.cli.reading_csv import load_training_csv
+    from accord.datasets import read_conll
+    from accord.datasets.formats.source import iter_lines
+
+    sequence = (given.get("format") or guess_format(data, sequence=True) or "conll") == "conll"
+    reader = Reader(sequence=sequence, **given).for_file(data, "conll")
+    gold = load_training_csv(reader, data)[0] if reader.format == "csv" else reader.load(data)
+    if sequence:
+        tokens, found = read_conll(predictions, label_column=1, encoding=reader.encoding)
+        _check_pairs(tokens, gold.tokens or [], predictions)
+    else:
+        found = [line.split("\t")[0] for line in iter_lines(predictions, reader.encoding)]  # type: ignore[misc]
+        if len(found) != len(gold.Y):
+            raise InputError(f"{predictions} has {len(found)} classes but {data} has {len(gold.Y)} examples")
+    pairs = [(t, p) for t, p in zip(gold.Y, found) if t is not None]
+    if not pairs:
+        raise InputError(f"{data} has no labels to score against")
+    return scores_of([t for t, _ in pairs], [p for _, p in pairs])
+
+
+def _check_pairs(predicted: list[list[str]], gold: list[list[str]], name: str) -> None:
+    if len(predicted) != len(gold):
+        raise InputError(f"{name} has {len(predicted)} sentences but the labeled data have {len(gold)}")
+    for i, (a, b) in enumerate(zip(predicted, gold)):
+        if a != b:
+            raise InputError(f"{name}: sentence {i + 1} has other tokens than the labeled data: {a[:5]}, {b[:5]} ...")

@@ -1,0 +1,208 @@
+"""``accord inspect``: what is in a model file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from accord.cli.program import debug_option
+from accord.cli.terminal import print_pairs, print_table
+
+_MATRIX = 12  # labels at most for transitions as a matrix
+# Fitted attributes that tell how training went.
+_OUTCOMES = (
+    "n_iter_", "converged_", "objective_", "dual_objective_", "duality_gap_", "n_constraints_", "exact_",
+    "unlabeled_weight_", "learning_rate_", "n_seen_",
+)  # fmt: skip
+
+
+@click.command(short_help="Show a model's labels, sizes, features and transitions.")
+@click.argument("model")
+@click.option("--top", type=click.IntRange(min=0), default=5, show_default=True, help="Features per label to show.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@debug_option
+def inspect(model: str, top: int, as_json: bool) -> None:
+    """Show what MODEL is: its kind, sizes, parameters, strongest features and transitions.
+
+    \b
+    Examples:
+      accord inspect names.accord --top 10
+      accord inspect names.accord --json | jq .labels
+    """
+    import accord
+
+    found = describe(accord.load(model), top)
+    found["file"] = {"path": model, "bytes": Path(model).stat().st_size}
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False))
+    else:
+        _print(found)
+
+
+def describe(model: Any, top: int) -> dict[str, Any]:
+    """Everything about a model as plain values."""
+    structure, view, weights = model.structure_, model.view_, model.weights_
+    params = model.get_params(deep=False)
+    parts = {"structure": params.pop("structure"), "view": params.pop("view")}
+    return {
+        "kind": type(model).__name__,
+        "structure": type(structure).__name__,
+        "view": type(view).__name__,
+        "labels": [_plain(label) for label in structure.labels_],
+        "sizes": {
+            "labels": structure.n_labels_,
+            "features": int(weights.unary.shape[0]),
+            "weights": int(weights.size),
+            "nonzero_weights": int((weights.flat() != 0).sum()),
+            "transitions": int(structure.n_transitions_),
+            **({"token_types": len(view.types_)} if hasattr(view, "types_") else {}),
+        },
+        "parameters": {
+            type(model).__name__: _plain(params),
+            **{type(part).__name__: _plain(part.get_params(deep=False)) for part in parts.values() if part is not None},
+        },
+        "training": {name[:-1]: _plain(getattr(model, name)) for name in _OUTCOMES if hasattr(model, name)},
+        "features": _features(model, top),
+        "transitions": _transitions(model) if structure.has_transitions else None,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON knows it; objects by their text, long collections by their size."""
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else str(value)
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()} if len(value) <= 30 else f"{len(value)} entries"
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value] if len(value) <= 30 else f"{len(value)} entries"
+    return " ".join(str(value).split())
+
+
+def _features(model: Any, top: int) -> dict[str, dict[str, list[list[Any]]]]:
+    """The features with the highest and the lowest weights of each label (of each node, in a taxonomy)."""
+    import numpy as np
+
+    structure, unary = model.structure_, model.weights_.unary
+    names = structure.labels_ if structure.node_map_ is None else structure.nodes_
+    out: dict[str, dict[str, list[list[Any]]]] = {}
+    for k, name in enumerate(names):
+        column = unary[:, k]
+        order = np.argsort(-column, kind="stable")
+        for_, against = order[:top], order[::-1][:top]
+        chosen = {"highest": for_[column[for_] > 0], "lowest": against[column[against] < 0]}
+        out[str(name)] = {
+            which: [[text, float(column[f])] for text, f in zip(_names(model, found), found)]
+            for which, found in chosen.items()
+        }
+    return out
+
+
+def _names(model: Any, features: Any) -> list[str]:
+    """Names of features; columns of a file are called what they are called there."""
+    from accord.views import ArrayFeatures
+
+    names = model.view_.feature_names(features)
+    kept = getattr(model, "input_", {})
+    if not isinstance(model.view_, ArrayFeatures) or not kept:
+        return names
+    first = 0 if kept.get("zero_based") else 1
+    columns = kept.get("feature_names") or [str(k + first) for k in range(kept.get("n_features", 0))]
+    return [columns[f] if f < len(columns) else name for f, name in zip(features, names)]
+
+
+def _transitions(model: Any) -> dict[str, Any]:
+    """Scores of starting, moving and ending; None where the constraints forbid it."""
+    structure = model.structure_
+    init, step, final = structure.chain(model.weights_.transitions)
+    out: dict[str, Any] = {"order": structure.order_, "start": _scores(init), "end": _scores(final)}
+    if structure.order_ == 1:
+        out["pairs"] = [_scores(row) for row in step[:, 0]]
+        return out
+    n = structure.n_labels_
+    labels = [str(label) for label in structure.labels_]
+    out["triples"] = [
+        {"labels": [labels[a] if a < n else None, labels[b], labels[c]], "score": _scores(step[a, b])[c]}
+        for a in range(n + 1)
+        for b in range(n)
+        for c in range(n)
+    ]
+    return out
+
+
+def _scores(row: Any) -> list[float | None]:
+    return [float(v) if v > -float("inf") else None for v in row]
+
+
+# -- printing -----------------------------------------------------------------------------------------------------
+def _print(found: dict[str, Any]) -> None:
+    size = f"{found['file']['bytes'] / 1e6:.1f} MB"
+    click.echo(f"{found['file']['path']}: {found['kind']} over {found['structure']} with {found['view']} ({size})\n")
+    labels = found["labels"]
+    click.echo("Labels: " + ", ".join(map(str, labels[:40])) + (", ...\n" if len(labels) > 40 else "\n"))
+    print_pairs("Sizes", _named(found["sizes"]))
+    for owner, parameters in found["parameters"].items():
+        click.echo()
+        print_pairs(f"Parameters of {owner}", _named(parameters))
+    if found["training"]:
+        click.echo()
+        print_pairs("Training", _named(found["training"]))
+    _print_features(found["features"])
+    if found["transitions"] is not None:
+        _print_transitions(found["transitions"], [str(label) for label in labels])
+
+
+def _named(values: dict[str, Any]) -> list[tuple[str, str]]:
+    def text(value: Any) -> str:
+        if isinstance(value, bool) or value is None:
+            return {True: "yes", False: "no", None: "none"}[value]
+        return f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    return [(name, text(value)) for name, value in values.items()] or [("none", "")]
+
+
+def _print_features(features: dict[str, dict[str, list[list[Any]]]]) -> None:
+    rows, sections = [], []
+    for label, found in features.items():
+        high, low = found["highest"], found["lowest"]
+        for k in range(max(len(high), len(low))):
+            left = [high[k][0], f"{high[k][1]:+.3f}"] if k < len(high) else ["", ""]
+            right = [low[k][0], f"{low[k][1]:+.3f}"] if k < len(low) else ["", ""]
+            rows.append([label if k == 0 else "", left[0], right[0], left[1], right[1]])
+        sections.append(len(rows) - 1)
+    if rows:
+        click.echo()
+        rows = [[row[0], row[3], row[1], row[4], row[2]] for row in rows]
+        print_table("Strongest features", ["label", "weight", "for", "weight", "against"], rows, sections, left=5)
+
+
+def _print_transitions(t: dict[str, Any], labels: list[str]) -> None:
+    click.echo()
+    ends = [("(start)", label, v) for label, v in zip(labels, t["start"])]
+    ends += [(label, "(end)", v) for label, v in zip(labels, t["end"])]
+    if t["order"] == 1 and len(labels) <= _MATRIX:
+        rows = [["(start)", *map(_cell, t["start"]), ""]]
+        rows += [[label, *map(_cell, row), _cell(v)] for label, row, v in zip(labels, t["pairs"], t["end"])]
+        print_table("Transitions from the row to the column (–: forbidden)", ["", *labels, "(end)"], rows, sections=[0])
+        return
+    if t["order"] == 1:
+        moves = [(a, b, v) for a, row in zip(labels, t["pairs"]) for b, v in zip(labels, row)] + ends
+    else:
+        pairs = [(m["labels"], m["score"]) for m in t["triples"]]
+        moves = [(f"{a or '(start)'} {b}", c, v) for (a, b, c), v in pairs] + ends
+    allowed = sorted((m for m in moves if m[2] is not None), key=lambda m: -m[2])
+    n = min(10, (len(allowed) + 1) // 2)
+    chosen = [*allowed[:n], *allowed[len(allowed) - n :]] if len(allowed) > 1 else allowed
+    rows = [[a, b, _cell(v)] for a, b, v in chosen]
+    title = f"Strongest and weakest transitions ({len(moves) - len(allowed)} are forbidden)"
+    print_table(title, ["from", "to", "score"], rows, sections=[n - 1], left=2)
+
+
+def _cell(score: float | None) -> str:
+    return "–" if score is None else f"{score:+.2f}"

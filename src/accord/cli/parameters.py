@@ -1,0 +1,236 @@
+"""The options of ``accord train``: one entry per constructor parameter, with the classes that have it.
+
+Defaults are written down here for the help text only (importing the classes takes a second); what is not given on the
+command line is left to the constructors. A test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+# Name on the command line -> name of the class in `accord`.
+LEARNERS = {"perceptron": "StructuredPerceptron", "svm": "StructuredSVM", "crf": "CRF", "hmm": "HMM"}
+STRUCTURES = {"sequence": "Sequence", "multiclass": "MultiClass", "taxonomy": "Taxonomy"}
+VIEWS = {"tokens": "TokenFeatures", "dicts": "DictFeatures", "numbers": "ArrayFeatures", "kernel": "KernelFeatures"}
+CLASSES = {**LEARNERS, **STRUCTURES, **VIEWS}
+SECTIONS = {"Learner": LEARNERS, "Structure": STRUCTURES, "Features": VIEWS}
+
+
+class Parsed(click.ParamType):
+    """A type made from a function that returns None for text it cannot read."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any], expected: str) -> None:
+        self.name = name
+        self.parse = parse
+        self.expected = expected
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse, or say what was expected."""
+        try:
+            return self.parse(value) if isinstance(value, str) else value
+        except ValueError:
+            self.fail(f"{value!r} is not {self.expected}", param, ctx)
+
+
+def _window(text: str) -> int | tuple[int, int]:
+    numbers = tuple(int(part) for part in text.split(","))
+    if len(numbers) > 2:
+        raise ValueError
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def _lengths(text: str) -> tuple[int, ...]:
+    return () if text == "none" else tuple(int(part) for part in text.split(","))
+
+
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _weights(text: str) -> dict[str, float]:
+    pairs = [part.rpartition("=") for part in _names(text)]
+    if not all(sep for _, sep, _ in pairs):
+        raise ValueError
+    return {label: float(weight) for label, _, weight in pairs}
+
+
+def _number_or_auto(text: str) -> float | str:
+    return text if text == "auto" else float(text)
+
+
+WINDOW = Parsed("N|N,N", _window, "a number of neighbours, or two: before,after")
+LENGTHS = Parsed("N,N,...", _lengths, "a list of numbers such as 2,3, or none")
+NAMES = Parsed("A,B,...", _names, "a list of names separated by commas")
+WEIGHTS = Parsed("A=W,...", _weights, "a list such as O=0.5,B-PER=2")
+NUMBER_OR_AUTO = Parsed("FLOAT|auto", _number_or_auto, "a number or auto")
+Choice = click.Choice
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A constructor parameter, the classes that have it with their defaults, and its text for ``--help``."""
+
+    name: str
+    defaults: Mapping[str, Any]
+    help: str
+    type: Any = None  # None: a switch
+    shown: str | None = None  # instead of the default
+
+    @property
+    def flag(self) -> str:
+        """The option on the command line."""
+        return "--" + self.name.replace("_", "-")
+
+    def option(self) -> click.Option:
+        """The click option; it is None unless given."""
+        flag = self.flag if self.type is not None else f"{self.flag}/--no-{self.flag[2:]}"
+        return click.Option([self.name, flag], default=None, type=self.type, help=f"{self.help} {self._default()}")
+
+    def _default(self) -> str:
+        if self.shown is not None:
+            return f"[{self.shown}]"
+        shown = {owner: _show(value) for owner, value in self.defaults.items()}
+        texts = set(shown.values())
+        if len(texts) == 1:
+            only = "" if len(shown) > 3 else ", ".join(shown) + "; "
+            return f"[{only}default: {texts.pop()}]"
+        return f"[default: {', '.join(f'{value} ({owner})' for owner, value in shown.items())}]"
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _all(value: Any, *owners: str) -> dict[str, Any]:
+    return dict.fromkeys(owners, value)
+
+
+PARAMETERS = [
+    # learners
+    Parameter("C", _all(1.0, "svm", "crf"), "Weight of the data against the regulariser.", float),
+    Parameter("norm", _all(1, "svm"), "Power of the slacks.", Choice(["1", "2"])),
+    Parameter("rescaling", _all("margin", "svm"), "What the loss scales.", Choice(["margin", "slack"])),
+    Parameter(
+        "solver",
+        {"svm": "cutting-plane", "crf": "lbfgs"},
+        "How the optimum is sought.",
+        Choice(["cutting-plane", "frank-wolfe", "lbfgs", "sgd"]),
+    ),
+    Parameter(
+        "reoptimize", _all("example", "svm"), "Cutting planes: one working set at a time, or all.",
+        Choice(["example", "all"]),
+    ),
+    Parameter("tol", {"svm": 0.01, "crf": 1e-5, "hmm": 1e-4}, "When to stop.", float),
+    Parameter(
+        "max_iter", {"perceptron": 10, "svm": 1000, "crf": 200, "hmm": 20}, "Passes over the data at most.",
+        click.IntRange(min=1),
+    ),
+    Parameter("averaged", _all(True, "perceptron"), "Take the mean of all weight vectors, not the last one."),
+    Parameter("shuffle", _all(True, "perceptron"), "A new random order in each pass."),
+    Parameter("learning_rate", _all("auto", "crf"), "First step size of --solver sgd.", NUMBER_OR_AUTO),
+    Parameter("emission", _all("bernoulli", "hmm"), "What features are.", Choice(["bernoulli", "gaussian"])),
+    Parameter("smoothing", _all(1.0, "hmm"), "Pseudo-count added to every event.", float),
+    Parameter("unlabeled_weight", _all("auto", "hmm"), "How much an unlabeled example counts.", NUMBER_OR_AUTO),
+    # structures
+    Parameter(
+        "loss",
+        {"sequence": "hamming", "multiclass": "zero-one", "taxonomy": "tree"},
+        "What training minimises.",
+        Choice(["hamming", "zero-one", "f1", "macro-f1", "tree"]),
+    ),
+    Parameter(
+        "constraints", _all(None, "sequence"), "Label scheme that no prediction may break.", Choice(["iob2", "bioes"])
+    ),
+    Parameter("order", _all(1, "sequence"), "How many previous labels a label depends on.", Choice(["1", "2"])),
+    Parameter(
+        "labels", _all(None, "sequence", "multiclass"), "All labels.", NAMES,
+        "sequence, multiclass; default: those in the data",
+    ),
+    Parameter("normalize", _all(True, "sequence"), "Hamming loss as a fraction, not as a count."),
+    Parameter(
+        "label_weights", _all(None, "sequence"), "Cost of a wrong token of each label.", WEIGHTS, "sequence; default: 1"
+    ),
+    Parameter(
+        "relevant", _all(None, "sequence"), "Labels that F1 counts.", NAMES, "sequence; default: all but --outside"
+    ),
+    Parameter("outside", _all("O", "sequence"), "Label of tokens that belong to nothing.", str),
+    Parameter("transition_weight", _all(1.0, "sequence"), "Scale of the transition features.", float),
+    Parameter("predict", _all("leaves", "taxonomy"), "Nodes that may be predicted.", Choice(["leaves", "all"])),
+    Parameter("beta", _all("one", "taxonomy"), "Weight of an ancestor.", Choice(["one", "normalized"])),
+    # views
+    Parameter("window", {"tokens": 1, "dicts": 0}, "Neighbours on either side whose features count, too.", WINDOW),
+    Parameter("token", _all(True, "tokens"), "The token as it is."),
+    Parameter("lower", _all(True, "tokens"), "The token in lower case."),
+    Parameter("affixes", _all((1, 2, 3, 4), "tokens"), "Lengths of prefixes and suffixes.", LENGTHS),
+    Parameter("ngrams", _all(None, "tokens"), "Lengths of letter n-grams.", LENGTHS),
+    Parameter("shape", _all(True, "tokens"), "Pattern of capitals, small letters and digits."),
+    Parameter("clues", _all(True, "tokens"), "Surface clues: case, digits, symbols, length."),
+    Parameter("case_positions", _all(4, "tokens"), "Characters that the case clues look at.", int),
+    Parameter("position", _all(True, "tokens"), "First, last, or between brackets or quotes."),
+    Parameter("min_count", _all(1, "tokens"), "Leave out features of fewer tokens.", click.IntRange(min=1)),
+    Parameter("bias", _all(True, "tokens", "numbers"), "A feature that is always 1."),
+    Parameter("standardize", _all(False, "numbers"), "Columns with mean 0 and deviation 1."),
+    Parameter(
+        "kernel", _all("rbf", "kernel"), "Compare inputs by a kernel.",
+        Choice(["rbf", "linear", "poly"]), "default: none, features are linear",
+    ),
+    Parameter("degree", _all(2, "kernel"), "Degree of the polynomial kernel.", int),
+    Parameter("gamma", _all(None, "kernel"), "Scale of the kernel.", float),
+    Parameter("coef0", _all(1.0, "kernel"), "Constant of the polynomial kernel.", float),
+    Parameter("method", _all("cholesky", "kernel"), "Exact or approximate.", Choice(["cholesky", "nystroem"])),
+    Parameter("n_components", _all(None, "kernel"), "Kernel features at most.", click.IntRange(min=1)),
+]  # fmt: skip
+_WHOLE = ("norm", "order")  # choices that are numbers
+
+
+class TrainCommand(click.Command):
+    """A command whose help lists the constructor parameters in sections."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += [parameter.option() for parameter in PARAMETERS]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, the parameters of each kind of class under a heading of their own."""
+        place = {
+            p.name: title for p in PARAMETERS for title, owners in SECTIONS.items() if set(p.defaults) & set(owners)
+        }
+        titles = ["Options", *(f"{title} ({', '.join(owners)})" for title, owners in SECTIONS.items())]
+        records: dict[str, list[tuple[str, str]]] = {title: [] for title in titles}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                title = place.get(param.name or "", "Options")
+                records[next(t for t in titles if t.split(" (")[0] == title)].append(record)
+        for title, entries in records.items():
+            with formatter.section(title):
+                formatter.write_dl(entries)
+
+
+def given_parameters(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the constructor parameters that were given out of the options of the command."""
+    given = {p.name: options.pop(p.name) for p in PARAMETERS}
+    given = {name: value for name, value in given.items() if value is not None}
+    return {name: int(value) if name in _WHOLE else value for name, value in given.items()}
+
+
+def parameters_of(owner: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the given parameters that the class has."""
+    return {p.name: given[p.name] for p in PARAMETERS if p.name in given and owner in p.defaults}
+
+
+def refuse_foreign(given: Mapping[str, Any], owners: tuple[str, ...]) -> None:
+    """Complain about an option that none of the classes in use has."""
+    for p in PARAMETERS:
+        if p.name in given and not set(p.defaults) & set(owners):
+            raise click.UsageError(
+                f"{p.flag} belongs to {' and '.join(p.defaults)}, but this model has {', '.join(owners)}"
+            )

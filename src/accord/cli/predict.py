@@ -1,0 +1,106 @@
+"""``accord predict``: label files or streams with a trained model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import click
+
+from accord.cli.program import Interrupted, debug_option
+from accord.cli.reading import Batch, batch_size, default_format, reader_of, reading_options, take_reading_options
+from accord.cli.terminal import computing
+from accord.cli.writing import WRITERS, Prediction
+from accord.exceptions import InputError
+
+
+@click.command(short_help="Label files or standard input with a model.")
+@click.argument("model")
+@click.argument("data", default="-")
+@click.option("--output", "-o", default="-", show_default=True, help="File to write to; - is standard output.")
+@click.option(
+    "--output-format", type=click.Choice(list(WRITERS)), default="conll", show_default=True,
+    help="token<TAB>label lines with a blank line after each sentence; token/label on one line; JSON lines.",
+)  # fmt: skip
+@click.option("--marginals", is_flag=True, help="Add the probability of every label (crf, hmm).")
+@click.option("--k-best", type=click.IntRange(min=1), help="The N best outputs of each input with their scores.")
+@click.option(
+    "--chunk-size", type=click.IntRange(min=1), help="Examples read at a time.  [default: 4096; 1 if typed in]"
+)
+@click.option("--n-jobs", type=int, help="Threads.  [default: as in training]")
+@reading_options
+@debug_option
+def predict(model: str, data: str, **options: Any) -> None:
+    """Label DATA with MODEL. DATA is a file, or - (the default) for standard input.
+
+    \b
+    Sequences   text with a tokenised sentence per line (the default for standard input), or CoNLL columns,
+                whose labels, if any, are not looked at.
+    Classes     the format of training; a column of classes may be there or not. Output: one class per line.
+
+    Input is read and written in chunks, so it may be larger than memory. An empty line of text gives an empty line
+    of output.
+
+    \b
+    Examples:
+      echo "Tom comes from London ." | accord predict names.accord
+      accord predict names.accord text.txt --output-format text --n-jobs 2 > labeled.txt
+      accord predict names.accord test.conll --marginals
+      accord predict iris.accord new.csv --k-best 3
+    """
+    if options["marginals"] and options["k_best"]:
+        raise click.UsageError("--marginals and --k-best do not go together")
+    reading = take_reading_options(options)
+    with computing():
+        import accord
+
+        fitted = accord.load(model)
+        if options["n_jobs"] is not None:
+            fitted.n_jobs = options["n_jobs"]
+        if options["marginals"] and not hasattr(fitted, "predict_marginals"):
+            raise InputError(f"a {type(fitted).__name__} has no probabilities; --marginals needs a crf or hmm model")
+        reader = reader_of(fitted, reading)
+        reader = reader.for_file(data, default_format(fitted, reader))
+        chunks = reader.batches(data, batch_size(data, options["chunk_size"]), labeled=False)
+        try:
+            with _target(options["output"], reader.encoding) as stream:
+                _label(fitted, chunks, stream, options)
+        except KeyboardInterrupt:
+            raise Interrupted("the output ends early") from None
+
+
+def _label(model: Any, chunks: Iterator[Batch], stream: IO[str], options: dict[str, Any]) -> None:
+    """Read, predict and write chunk by chunk; a count is shown if the output does not go to the terminal itself."""
+    from accord.progress import Progress
+
+    write = WRITERS[options["output_format"]]
+    with Progress(None, "predict", enabled=not stream.isatty()) as progress:
+        for chunk in chunks:
+            labels = [str(label) for label in model.structure_.labels_]
+            for start, prediction in enumerate(_predictions(model, chunk, options)):
+                tokens = chunk.tokens[start] if chunk.tokens is not None and not model.structure_.single_row else None
+                stream.write(write(tokens, prediction, labels))
+            stream.flush()
+            progress.advance(len(chunk.Y))
+
+
+def _predictions(model: Any, chunk: Batch, options: dict[str, Any]) -> Iterator[Prediction]:
+    if options["k_best"]:
+        yield from (Prediction(k_best=found) for found in model.predict_k_best(chunk.X, options["k_best"]))
+    elif options["marginals"]:
+        yield from (Prediction(y, m) for y, m in zip(model.predict(chunk.X), model.predict_marginals(chunk.X)))
+    else:
+        yield from (Prediction(y) for y in model.predict(chunk.X))
+
+
+@contextmanager
+def _target(name: str, encoding: str) -> Iterator[IO[str]]:
+    if name == "-":
+        if hasattr(sys.stdout, "reconfigure"):  # the encoding of the data, not that of the locale
+            sys.stdout.reconfigure(encoding=encoding, newline="\n")
+        yield sys.stdout
+    else:
+        with open(name, "w", encoding=encoding, newline="\n") as stream:
+            yield stream

@@ -1,0 +1,118 @@
+"""What all subcommands share: how errors, warnings, interrupts and closed pipes end the program.
+
+============================  =========  ==========================================
+what happened                 exit code  on standard error
+============================  =========  ==========================================
+bad data, file or option      2          one line, ``accord: error: ...``
+Ctrl-C                        130        one line that says what was (not) written
+the reader of a pipe left     141        nothing, as for any Unix filter
+============================  =========  ==========================================
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+import traceback
+import warnings
+from typing import IO, Any
+
+import click
+
+from accord.exceptions import AccordError
+
+_DEBUG = "accord.debug"
+# Errors of the library name arguments; on the command line these are options of the same name.
+_AS_OPTIONS = (
+    (r"\bheader=True\b", "--header"),
+    (r"\bheader=False\b", "--no-header"),
+    (r"\bzero_based=True\b", "--zero-based"),
+    (r"\b(encoding|columns|categorical)=(?=[ ;])", r"--\1"),
+    (r"\b(encoding|columns|categorical)=(?='?\w)", r"--\1 "),
+    (r"\blabel_column=", "--label-column "),
+)
+INTERRUPTED = 130  # 128 + SIGINT
+BROKEN_PIPE = 141  # 128 + SIGPIPE
+
+
+class Failure(click.ClickException):
+    """Ends the program with one line on standard error."""
+
+    exit_code = 2
+    kind = "error: "
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line."""
+        click.echo(f"accord: {self.kind}{self.message}", file=file, err=True)
+
+
+class Interrupted(Failure):
+    """Ctrl-C; the message says what became of the output."""
+
+    exit_code = INTERRUPTED
+    kind = "interrupted; "
+
+
+class Program(click.Group):
+    """A group of commands that turns what goes wrong in them into one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order in which one needs them."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            try:
+                out = super().invoke(ctx)
+                sys.stdout.flush()
+                return out
+            except BrokenPipeError:
+                _drop_stdout()
+                ctx.exit(BROKEN_PIPE)
+            except KeyboardInterrupt:
+                raise Interrupted("nothing was finished") from None
+            except (AccordError, OSError) as error:
+                if ctx.meta.get(_DEBUG):
+                    traceback.print_exc()
+                if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                    _drop_stdout()
+                raise Failure(_one_line(error)) from error
+
+
+def debug_option(function: Any) -> Any:
+    """Add ``--debug`` to a command (and to the program, so that it may stand before or after the command)."""
+
+    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        if value:
+            ctx.meta[_DEBUG] = True
+
+    return click.option(
+        "--debug", is_flag=True, expose_value=False, callback=remember, help="Show the traceback of an error."
+    )(function)
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, (str, os.PathLike)) else ""
+        return where + error.strerror
+    message = str(error)
+    for argument, option in _AS_OPTIONS:
+        message = re.sub(argument, option, message)
+    return message
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    click.echo(f"accord: warning: {message}", err=True)
+
+
+def _drop_stdout() -> None:
+    """Point standard output to nowhere: Python would otherwise complain at exit about what it could not flush."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):  # standard output is no file, as in a test
+        return

@@ -1,0 +1,68 @@
+"""``accord reproduce``: run an experiment of the papers."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import click
+
+from accord.cli.program import Interrupted, debug_option
+from accord.exceptions import InputError
+
+
+@click.command(short_help="Run an experiment of the papers.")
+@click.argument("name", required=False)
+@click.option("--list", "show_list", is_flag=True, help="List the experiments.")
+@click.option("--quick", is_flag=True, help="A small version, to see that everything works.")
+@click.option("--data", metavar="DIR", help="The local data folder.  [default: what ACCORD_DATA names]")
+@click.option(
+    "--output", metavar="DIR", type=click.Path(path_type=Path), help="Where to write.  [default: accord-results/NAME]"
+)
+@click.option("--n-jobs", type=int, default=1, show_default=True, help="Processes.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Root of all random numbers.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress, not even on a terminal.")
+@debug_option
+def reproduce(
+    name: str | None,
+    show_list: bool,
+    quick: bool,
+    data: str | None,
+    output: Path | None,
+    n_jobs: int,
+    seed: int,
+    quiet: bool,
+) -> None:
+    """Run the experiment NAME and write a report with the papers' figures beside ours.
+
+    An interrupted run is continued by the same command: what is done is kept in the output folder.
+
+    \b
+    Examples:
+      accord reproduce --list
+      accord reproduce NAME --quick --data ~/data
+    """
+    from accord.experiments import REGISTRY
+
+    if show_list:
+        width = max((len(key) for key in REGISTRY), default=0)
+        for key, experiment in REGISTRY.items():
+            click.echo(f"{key:<{width}}  {experiment.title}")
+        return
+    if name is None:
+        raise click.UsageError("Missing argument 'NAME'; `accord reproduce --list` shows the experiments.")
+    if name not in REGISTRY:
+        near = difflib.get_close_matches(name, REGISTRY, n=1, cutoff=0.4)
+        hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(REGISTRY)}"
+        raise InputError(f"there is no experiment {name!r}{hint}")
+    experiment = REGISTRY[name]
+    folder = output or Path("accord-results") / name
+    click.echo(f"{experiment.title}\n{experiment.description}", err=True)
+    try:
+        written = experiment.run(
+            data=data, output=folder, quick=quick, n_jobs=n_jobs, seed=seed, verbose=int(not quiet)
+        )
+    except KeyboardInterrupt:
+        raise Interrupted(f"what is done is kept in {folder}: run the same command again to go on") from None
+    for path in written:
+        click.echo(path)

@@ -1,0 +1,119 @@
+"""Gram matrices: distinct rows, inner products, kernel values, and whether they fit into memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.exceptions import InputError
+from accord.views.rows import Rows
+
+_BLOCK = 1024  # columns of a Gram matrix made at a time from sparse rows
+_COMMON = 0.02  # columns with a larger share of non-zeros are multiplied as dense ones, which is faster
+
+
+def distinct_rows(rows: Rows) -> tuple[Any, np.ndarray]:
+    """The different rows as a matrix (dense if the table is), by first occurrence, and which of them each row is."""
+    rows = rows.merged()
+    _, first, inverse = np.unique(rows.slots, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    inverse = rank[inverse.ravel()]
+    kept = replace(rows, slots=rows.slots[first[order]], offsets=np.arange(order.size + 1))
+    matrix = kept.matrix()
+    matrix.sort_indices()
+    matrix.eliminate_zeros()
+    # rows made of different units may still be equal
+    numbers: dict[bytes, int] = {}
+    same = np.empty(order.size, np.int64)
+    for r, (a, b) in enumerate(zip(matrix.indptr, matrix.indptr[1:])):
+        content = matrix.indices[a:b].tobytes() + matrix.data[a:b].tobytes()
+        same[r] = numbers.setdefault(content, len(numbers))
+    matrix = matrix[np.unique(same, return_index=True)[1]]
+    return (matrix.toarray() if isinstance(rows.table, np.ndarray) else matrix), same[inverse]
+
+
+def products(a: Any, b: Any) -> np.ndarray:
+    """Inner products (n_a, n_b) of the rows of two matrices."""
+    if not sp.issparse(a) and not sp.issparse(b):
+        return a @ b.T
+    a, b = sp.csr_array(a), sp.csr_array(b)
+    common = np.bincount(b.indices, minlength=b.shape[1]) > _COMMON * b.shape[0]
+    out = a[:, common].toarray() @ b[:, common].toarray().T
+    a, b = a[:, ~common], b[:, ~common]
+    for start in range(0, b.shape[0], _BLOCK):
+        out[:, start : start + _BLOCK] += (a @ b[start : start + _BLOCK].T).toarray()
+    return out
+
+
+def kernel_values(kernel: Any, a: Any, b: Any, degree: float, gamma: float, coef0: float) -> np.ndarray:
+    """Kernel values (n_a, n_b) between the rows of two matrices."""
+    if callable(kernel):
+        values = np.asarray(kernel(a, b), dtype=np.float64)
+        if values.shape != (a.shape[0], b.shape[0]):
+            raise InputError(
+                f"kernel returned an array of shape {values.shape} for matrices of {a.shape[0]} and {b.shape[0]} rows; "
+                f"expected {(a.shape[0], b.shape[0])}"
+            )
+        if not np.isfinite(values).all():
+            raise InputError("kernel returned values that are not finite")
+        return values
+    values = products(a, b)
+    if kernel == "poly":
+        values *= gamma
+        values += coef0
+        return values**degree
+    if kernel == "rbf":
+        values *= -2.0
+        values += squared_norms(a)[:, None]
+        values += squared_norms(b)[None, :]
+        np.maximum(values, 0.0, out=values)
+        values *= -gamma
+        return np.exp(values, out=values)
+    return values
+
+
+def squared_norms(matrix: Any) -> np.ndarray:
+    """Squared lengths (n_rows,) of the rows."""
+    if sp.issparse(matrix):
+        return np.asarray((matrix * matrix).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", matrix, matrix)
+
+
+def mean_squared_distance(matrix: Any) -> float:
+    """The mean of ``|x - z|^2`` over all pairs of rows: twice the total variance."""
+    mean = np.asarray(matrix.sum(axis=0)).ravel() / matrix.shape[0]
+    if not sp.issparse(matrix):
+        return float(2.0 * squared_norms(matrix - mean).mean())
+    variance = squared_norms(matrix).mean() - mean @ mean
+    return float(2.0 * variance) if variance > 1e-12 * (mean @ mean) else 0.0  # equal rows leave a rounding error
+
+
+def check_memory(n_rows: int, n_columns: int, advice: str) -> None:
+    """Refuse a Gram matrix that, with the features made from it and one copy, would not fit into memory."""
+    needed, available = 3 * 8 * n_rows * n_columns, available_bytes()
+    if available is not None and needed > available:
+        raise InputError(
+            f"X has {n_rows} distinct rows; a kernel matrix with {n_columns} columns for them needs about "
+            f"{needed / 1e9:.1f} GB of memory, but {available / 1e9:.1f} GB are available. {advice}"
+        )
+
+
+def available_bytes() -> int | None:
+    """Memory that can be had without swapping; None where the system does not tell."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as stream:
+            for line in stream:
+                if line.startswith("MemAvailable:"):
+                    return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -1,0 +1,162 @@
+"""The battery that every learner passes with every structure it is defined for: parameters, copies, repetitions."""
+
+import inspect
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from battery import CASES, LEARNERS, make, weights
+from sklearn.base import clone
+
+import accord
+from accord import CRF, HMM, Sequence, StructuredPerceptron, StructuredSVM, TokenFeatures
+
+each_case = pytest.mark.parametrize(("learner", "task"), CASES)
+each_class = pytest.mark.parametrize("cls", [StructuredPerceptron, StructuredSVM, CRF, HMM])
+
+
+# -- parameters -------------------------------------------------------------------------------------------------------
+
+
+@each_class
+def test_constructor_only_stores(cls):
+    names = list(inspect.signature(cls).parameters)
+    given = {name: object() for name in names}
+    model = cls(**given)
+    assert vars(model) == given
+    assert model.get_params(deep=False) == given
+
+
+@each_class
+def test_a_structure_is_all_that_must_be_given(cls):
+    required = [n for n, p in inspect.signature(cls).parameters.items() if p.default is inspect.Parameter.empty]
+    assert required == ["structure"]
+
+
+@each_class
+def test_nested_parameters_can_be_read_and_set(cls):
+    model = cls(Sequence(loss="zero-one"), view=TokenFeatures(window=2))
+    assert model.get_params()["structure__loss"] == "zero-one"
+    assert model.get_params()["view__window"] == 2
+    model.set_params(structure__loss="hamming", view__window=0, random_state=5)
+    assert (model.structure.loss, model.view.window, model.random_state) == ("hamming", 0, 5)
+    with pytest.raises(ValueError, match="Invalid parameter 'losss'"):
+        model.set_params(structure__losss="hamming")
+
+
+@each_case
+def test_clone_copies_parameters_but_not_what_was_learned(fitted, learner, task):
+    model = fitted(learner, task).model
+    copy = clone(model)
+    assert copy is not model
+    assert copy.structure is not model.structure
+    assert repr(copy) == repr(model)
+    assert not [name for name in vars(copy) if name.endswith("_")]
+
+
+@each_case
+def test_fit_changes_no_parameter(learner, task):
+    case = make(learner, task)
+    before = case.model.get_params()
+    before_repr, view_before, structure_before = (
+        repr(case.model),
+        set(vars(case.model.view)),
+        set(vars(case.model.structure)),
+    )
+    assert case.model.fit(case.X, case.Y) is case.model
+    after = case.model.get_params()
+    assert before.keys() == after.keys()
+    assert all(before[name] is after[name] for name in before)
+    assert repr(case.model) == before_repr
+    assert set(vars(case.model.view)) == view_before
+    assert set(vars(case.model.structure)) == structure_before
+
+
+# -- the same again ---------------------------------------------------------------------------------------------------
+
+
+@each_case
+def test_the_seed_repeats_a_fit_bit_for_bit(fitted, learner, task):
+    case = fitted(learner, task)
+    again = clone(case.model).fit(case.X, case.partly)
+    assert np.array_equal(weights(again), weights(case.model))
+
+
+@each_case
+def test_an_earlier_fit_leaves_no_trace(fitted, learner, task):
+    case = fitted(learner, task)
+    model = clone(case.model).fit(case.X_new, case.Y_new)
+    model.predict(case.X_new)
+    model.fit(case.X, case.partly)
+    assert np.array_equal(weights(model), weights(case.model))
+    assert model.predict(case.X_new) == case.model.predict(case.X_new)
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "svm", "svm, frank-wolfe", "crf, sgd"])
+def test_the_seed_matters_and_may_be_a_generator(learner):
+    case = make(learner, "token vectors")
+    by_seed = [weights(clone(case.model).set_params(random_state=s).fit(case.X, case.Y)) for s in (0, 0, 1)]
+    assert np.array_equal(by_seed[0], by_seed[1])
+    assert not np.array_equal(by_seed[0], by_seed[2])
+    seeds = [np.random.default_rng(0), np.random.default_rng(0), np.random.RandomState(0), np.random.RandomState(0)]
+    found = [weights(case.model.set_params(random_state=s).fit(case.X, case.Y)) for s in seeds]
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], by_seed[0])
+    assert np.array_equal(found[2], found[3])
+
+
+@each_case
+def test_any_number_of_threads_gives_the_same(fitted, learner, task):
+    case = fitted(learner, task)
+    many = np.tile(case.X_new, (70, 1)) if isinstance(case.X_new, np.ndarray) else case.X_new * 70  # several chunks
+    expected = case.model.predict(many)
+    model = clone(case.model).set_params(n_jobs=2).fit(case.X, case.partly)
+    assert np.array_equal(weights(model), weights(case.model))
+    assert model.predict(many) == expected
+
+
+@each_case
+def test_pickled_models_predict_the_same(fitted, learner, task):
+    case = fitted(learner, task)
+    copy = pickle.loads(pickle.dumps(case.model))
+    assert copy.predict(case.X_new) == case.model.predict(case.X_new)
+    assert np.array_equal(weights(copy), weights(case.model))
+
+
+@each_case
+def test_saved_models_predict_the_same(fitted, learner, task, tmp_path):
+    case = fitted(learner, task)
+    case.model.save(tmp_path / "model.accord")
+    copy = accord.load(tmp_path / "model.accord")
+    assert type(copy) is type(case.model)
+    assert copy.predict(case.X_new) == case.model.predict(case.X_new)
+    assert copy.predict_k_best(case.X_new, k=3) == case.model.predict_k_best(case.X_new, k=3)
+    assert copy.structure_.labels_ == case.model.structure_.labels_
+    assert clone(copy).fit(case.X, case.partly).predict(case.X_new) == case.model.predict(case.X_new)
+    copy.save(tmp_path / "again.accord")
+    assert (tmp_path / "again.accord").read_bytes() == (tmp_path / "model.accord").read_bytes()
+
+
+READER = """
+import pickle, sys
+import accord
+for path, X, expected in pickle.load(open(sys.argv[1], "rb")):
+    assert accord.load(path).predict(X) == expected, path
+print("all the same")
+"""
+
+
+def test_saved_models_can_be_read_in_another_process(fitted, tmp_path):
+    todo = []
+    for k, learner in enumerate(LEARNERS):
+        task = "tokens" if learner != "hmm, gaussian" else "token vectors"
+        case = fitted(learner, task)
+        case.model.save(tmp_path / f"{k}.accord")
+        todo.append((str(tmp_path / f"{k}.accord"), case.X_new, case.model.predict(case.X_new)))
+    (tmp_path / "todo").write_bytes(pickle.dumps(todo))
+    done = subprocess.run(
+        [sys.executable, "-c", READER, str(tmp_path / "todo")], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout.strip() == "all the same", done.stderr

@@ -1,0 +1,148 @@
+"""`accord demo`, `accord reproduce` and `accord bench`."""
+
+import csv
+import importlib
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_helpers import ok, run
+
+demo_module = importlib.import_module("accord.cli.demo")
+bench_module = importlib.import_module("accord.cli.bench")
+
+
+# -- demo ---------------------------------------------------------------------------------------------------------
+def figures(rows):
+    """Everything but times."""
+    return [
+        (r["method"], str(r["n_labeled"]), r["metric"], float(r["value"])) for r in rows if r["metric"] != "seconds"
+    ]
+
+
+def test_demo_prints_a_table_and_writes_a_report(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo_module, "SENTENCES", (5, 60))
+    monkeypatch.setattr(demo_module, "DOCUMENTS", (27, 81))
+    out = ok("demo", "--output", tmp_path / "one", "--repetitions", 2)
+    assert "span F1 %" in out
+    for method in (*demo_module.LEARNERS, *demo_module.STRUCTURES):
+        assert method in out
+    assert str(tmp_path / "one" / "report.html") in out
+    page = (tmp_path / "one" / "report.html").read_text()
+    assert "accord demo --repetitions 2 --seed 0" in page
+    assert (tmp_path / "one" / "span_f1.png").read_bytes().startswith(b"\x89PNG")
+    with open(tmp_path / "one" / "results.csv", newline="") as file:
+        values = {row[:3]: row[3] for row in figures(csv.DictReader(file))}
+    for method in demo_module.LEARNERS:  # more examples help
+        assert values[method, "60", "token_error"] < values[method, "5", "token_error"]
+
+
+def test_demo_depends_on_its_seed_only(monkeypatch):
+    monkeypatch.setattr(demo_module, "SENTENCES", (12,))
+    monkeypatch.setattr(demo_module, "DOCUMENTS", (27,))
+    one, again, other = (figures(demo_module.run(1, seed).rows) for seed in (0, 0, 1))
+    assert one == again
+    assert set(one).isdisjoint(other)
+
+
+def test_demo_compiles_in_a_second_process_only_when_it_must(monkeypatch):
+    started = []
+    monkeypatch.setattr(demo_module.subprocess, "Popen", lambda command, **_: started.append(command))
+    helper = demo_module._Helper()
+    helper.wait()
+    assert started == []
+    monkeypatch.setattr(demo_module.os, "cpu_count", lambda: 2)
+    helper.start()
+    assert started[0][:2] == [sys.executable, "-c"]
+    compile(started[0][2], "helper", "exec")
+
+
+# -- reproduce ----------------------------------------------------------------------------------------------------
+@dataclass
+class FakeExperiment:
+    name: str = "toy"
+    title: str = "A toy experiment"
+    description: str = "It does nothing."
+    error: BaseException | None = None
+    calls: list[dict[str, Any]] = field(default_factory=list)
+
+    def run(self, **settings: Any) -> list[Path]:
+        self.calls.append(settings)
+        if self.error is not None:
+            raise self.error
+        return [settings["output"] / "report.html", settings["output"] / "results.csv"]
+
+
+@pytest.fixture
+def experiment(monkeypatch):
+    fake = FakeExperiment()
+    monkeypatch.setattr("accord.experiments.REGISTRY", {"toy": fake}, raising=False)
+    return fake
+
+
+def test_reproduce_passes_its_options_on(experiment, tmp_path):
+    out = ok("reproduce", "toy", "--quick", "--data", "d", "--output", tmp_path, "--n-jobs", 2, "--seed", 3, "--quiet")
+    expected = {"data": "d", "output": tmp_path, "quick": True, "n_jobs": 2, "seed": 3, "verbose": 0}
+    assert experiment.calls == [expected]
+    assert out.split() == [str(tmp_path / "report.html"), str(tmp_path / "results.csv")]
+
+
+def test_reproduce_defaults_and_list(experiment):
+    ok("reproduce", "toy")
+    expected = {
+        "data": None,
+        "output": Path("accord-results/toy"),
+        "quick": False,
+        "n_jobs": 1,
+        "seed": 0,
+        "verbose": 1,
+    }
+    assert experiment.calls == [expected]
+    assert ok("reproduce", "--list").split(maxsplit=1) == ["toy", "A toy experiment\n"]
+
+
+def test_reproduce_mistakes(experiment):
+    result = run("reproduce", "tyo")
+    assert result.exit_code == 2
+    assert "did you mean toy?" in result.stderr
+    assert run("reproduce").exit_code == 2
+    experiment.error = KeyboardInterrupt()
+    result = run("reproduce", "toy")
+    assert result.exit_code == 130
+    assert "run the same command again" in result.stderr
+
+
+def test_the_real_registry_keeps_the_interface():
+    registry = pytest.importorskip("accord.experiments")
+    assert registry.REGISTRY
+    for name, found in registry.REGISTRY.items():
+        assert found.name == name
+        assert found.title
+        assert name in ok("reproduce", "--list")
+
+
+# -- bench --------------------------------------------------------------------------------------------------------
+def test_bench_runs_the_script_of_the_checkout(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "src" / "accord").mkdir(parents=True)
+    (tmp_path / "benchmarks").mkdir()
+    script = "import pathlib, sys; pathlib.Path('seen').write_text(' '.join(sys.argv[1:])); sys.exit(len(sys.argv) - 3)"
+    (tmp_path / "benchmarks" / "run.py").write_text(script)
+    result = run("bench")
+    assert result.exit_code == 2
+    assert "run `make bench`" in result.stderr
+    (tmp_path / ".venv-bench" / "bin").mkdir(parents=True)
+    os.symlink(sys.executable, tmp_path / ".venv-bench" / "bin" / "python")
+    ok("bench", "--quick", "esp")
+    assert (tmp_path / "seen").read_text() == "--quick esp"
+    assert run("bench", "--quick").exit_code == 2
+
+
+def test_bench_without_a_checkout_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(bench_module, "find_checkout", lambda: None)
+    result = run("bench")
+    assert result.exit_code == 2
+    assert "make bench" in result.stderr
