@@ -133,7 +133,9 @@ def test_missing_labels_of_a_frame_mean_unlabeled():
 
 
 @pytest.mark.parametrize(
-    "container", [np.asarray, list, lambda X: X.tolist(), tuple, sp.csr_matrix, sp.coo_array], ids=str
+    "container",
+    [np.asarray, list, np.ndarray.tolist, tuple, sp.csr_matrix, sp.coo_array],
+    ids=["array", "list", "lists", "tuple", "csr", "coo"],
 )
 def test_containers_of_rows(container):
     X, Y = classes(20)
@@ -169,6 +171,8 @@ def test_containers_of_sentences():
         (np.eye(2), MultiClass(), ArrayFeatures),
         ([[0.0, 1.0], [1.0, 0.0]], MultiClass(), ArrayFeatures),
         ([{"length": 3}, {"length": 4}], MultiClass(), DictFeatures),
+        ([["short", "word"], ["long", "word"]], MultiClass(), DictFeatures),
+        ([{"short"}, {"long", "word"}], MultiClass(), DictFeatures),
         (pd.DataFrame({"u": [0.0, 1.0]}), MultiClass(), ArrayFeatures),
     ],
     ids=lambda value: None,

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from cli_helpers import ok, run
 
+from accord import experiments
+
 demo_module = importlib.import_module("accord.cli.demo")
 bench_module = importlib.import_module("accord.cli.bench")
 
@@ -116,9 +118,8 @@ def test_reproduce_mistakes(experiment):
 
 
 def test_the_real_registry_keeps_the_interface():
-    registry = pytest.importorskip("accord.experiments")
-    assert registry.REGISTRY
-    for name, found in registry.REGISTRY.items():
+    assert experiments.REGISTRY
+    for name, found in experiments.REGISTRY.items():
         assert found.name == name
         assert found.title
         assert name in ok("reproduce", "--list")

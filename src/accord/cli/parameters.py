@@ -137,7 +137,7 @@ PARAMETERS = [
     Parameter("shuffle", _all(True, "perceptron"), "A new random order in each pass."),
     Parameter("learning_rate", _all("auto", "crf"), "First step size of --solver sgd.", NUMBER_OR_AUTO),
     Parameter("emission", _all("bernoulli", "hmm"), "What features are.", Choice(["bernoulli", "gaussian"])),
-    Parameter("smoothing", _all(1.0, "hmm"), "Pseudo-count added to every event.", float),
+    Parameter("smoothing", _all(0.1, "hmm"), "Pseudo-count added to every event.", float),
     Parameter("unlabeled_weight", _all("auto", "hmm"), "How much an unlabeled example counts.", NUMBER_OR_AUTO),
     # structures
     Parameter(

@@ -139,7 +139,10 @@ def forward_backward(unary, init, step, final, exps, work, marginals, d_init, d_
     log_z += np.log(end)
     for s in range(n_states):
         beta[last, s] = e_final[s % n_labels] / end
-    counts[:] = 0.0
+    for a in range(A):
+        for b in range(B):
+            for c in range(n_labels):
+                counts[a, b, c] = 0.0
     finite = end < np.inf
     for t in range(last, 0, -1):
         for b in range(B):

@@ -8,7 +8,7 @@ replaced by its root for r = 2. So rescaling concerns only how a constraint is m
 import numpy as np
 from numba import njit
 
-from accord.decoders.online import count_transitions, path_score, refresh_chain, score_labels, to_nodes
+from accord.decoders.online import clear, count_transitions, path_score, refresh_chain, score_labels, to_nodes
 from accord.decoders.sparse import add_row
 from accord.decoders.violator import MARGIN, find_violator, loss_value
 
@@ -105,7 +105,7 @@ def frank_wolfe_epoch(
         # direction = features of the new constraint; its norm and its product with the old share
         norm_new = 0.0
         cross = 0.0
-        counts[:] = 0.0
+        clear(counts)
         if h > 0.0:
             for t in range(n):
                 if found[t] != y[lo + t]:
@@ -123,7 +123,7 @@ def frank_wolfe_epoch(
                     cross += dual_rows[lo + t, c] * per_label[c]
                 if found[t] != y[lo + t]:
                     norm_new += scale * (per_label[y[lo + t]] - per_label[found[t]])
-                per_label[:] = 0.0
+                clear(per_label)
             for p in range(tw.size):
                 cross += dual_tw[i, p] * counts[p]
                 norm_new += counts[p] * counts[p]
@@ -149,7 +149,7 @@ def frank_wolfe_epoch(
             if changed:
                 to_nodes(label_map, per_label, per_node)
                 add_row(features, lo + t, per_node, W)
-            per_label[:] = 0.0
+            clear(per_label)
         if tw.size > 0:
             for p in range(tw.size):
                 change = (a - 1.0) * dual_tw[i, p] + g * counts[p]

@@ -27,6 +27,13 @@ class LabelMap(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def clear(vector):
+    """``vector[:] = 0``, as a loop: numba takes seconds to compile slices."""
+    for i in range(vector.size):
+        vector[i] = 0.0
+
+
+@njit(cache=True, nogil=True)
 def score_labels(features, label_map, row, W, node_scores, out):
     """Write the scores (n_labels,) of one row into ``out``."""
     if label_map.nodes.size == 0:
@@ -44,9 +51,10 @@ def score_labels(features, label_map, row, W, node_scores, out):
 def to_nodes(label_map, per_label, per_node):
     """Coefficients of nodes from coefficients of labels."""
     if label_map.nodes.size == 0:
-        per_node[:] = per_label
+        for c in range(per_label.size):
+            per_node[c] = per_label[c]
         return
-    per_node[:] = 0.0
+    clear(per_node)
     for c in range(per_label.size):
         if per_label[c] != 0.0:
             for p in range(label_map.indptr[c], label_map.indptr[c + 1]):
@@ -151,7 +159,8 @@ def perceptron_epoch(
             to_nodes(label_map, per_label, per_node)
             add_row(features, lo + t, per_node, W)
             if W_sum.size > 0:
-                per_node *= clock
+                for z in range(per_node.size):
+                    per_node[z] *= clock
                 add_row(features, lo + t, per_node, W_sum)
             per_label[true] = 0.0
             per_label[found[t]] = 0.0
@@ -159,12 +168,13 @@ def perceptron_epoch(
             wrong += 1
             wrong_tokens += errors
             if tw.size > 0:
-                counts[:] = 0.0
+                clear(counts)
                 count_transitions(y[lo:hi], eta, n_labels, order, counts)
                 count_transitions(found[:n], -eta, n_labels, order, counts)
-                tw += counts
-                if W_sum.size > 0:
-                    tw_sum += clock * counts
+                for p in range(tw.size):
+                    tw[p] += counts[p]
+                    if W_sum.size > 0:
+                        tw_sum[p] += clock * counts[p]
                 refresh_chain(tw, eta, n_labels, order, init, step, final)
         clock += 1.0
     return clock, wrong, wrong_tokens
@@ -199,11 +209,12 @@ def crf_epoch(
             continue
         for t in range(n):
             score_labels(features, label_map, lo + t, W, per_node, unary[t])
-            unary[t] *= scale
+            for c in range(n_labels):
+                unary[t, c] *= scale
         refresh_chain(tw, eta, n_labels, order, init, step, final)
-        d_init[:] = 0.0
-        d_step[:] = 0.0
-        d_final[:] = 0.0
+        clear(d_init)
+        clear(d_step.reshape(-1))
+        clear(d_final)
         exps = exponentials(init, step, final)
         log_z = forward_backward(unary[:n], init, step, final, exps, work, marginals[:n], d_init, d_step, d_final)
         total += log_z - path_score(unary[:n], init, step, final, y[lo:hi])
@@ -219,11 +230,11 @@ def crf_epoch(
             to_nodes(label_map, marginals[t], per_node)
             add_row(features, lo + t, per_node, W)
         if tw.size > 0:
-            counts[:] = 0.0
+            clear(counts)
             count_transitions(y[lo:hi], eta, n_labels, order, counts)
             subtract_expected(d_init, d_step, d_final, eta, order, counts)
-            tw *= shrink
-            tw += step_size * counts
+            for p in range(tw.size):
+                tw[p] = shrink * tw[p] + step_size * counts[p]
     W *= scale
     refresh_chain(tw, eta, n_labels, order, init, step, final)
     return clock, total

@@ -36,6 +36,13 @@ class Loss(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def copy_labels(source, target):
+    """``target[:] = source``, as a loop: numba takes seconds to compile the slice."""
+    for t in range(source.size):
+        target[t] = source[t]
+
+
+@njit(cache=True, nogil=True)
 def loss_value(loss, y, y_pred):
     """Loss of predicting ``y_pred`` for ``y``."""
     n = y.size
@@ -124,7 +131,7 @@ def _by_level(loss, rescaling, norm, unary, init, step, final, y, true_score, la
                 if h > top:
                     top, top_level, top_state = h, d, s
     if top_state < 0:
-        labels[:] = y
+        copy_labels(y, labels)
         return 0.0
     trace_level(back, level, top_level, top_state, unary.shape[1], labels)
     return top
@@ -134,7 +141,7 @@ def _by_level(loss, rescaling, norm, unary, init, step, final, y, true_score, la
 def _by_sweep(loss, rescaling, norm, unary, init, step, final, y, true_score, labels):
     """Best output among those that maximise score + c * (Hamming or cost) for c = 0, 2^-6, ..., 2^6."""
     n_tokens, n_labels = unary.shape
-    labels[:] = y
+    copy_labels(y, labels)
     top = 0.0
     found = np.empty(n_tokens, np.int32)
     augmented = np.empty_like(unary)
@@ -153,7 +160,7 @@ def _by_sweep(loss, rescaling, norm, unary, init, step, final, y, true_score, la
         h = violation(loss_value(loss, y, found), gain, rescaling, norm)
         if h > top:
             top = h
-            labels[:] = found
+            copy_labels(found, labels)
     return top
 
 
@@ -168,9 +175,9 @@ def find_violator(loss, rescaling, norm, unary, init, step, final, y, true_score
         for j in range(scores.size):
             for t in range(n_tokens):
                 if outputs[j, t] != y[t]:
-                    labels[:] = outputs[j]
+                    copy_labels(outputs[j], labels)
                     return violation(1.0, scores[j] - true_score, rescaling, norm)
-        labels[:] = y
+        copy_labels(y, labels)
         return 0.0
     if loss.kind == COST and rescaling == MARGIN and norm == 1:
         augmented = np.empty_like(unary)

@@ -15,7 +15,8 @@ def viterbi(unary, init, step, final, labels):
     A, B = step.shape[0], step.shape[1]
     n_states = A * B
     score = np.empty((n_tokens, n_states))
-    score[0] = NEG_INF
+    for k in range(n_states):
+        score[0, k] = NEG_INF
     for c in range(n_labels):
         score[0, n_states - n_labels + c] = init[c] + unary[0, c]
     for t in range(1, n_tokens):

@@ -114,8 +114,7 @@ def _resampled_values(
     pairs = [check_pair(y_true, p)[:2] for p in predictions]
     draws = [rng.integers(len(pairs[0][0]), size=len(pairs[0][0])) for _ in range(n_resamples)]
     return [
-        np.array([function([true[i] for i in draw], [pred[i] for i in draw]) for draw in draws])
-        for true, pred in pairs
+        np.array([function([true[i] for i in draw], [pred[i] for i in draw]) for draw in draws]) for true, pred in pairs
     ]
 
 

@@ -49,16 +49,12 @@ def plot_results(
     info = describe_metric(metric)
     summaries = [s for s in results.aggregate() if s.metric == info.name and not math.isnan(s.mean)]
     if not summaries:
-        raise InputError(
-            f"results hold no value of metric {info.name!r}; they have {', '.join(results.metrics)}"
-        )
+        raise InputError(f"results hold no value of metric {info.name!r}; they have {', '.join(results.metrics)}")
     figures = [p for p in published if p.metric == info.name]
     if x is not None:
         for s in summaries:
             if not isinstance(s.setting.get(x), (int, float)):
-                raise InputError(
-                    f"x={x!r} must be a numeric setting, but it is {s.setting.get(x)!r} in {s.setting}"
-                )
+                raise InputError(f"x={x!r} must be a numeric setting, but it is {s.setting.get(x)!r} in {s.setting}")
     with rc_context(_style(dark)):
         return _draw(summaries, info, x, figures, dark)
 
@@ -103,24 +99,18 @@ def _panel_of(s: Summary, x: str | None) -> dict[str, Any]:
     return {"experiment": s.experiment} | {name: value for name, value in s.setting.items() if name != x}
 
 
-def _draw(
-    summaries: list[Summary], info: Metric, x: str | None, figures: list[Published], dark: bool
-) -> Figure:
+def _draw(summaries: list[Summary], info: Metric, x: str | None, figures: list[Published], dark: bool) -> Figure:
     from matplotlib.figure import Figure
 
     panels: list[dict[str, Any]] = []
     for s in summaries:
         if _panel_of(s, x) not in panels:
             panels.append(_panel_of(s, x))
-    methods = list(
-        dict.fromkeys([s.method for s in summaries] + ([p.method for p in figures] if x is None else []))
-    )
+    methods = list(dict.fromkeys([s.method for s in summaries] + ([p.method for p in figures] if x is None else [])))
     columns = 2 if len(panels) == 4 else min(len(panels), _PER_ROW)
     lines = math.ceil(len(panels) / columns)
     height = 3.3 if x is not None else 1.1 + 0.38 * len(methods)
-    figure = Figure(
-        figsize=(1.0 + (4.2 if columns > 1 else 5.4) * columns, 0.6 + height * lines), layout="constrained"
-    )
+    figure = Figure(figsize=(1.0 + (4.2 if columns > 1 else 5.4) * columns, 0.6 + height * lines), layout="constrained")
     share = len({p["experiment"] for p in panels}) == 1  # other data have another scale
     grid = figure.subplots(lines, columns, squeeze=False, sharex=share, sharey=share or x is None)
     names = varying_names(panels)

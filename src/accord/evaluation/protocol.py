@@ -223,9 +223,7 @@ def per_class_folds(
         never tested; "drop" leaves the class out
     """
     if n_per_class < 1 or n_folds < 1:
-        raise InputError(
-            f"n_per_class and n_folds must be at least 1, but they are {n_per_class} and {n_folds}"
-        )
+        raise InputError(f"n_per_class and n_folds must be at least 1, but they are {n_per_class} and {n_folds}")
     if small not in ("keep", "drop"):
         raise InputError(f'small must be "keep" or "drop", but it is {small!r}')
     rng = np.random.default_rng(rng)
@@ -235,9 +233,7 @@ def per_class_folds(
     if small == "drop":
         members = {label: rows for label, rows in members.items() if len(rows) > n_per_class}
         if not members:
-            raise InputError(
-                f"no class of y has more than n_per_class={n_per_class} examples: nothing is left"
-            )
+            raise InputError(f"no class of y has more than n_per_class={n_per_class} examples: nothing is left")
     mixed = [rng.permutation(rows) for rows in members.values()]
     everything = np.sort(np.concatenate(mixed))
     splits = []

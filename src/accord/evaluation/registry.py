@@ -68,9 +68,7 @@ def get_metric(metric: str | Metric | Callable[[Any, Any], float]) -> Metric:
         return metric
     if isinstance(metric, str):
         if metric not in METRICS:
-            raise InputError(
-                f"metric {metric!r} is unknown; choose from {', '.join(METRICS)} or pass a function"
-            )
+            raise InputError(f"metric {metric!r} is unknown; choose from {', '.join(METRICS)} or pass a function")
         return METRICS[metric]
     if callable(metric):
         name = getattr(metric, "__name__", type(metric).__name__)

@@ -172,9 +172,7 @@ def _page(
     if notes:
         items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
         blocks.append(f"<section><h2>Notes</h2><ul>{items}</ul></section>")
-    entries = "".join(
-        f"<dt>{html.escape(name)}</dt><dd>{_fact(name, text)}</dd>" for name, text in facts.items()
-    )
+    entries = "".join(f"<dt>{html.escape(name)}</dt><dd>{_fact(name, text)}</dd>" for name, text in facts.items())
     blocks.append(f"<section><h2>How this was made</h2><dl>{entries}</dl></section>")
     return _TEMPLATE.substitute(title=html.escape(title), body="\n".join(blocks))
 
@@ -185,9 +183,7 @@ def _fact(name: str, text: str) -> str:
 
 def _picture(s: _Section) -> str:
     """The plot as data URIs, the browser picking the one for its colour scheme."""
-    light, dark = (
-        "data:image/svg+xml;base64," + base64.b64encode(svg).decode() for svg in (s.svg_light, s.svg_dark)
-    )
+    light, dark = ("data:image/svg+xml;base64," + base64.b64encode(svg).decode() for svg in (s.svg_light, s.svg_dark))
     alt = html.escape(f"Plot of {s.metric.label}; the table below holds the same numbers")
     return (
         f'<figure><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'

@@ -96,9 +96,7 @@ class Results:
             missing = set(RESERVED) - set(reader.fieldnames or ())
             if missing:
                 raise FormatError(f"lacks the columns {', '.join(sorted(missing))}", str(path), 1)
-            return cls(
-                {name: _read(name, text) for name, text in row.items() if text != ""} for row in reader
-            )
+            return cls({name: _read(name, text) for name, text in row.items() if text != ""} for row in reader)
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the table, atomically. Settings that are no plain words are written as JSON."""
@@ -204,9 +202,7 @@ class Results:
         methods : methods to compare; by default all
         """
         if baseline not in self.methods:
-            raise InputError(
-                f"baseline {baseline!r} is no method of these results: {', '.join(self.methods)}"
-            )
+            raise InputError(f"baseline {baseline!r} is no method of these results: {', '.join(self.methods)}")
         others = [method for method in methods or self.methods if method != baseline]
         found: list[Comparison] = []
         for experiment in self.experiments:

@@ -110,15 +110,9 @@ def _plain(value: Any, name: str) -> Any:
     if name in RESERVED:
         raise InputError(f"settings must not be named {name!r}: that is a column of the results")
     value = value.item() if isinstance(value, np.generic) else value
-    if (
-        value is None
-        or isinstance(value, (str, bool, int))
-        or (isinstance(value, float) and math.isfinite(value))
-    ):
+    if value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    raise InputError(
-        f"settings[{name!r}] must be a string, a finite number, a boolean or None, but it is {value!r}"
-    )
+    raise InputError(f"settings[{name!r}] must be a string, a finite number, a boolean or None, but it is {value!r}")
 
 
 def run_experiment(

@@ -164,9 +164,7 @@ def paired_differences(a: Any, b: Any, minimum: int) -> np.ndarray:
     """a − b as floats, checked."""
     x, y = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if x.ndim != 1 or y.ndim != 1 or len(x) != len(y):
-        raise InputError(
-            f"a and b must be lists of the same length, but their shapes are {x.shape} and {y.shape}"
-        )
+        raise InputError(f"a and b must be lists of the same length, but their shapes are {x.shape} and {y.shape}")
     if len(x) < minimum:
         raise InputError(f"a and b must hold at least {minimum} pairs, but they hold {len(x)}")
     for name, values in (("a", x), ("b", y)):
@@ -175,9 +173,7 @@ def paired_differences(a: Any, b: Any, minimum: int) -> np.ndarray:
     return x - y
 
 
-def _t_test(
-    test: str, d: np.ndarray, overlap: float, alternative: Alternative, names: tuple[str, str]
-) -> PairedTest:
+def _t_test(test: str, d: np.ndarray, overlap: float, alternative: Alternative, names: tuple[str, str]) -> PairedTest:
     _check_alternative(alternative)
     from scipy.stats import t as student
 

@@ -127,9 +127,7 @@ class _Coded:
         self.flat: list[str] = list(chain.from_iterable(sequences))
         code: dict[str, int] = {}
         try:
-            self.ids = np.fromiter(
-                (code.setdefault(v, len(code)) for v in self.flat), np.int64, len(self.flat)
-            )
+            self.ids = np.fromiter((code.setdefault(v, len(code)) for v in self.flat), np.int64, len(self.flat))
             parsed = [_parse(label) for label in code]
         except (ValueError, TypeError):
             self._complain(sequences, where)

@@ -81,8 +81,7 @@ class Table:
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         return (
             f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
-            f"<tbody>{''.join(body)}</tbody></table></div>"
-            + (f'<ul class="notes">{notes}</ul>' if notes else "")
+            f"<tbody>{''.join(body)}</tbody></table></div>" + (f'<ul class="notes">{notes}</ul>' if notes else "")
         )
 
 
@@ -207,9 +206,7 @@ def _best(lines: Sequence[_Line], n_places: int, info: Metric) -> set[tuple[int,
     pick = max if info.greater_is_better else min
     strong = set()
     for j in range(n_places):
-        means = {
-            i: line.means[j] for i, line in enumerate(lines) if not math.isnan(line.means.get(j, math.nan))
-        }
+        means = {i: line.means[j] for i, line in enumerate(lines) if not math.isnan(line.means.get(j, math.nan))}
         if len(means) > 1:
             best = pick(means.values())
             strong |= {(i, j + 1) for i, mean in means.items() if mean == best}

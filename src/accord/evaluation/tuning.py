@@ -70,9 +70,7 @@ def tune(
     """
     chosen = get_metric(metric)
     if chosen.function is None or chosen.greater_is_better is None:
-        raise InputError(
-            f"metric {chosen.name!r} has no function or no direction; pass a Metric that has both"
-        )
+        raise InputError(f"metric {chosen.name!r} has no function or no direction; pass a Metric that has both")
     candidates = expand_grid(grid)
     if not candidates:
         raise InputError("grid is empty: pass at least one setting")
@@ -81,9 +79,7 @@ def tune(
     from joblib import Parallel, delayed
 
     jobs = [(params, fold) for params in candidates for repeat in splits for fold in repeat]
-    predictions = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_predict)(estimator, params, X, Y, fold) for params, fold in jobs
-    )
+    predictions = Parallel(n_jobs=n_jobs)(delayed(_fit_predict)(estimator, params, X, Y, fold) for params, fold in jobs)
     scores = np.empty((len(candidates), n_repeats))
     step = iter(predictions)
     for row in scores:
@@ -94,9 +90,7 @@ def tune(
     if np.isnan(means).any():
         raise InputError(f"metric {chosen.name!r} gave NaN for {candidates[int(np.isnan(means).argmax())]}")
     best = int(np.argmax(means) if chosen.greater_is_better else np.argmin(means))
-    spread = (
-        scores.std(axis=1, ddof=1) / np.sqrt(n_repeats) if n_repeats > 1 else np.full(len(scores), np.nan)
-    )
+    spread = scores.std(axis=1, ddof=1) / np.sqrt(n_repeats) if n_repeats > 1 else np.full(len(scores), np.nan)
     table = [
         {"params": params, "score": float(mean), "standard_error": float(error)}
         for params, mean, error in zip(candidates, means, spread)
@@ -123,15 +117,11 @@ def _inner_folds(
     repeats = []
     for _ in range(n_repeats):
         inner = folds(len(labeled), n_splits, rng)
-        repeats.append(
-            [Fold(np.union1d(labeled[f.train], np.flatnonzero(unlabeled)), labeled[f.test]) for f in inner]
-        )
+        repeats.append([Fold(np.union1d(labeled[f.train], np.flatnonzero(unlabeled)), labeled[f.test]) for f in inner])
     return repeats, [np.concatenate([f.test for f in repeat]) for repeat in repeats]
 
 
-def _fit_predict(
-    estimator: Any, params: Mapping[str, Any], X: Any, Y: Sequence[Any], fold: Fold
-) -> list[Any]:
+def _fit_predict(estimator: Any, params: Mapping[str, Any], X: Any, Y: Sequence[Any], fold: Fold) -> list[Any]:
     from sklearn.base import clone
 
     model = clone(estimator).set_params(**params)

@@ -216,7 +216,7 @@ def _predict_chunk(model: StructuredLearner, X: Any, given: Any, first: int) -> 
                     raise InputError(
                         f"given[{first + i}] has {len(labels)} labels but X[{first + i}] has {hi - lo} tokens"
                     )
-                unary[lo:hi] = s.forced_unary(unary[lo:hi], labels)
+                unary[lo:hi] = s.forced_unary(unary[lo:hi], labels, f"given[{first + i}]")
     y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
     vit.viterbi_batch(rows.offsets, unary, *s.chain(model.weights_.transitions), y, scores)
     raise_infeasible(scores, first)

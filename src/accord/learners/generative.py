@@ -74,7 +74,7 @@ class HMM(ProbabilisticLearner):
         structure: Structure,
         view: View | None = None,
         emission: str = "bernoulli",
-        smoothing: float = 1.0,
+        smoothing: float = 0.1,
         unlabeled_weight: Any = "auto",
         max_iter: int = 20,
         tol: float = 1e-4,
@@ -209,7 +209,7 @@ class HMM(ProbabilisticLearner):
         square = (squares + a * (spread + center**2)[:, None]) / (label + a)
         # A feature that is the same everywhere tells nothing; rounding must not make it tell labels apart.
         constant = (spread <= 1e-14 * center**2)[:, None]
-        variance = np.where(constant, 1.0, np.maximum(square - mean**2, 1e-9 * spread[:, None]))
+        variance = np.where(constant, 0.5 / np.pi, np.maximum(square - mean**2, 1e-9 * spread[:, None]))
         mean = np.where(constant, center[:, None], mean)
         unary, self.square_weights_ = mean / variance, -0.5 / variance
         self.bias_ = -0.5 * np.sum(mean**2 / variance + np.log(2 * np.pi * variance), axis=0)

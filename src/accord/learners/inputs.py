@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from accord.exceptions import InputError
 from accord.structures.chain import ChainStructure
-from accord.views import View, as_view
+from accord.views import ArrayFeatures, DictFeatures, TokenFeatures, View, as_view
 from accord.views.rows import Rows
 
 
@@ -95,7 +95,7 @@ def _raise_bad_label(structure: ChainStructure, i: int, labels: Iterable[Any], d
         if is_unlabeled(label):
             raise InputError(f"{where} is {label}; label every token of a labeled input, or give Y[{i}]=None")
         try:
-            known = declared is None or label in declared
+            known = hash(label) is not None and (declared is None or label in declared)
         except TypeError:
             raise InputError(f"{where} is a {type(label).__name__}; expected a label, such as a string") from None
         if not known:
@@ -124,8 +124,6 @@ def token_pairs(i: int, y: Sequence[Any], y_pred: Sequence[Any]) -> list[tuple[A
 
 def default_view(structure: ChainStructure, X: Any) -> View:
     """The view that fits the look of X: text, dicts or numbers."""
-    from accord.views import ArrayFeatures, DictFeatures, TokenFeatures
-
     if len(getattr(X, "shape", ())) > 1:
         return ArrayFeatures()
     i, first = next(((i, x) for i, x in enumerate(X) if not hasattr(x, "__len__") or len(x)), (0, None))
@@ -134,22 +132,20 @@ def default_view(structure: ChainStructure, X: Any) -> View:
     kind = type(first).__name__
     if isinstance(first, np.ndarray) or sp.issparse(first):
         return ArrayFeatures()
-    if isinstance(first, dict):
+    if isinstance(first, (dict, set, frozenset)):
         return DictFeatures()
     if isinstance(first, (list, tuple)):
         token = first[0]
-        if isinstance(token, str) and not structure.single_row:
-            return TokenFeatures()
+        if isinstance(token, str):
+            return DictFeatures() if structure.single_row else TokenFeatures()
         if _is_number(token) or isinstance(token, np.ndarray) or _starts_with_number(token):
             return ArrayFeatures()
         if isinstance(token, (dict, list, tuple, set)):
             return DictFeatures()
         kind = f"{kind} that starts with a {type(token).__name__}"
-    need = (
-        "a dict of features or a row of numbers"
-        if structure.single_row
-        else "a list of tokens, dicts or rows of numbers"
-    )
+    need = "a list of tokens, of dicts or of rows of numbers"
+    if structure.single_row:
+        need = "a dict or list of features, or a row of numbers,"
     raise InputError(
         f"X[{i}] is a {kind}: cannot tell which features are meant. {type(structure).__name__} takes {need} per input; "
         "or pass view=TokenFeatures(), DictFeatures() or ArrayFeatures()"

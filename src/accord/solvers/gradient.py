@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import daxpy
+from threadpoolctl import threadpool_limits
 
 
 @dataclass
@@ -45,9 +46,11 @@ def lbfgs(
 ) -> GradientResult:
     """Minimise the regularised negative log likelihood from the given weights."""
     shape = start.unary.shape
-    x, value, history, converged = minimise(
-        lambda w: objective(problem, type(start).from_flat(w, *shape), C), start.flat(), tol, max_iter, on_iteration
-    )
+    # BLAS would share out sums of a thousand numbers among threads that wait for each other longer than they add
+    with threadpool_limits(1, user_api="blas"):
+        x, value, history, converged = minimise(
+            lambda w: objective(problem, type(start).from_flat(w, *shape), C), start.flat(), tol, max_iter, on_iteration
+        )
     message = "converged" if converged else f"after {max_iter} iterations"
     return GradientResult(type(start).from_flat(x, *shape), value, len(history), converged, message, history)
 

@@ -106,15 +106,16 @@ class ChainStructure(Structure):
             raise InputError(f"given has {len(given)} entries but the input has {parts.unary.shape[0]} rows")
         return parts._replace(unary=self.forced_unary(parts.unary, given))
 
-    def forced_unary(self, unary: np.ndarray, given: Sequence[Any]) -> np.ndarray:
-        """Label scores in which rows with a given label keep only that label's."""
+    def forced_unary(self, unary: np.ndarray, given: Sequence[Any], where: str = "given") -> np.ndarray:
+        """Label scores in which rows with a given label keep only that label's; ``where`` names them in errors."""
         numbers = self.label_numbers()
         unary = unary.copy()
         for t, label in enumerate(given):
             if label is None:
                 continue
             if label not in numbers:
-                raise InputError(f"given[{t}] is {label!r}, which is not one of the labels {self.labels_!r}")
+                spot = where if self.single_row else f"{where}[{t}]"
+                raise InputError(f"{spot} is {label!r}, which is not one of the labels {self.labels_!r}")
             keep = unary[t, numbers[label]]
             unary[t] = -np.inf
             unary[t, numbers[label]] = keep
@@ -216,7 +217,8 @@ class ChainStructure(Structure):
                     raise InputError(f"{spot} is a {type(label).__name__}; expected a label") from None
                 if not known:
                     raise InputError(
-                        f"{spot} is {label!r}, which is not one of the labels {self.labels_!r}; fit with it or fix Y"
+                        f"{spot} is {label!r}, which is not one of the labels {self.labels_!r}; fix Y, or declare all "
+                        "labels when training starts"
                     )
 
     def outputs(self, y: np.ndarray, offsets: np.ndarray) -> list[Any]:

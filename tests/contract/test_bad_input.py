@@ -1,0 +1,72 @@
+"""docs/bad-input.md is true: every row of its tables happens, with every learner it concerns, and none is missing."""
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+from bad_input import ROWS
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import accord
+from accord import HMM
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "bad-input.md"
+ENTRY = re.compile(r"^\| `([\w-]+)` \| (.+?) \| `?(\w+)`? \| `?(.*?)`? \| (.+) \|$", re.MULTILINE)
+ERRORS = {name: getattr(accord, name) for name in ("InputError", "FormatError", "InfeasibleError", "ModelFileError")}
+ERRORS["NotFittedError"] = NotFittedError
+
+
+def documented():
+    """{row: (kind, message)} of the page."""
+    return {name: (kind, message) for name, _, kind, message, _ in ENTRY.findall(PAGE.read_text("utf-8"))}
+
+
+def run(row, learner, folder, monkeypatch):
+    """Do the wrong thing in an empty folder; the error or warning that came of it."""
+    monkeypatch.chdir(folder)
+
+    def make(structure, emission=None, **options):
+        if learner is HMM and emission is not None:
+            options["emission"] = emission
+        return learner(structure, **options)
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            row.run(make)
+        except Exception as error:
+            return error
+    return seen[0].message if seen else None
+
+
+def matches(message, found):
+    """Whether a message is the documented one, where three dots stand for anything."""
+    return re.fullmatch(".*".join(map(re.escape, message.split("…"))), found, re.DOTALL) is not None
+
+
+def test_the_page_has_exactly_the_rows_that_are_tested():
+    page = PAGE.read_text("utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("| `")]
+    assert len(lines) == len(ENTRY.findall(page)), "a line of a table does not have the form of a row"
+    assert sorted(documented()) == sorted(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("name", "learner"),
+    [(name, learner) for name, row in ROWS.items() for learner in row.learners],
+    ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", "any"),
+)
+def test_the_row_says_what_happens(name, learner, tmp_path, monkeypatch):
+    kind, message = documented()[name]
+    found = run(ROWS[name], learner, tmp_path, monkeypatch)
+    if kind == "works":
+        assert found is None
+        return
+    if kind == "UserWarning":
+        assert isinstance(found, UserWarning)
+    else:
+        assert type(found) is ERRORS[kind], repr(found)
+        assert isinstance(found, ValueError), "users of scikit-learn expect a ValueError"
+    assert matches(message, str(found)), f"documented: {message}\nfound: {found}"
