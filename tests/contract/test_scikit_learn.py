@@ -254,6 +254,6 @@ def test_real_valued_features_are_more_than_truth_values(learner):
 
 
 def test_hidden_markov_models_take_features_between_truth_values():
-    model = HMM(MultiClass(), view=ArrayFeatures(bias=False)).fit([[0.9, 0.0], [0.2, 1.0]], ["a", "b"])
+    model = HMM(MultiClass(), view=ArrayFeatures(bias=False), smoothing=1.0).fit([[0.9, 0.0], [0.2, 1.0]], ["a", "b"])
     # on = (x + 1) / 3, off = (1 - x + 1) / 3
     np.testing.assert_allclose(model.weights_.unary, np.log([[1.9 / 1.1, 1.2 / 1.8], [1.0 / 2.0, 2.0 / 1.0]]))

@@ -91,6 +91,7 @@ def sequence(loss="hamming", order=1, constraints=None, eta=1.0, seed=3, n=7, n_
         "weighted": ({"label_weights": {"O": 2.0}}, partial(el.hamming, weights=[1.0, 1.0, 2.0])),
         "zero-one": ({"loss": "zero-one"}, el.zero_one),
         "f1": ({"loss": "f1"}, partial(el.micro_f1, relevant=[0, 1])),
+        "macro-f1": ({"loss": "macro-f1"}, partial(el.macro_f1, relevant=[0, 1])),
     }[loss]
     structure = Sequence(labels=labels, order=order, constraints=constraints, transition_weight=eta, **arguments)
 

@@ -44,7 +44,7 @@ def test_scores_are_log_probabilities():
     p = Fraction(3, 4) * Fraction(3, 6) * Fraction(3, 5)  # start x, x to y, end y
     p *= Fraction(3, 5) * Fraction(3, 5) * Fraction(3, 4) * Fraction(3, 4)  # f but not g under x, g but not f under y
     for eta in (1.0, 0.25):
-        hmm = HMM(Sequence(transition_weight=eta), view=DictFeatures()).fit(X, Y)
+        hmm = HMM(Sequence(transition_weight=eta), view=DictFeatures(), smoothing=1.0).fit(X, Y)
         best = {tuple(y): score for y, score in hmm.predict_k_best([[["f"], ["g"]]], k=4)[0]}
         assert best["x", "y"] == pytest.approx(np.log(float(p)))
         assert len(best) == 4

@@ -149,11 +149,10 @@ def test_support_outputs_give_back_weights_and_dual(rescaling, norm, reoptimize)
 @each_solver
 def test_unlabeled_examples_do_not_change_the_optimum(solver):
     data, C = sequence("hamming"), 1.0
-    Xu, Yu = [data.X[2], *data.X, data.X[0]], [None, *data.Y, None]
-    machine = StructuredSVM(data.structure, view=data.view, C=C, tol=8e-5, random_state=0, **SOLVERS[solver]).fit(
-        Xu, Yu
-    )
     best, _ = plain_chain.svm_solve(data.examples, C, "margin", 1)
+    X, Y = [data.X[2], *data.X, data.X[0]], [None, *data.Y, None]
+    options = {"C": C, "tol": tol_for(solver, 1e-4, best, C, len(data.X)), "random_state": 0} | SOLVERS[solver]
+    machine = StructuredSVM(data.structure, view=data.view, **options).fit(X, Y)
     assert machine.objective_ == pytest.approx(best, rel=1e-4)
     if machine.support_ is not None:
         assert set(machine.support_["example"].tolist()) <= set(range(1, len(data.X) + 1))
@@ -164,10 +163,38 @@ def test_training_ignores_constraints_that_the_labels_break():
     assert any(y[0] == "I-X" for y in data.Y)
     structure = data.structure.set_params(constraints="iob2")
     with pytest.warns(UserWarning, match="labeled outputs break the constraints"):
-        machine = StructuredSVM(structure, view=data.view, tol=1e-6, random_state=0).fit(data.X, data.Y)
+        machine = StructuredSVM(structure, view=data.view, tol=1e-6, max_iter=5000, random_state=0).fit(data.X, data.Y)
     best, _ = plain_chain.svm_solve(data.examples, 1.0, "margin", 1)
     assert machine.objective_ == pytest.approx(best, rel=1e-4)
     assert all(y[0] != "I-X" for y in machine.predict(data.X))
+
+
+@each_solver
+@each_machine
+def test_with_a_decoder_that_is_not_exact_the_dual_is_still_a_lower_bound(rescaling, norm, solver):
+    """A missed violation makes the reported primal too small; every constraint found is a true one, though."""
+    data, C = sequence("macro-f1"), 1.0
+    best, _ = plain_chain.svm_solve(data.examples, C, rescaling, norm)
+    machine = fit(data, solver, rescaling, norm, C, tol=1e-3)
+    primal = plain_chain.svm_primal(data.examples, data.listed(machine.weights_), C, rescaling, norm)
+    assert not machine.exact_
+    assert machine.objective_ <= primal * (1 + 1e-9)
+    assert machine.dual_objective_ <= best * (1 + 1e-9)
+    assert best * (1 - 1e-9) <= primal <= 1.25 * best, "the sweep finds most violations"
+
+
+@pytest.mark.parametrize("solver", svm.SOLVERS)
+def test_the_number_of_threads_does_not_change_a_bit(solver):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 2))  # several blocks of parallel work
+    Y = (X @ [1.0, -1.0] + rng.normal(size=2500) > 0).tolist()
+    found = []
+    for n_jobs in (1, 2):
+        options = {"C": 0.01, "tol": 0.3, "n_jobs": n_jobs, "random_state": 0, "solver": solver}
+        machine = StructuredSVM(MultiClass(), **options).fit(X, Y)
+        found.append((machine.weights_.flat(), machine.objective_, machine.dual_objective_))
+    assert np.array_equal(found[0][0], found[1][0])
+    assert found[0][1:] == found[1][1:]
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 5.0])

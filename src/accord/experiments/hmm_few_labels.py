@@ -36,18 +36,27 @@ class Pool:
     features: Callable[[], View]
     n_holdout: int
 
+    @property
+    def structure(self) -> Sequence:
+        """Declares the labels, since an inner fold of a few sentences does not have them all."""
+        return Sequence(labels=sorted({label for y in self.Y for label in y}), normalize=False)
 
-def _svm(view: View, n: int, seed: int) -> StructuredSVM:
-    return StructuredSVM(Sequence(normalize=False), view, C=divided_by_n(1.0, n), random_state=seed)
+
+def _svm(structure: Sequence, view: View, n: int, seed: int) -> StructuredSVM:
+    return StructuredSVM(structure, view, C=divided_by_n(1.0, n), random_state=seed)
 
 
-# Method → (features, number of labeled sentences, seed) → learner
-METHODS: dict[str, Callable[[View, int, int], Any]] = {
-    "HMM": lambda view, n, seed: HMM(Sequence(), view),
-    "HMM + unlabeled (auto)": lambda view, n, seed: HMM(Sequence(), view, unlabeled_weight="auto", random_state=seed),
-    "HMM + unlabeled (1.0)": lambda view, n, seed: HMM(Sequence(), view, unlabeled_weight=1.0),
-    "perceptron": lambda view, n, seed: StructuredPerceptron(Sequence(), view, random_state=seed),
-    "CRF": lambda view, n, seed: CRF(Sequence(), view),
+def _baum_welch(weight: float | str) -> Callable[[Sequence, View, int, int], HMM]:
+    return lambda structure, view, n, seed: HMM(structure, view, unlabeled_weight=weight, random_state=seed)
+
+
+# Method → (structure, features, number of labeled sentences, seed) → learner
+METHODS: dict[str, Callable[[Sequence, View, int, int], Any]] = {
+    "HMM": lambda structure, view, n, seed: HMM(structure, view),
+    "HMM + unlabeled (auto)": _baum_welch("auto"),
+    "HMM + unlabeled (1.0)": _baum_welch(1.0),
+    "perceptron": lambda structure, view, n, seed: StructuredPerceptron(structure, view, random_state=seed),
+    "CRF": lambda structure, view, n, seed: CRF(structure, view),
     "SVM": _svm,
 }
 
@@ -70,7 +79,8 @@ class FewLabels(Experiment):
         "CoNLL-2002 training set, 9 labels, holdout 300. Genes: BioCreative sentences, holdout 500; 'genes' tells "
         "tokens of gene names from all others as the thesis does, 'genes, IOB' also where a name begins. The HMM has "
         "multi-Bernoulli emissions and a pseudo-count chosen by cross-validation on the labeled sentences; "
-        f"'+ unlabeled' adds {N_UNLABELED} unlabeled sentences by Baum-Welch, with weight 1 or one chosen on the labeled sentences. "
+        f"'+ unlabeled' adds {N_UNLABELED} unlabeled sentences by Baum-Welch, with weight 1 or one chosen on the "
+        "labeled sentences. "
         "Perceptron, CRF (C = 1) and SVM (margin-rescaled Hamming distance, C = 1 divided by the number of labeled "
         "sentences, as in the chapter on SVMs) have the same features and are not tuned. "
         "'Always O' predicts no entity at all."
@@ -115,10 +125,11 @@ class FewLabels(Experiment):
             predicted = [["O"] * len(x) for x in X_test]
         else:
             X, Y = parts.training(pool.X, pool.Y)
-            learner = METHODS[task.method](pool.features(), n_labeled, task.seed)
+            learner = METHODS[task.method](pool.structure, pool.features(), n_labeled, task.seed)
             if isinstance(learner, HMM):
-                supervised = HMM(Sequence(), pool.features())
-                best = tune(supervised, {"smoothing": SMOOTHING}, X[:n_labeled], Y[:n_labeled], random_state=task.seed)
+                supervised = HMM(pool.structure, pool.features())
+                grid, inner = {"smoothing": SMOOTHING}, task.repetition_seed  # the same choice for all HMMs
+                best = tune(supervised, grid, X[:n_labeled], Y[:n_labeled], random_state=inner)
                 learner.set_params(**best.best_params)
             if "unlabeled" not in task.method:
                 X, Y = X[:n_labeled], Y[:n_labeled]

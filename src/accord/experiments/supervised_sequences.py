@@ -77,7 +77,8 @@ class SupervisedSequences(Experiment):
         "and SVM use the polynomial kernel of degree 2, HMM and CRF the features themselves; the lines 'linear' and "
         "'kernel' swap that. SVM: 2-norm slacks, C = 1 as the chapter counts it (there it is divided by the number of "
         "training sentences, so Accord's C is 1/240), tolerance 0.01; losses are 0/1, slack-rescaled and "
-        "margin-rescaled Hamming distance. The HMM's pseudo-count is chosen on the training part, nothing else is tuned."
+        "margin-rescaled Hamming distance. The HMM's pseudo-count is chosen on the training part; nothing else is "
+        "tuned."
     )
     data_sets = ("conll2002_esp",)
     metrics = (

@@ -50,9 +50,7 @@ def test_difference_of_two_methods_is_paired():
 
 
 def test_seeded_and_sensitive_to_the_seed():
-    first, again, other = (
-        bootstrap_metric(TRUE, PRED, "macro_f1", n_resamples=50, random_state=s) for s in (1, 1, 2)
-    )
+    first, again, other = (bootstrap_metric(TRUE, PRED, "macro_f1", n_resamples=50, random_state=s) for s in (1, 1, 2))
     assert first == again
     assert first != other
 

@@ -30,9 +30,7 @@ def make_results(settings, methods=("HMM", "SVM"), n=8, metric="token_error"):
         for k, method in enumerate(methods):
             for r in range(n):
                 value = 0.3 - 0.1 * k + 0.01 * rng.normal()
-                rows.append(
-                    {"experiment": "toy", "method": method, **setting, "repetition": r, "metric": metric}
-                )
+                rows.append({"experiment": "toy", "method": method, **setting, "repetition": r, "metric": metric})
                 rows[-1] |= {"value": value, "seconds": 0.1}
     return Results(rows)
 
@@ -59,10 +57,7 @@ def test_table_of_one_setting():
         ["CRF (published) †", "5.00 ± 0.20"],
     ]
     assert table.strong == {(2, 1)}  # our best, not the published one
-    assert (
-        table.notes[0]
-        == "Token error in %, mean ± standard error over 8 repetitions. Bold: the lowest of ours."
-    )
+    assert table.notes[0] == "Token error in %, mean ± standard error over 8 repetitions. Bold: the lowest of ours."
     assert "‡ differs from HMM at 5 % (paired t test" in table.notes[1]
     assert table.notes[2] == "† as published: a paper."
 

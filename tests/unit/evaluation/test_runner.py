@@ -71,9 +71,7 @@ def test_seeds_follow_from_the_names():
     assert len({t.experiment_seed for t in TASKS}) == 1
     assert all(0 <= t.seed < 2**32 for t in TASKS)
     again = make_tasks("toy", ["lr"], [{"n_labeled": np.int64(20)}], repetitions=3, seed=1)
-    assert [t.seed for t in again] == [
-        t.seed for t in TASKS if t.method == "lr" and t.setting["n_labeled"] == 20
-    ]
+    assert [t.seed for t in again] == [t.seed for t in TASKS if t.method == "lr" and t.setting["n_labeled"] == 20]
     other = make_tasks("toy", ["knn", "lr"], {"n_labeled": [6, 20]}, repetitions=3, seed=2)
     assert not {t.seed for t in other} & {t.seed for t in TASKS}
     # a fixed value, so that results stay comparable between versions
@@ -149,9 +147,7 @@ def test_other_seed_or_config_is_refused(tmp_path):
         run_experiment(make_tasks("toy", ["a"]), echo_seed, path, config={"data": "v2"})
     with pytest.raises(InputError, match="holds results of another configuration"):
         run_experiment(make_tasks("toy", ["a"], seed=3), echo_seed, path, config={"data": "v1"})
-    fresh = run_experiment(
-        make_tasks("toy", ["a"], seed=3), echo_seed, path, config={"data": "v1"}, overwrite=True
-    )
+    fresh = run_experiment(make_tasks("toy", ["a"], seed=3), echo_seed, path, config={"data": "v1"}, overwrite=True)
     assert fresh.rows[0]["value"] == make_tasks("toy", ["a"], seed=3)[0].seed
 
 
@@ -165,9 +161,7 @@ def fail_at_two(task):
 def test_failing_task_is_named_and_finished_ones_are_kept(tmp_path, n_jobs):
     path = tmp_path / "toy.jsonl"
     tasks = make_tasks("toy", ["a"], repetitions=4)
-    with pytest.raises(
-        TaskFailedError, match=r'task \["toy","a",\{\},2\] failed(.|\n)*fail_at_two(.|\n)*no luck'
-    ):
+    with pytest.raises(TaskFailedError, match=r'task \["toy","a",\{\},2\] failed(.|\n)*fail_at_two(.|\n)*no luck'):
         run_experiment(tasks, fail_at_two, path, n_jobs=n_jobs)
     kept = len(read_journal(path)[1])
     assert kept <= 3

@@ -105,9 +105,7 @@ def test_holm():
 
 def test_summaries_are_sentences():
     text = paired_t_test([1, 2, 3.5], [2, 3, 4], names=("coSVM", "SVM")).summary
-    assert text.startswith(
-        "coSVM is below SVM by 0.8333 on average over 3 pairs (paired t test: t = -5, p = 0.0"
-    )
+    assert text.startswith("coSVM is below SVM by 0.8333 on average over 3 pairs (paired t test: t = -5, p = 0.0")
     assert "W = 0, p = 0.25" in wilcoxon_signed_ranks([1, 2, 3.5], [2, 3, 4]).summary
 
 

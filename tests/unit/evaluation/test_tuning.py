@@ -68,9 +68,7 @@ def test_estimator_is_not_changed_and_runs_repeat():
     outputs = [str(v) for v in (inputs[:, 0] > 0).astype(int)]
     model = KNeighborsClassifier(n_neighbors=2)
     grid = {"n_neighbors": [1, 3, 9], "weights": ["uniform", "distance"]}
-    results = [
-        tune(model, grid, inputs, outputs, n_jobs=jobs, random_state=4, n_repeats=3) for jobs in (1, 2)
-    ]
+    results = [tune(model, grid, inputs, outputs, n_jobs=jobs, random_state=4, n_repeats=3) for jobs in (1, 2)]
     assert results[0] == results[1]
     assert [row["params"] for row in results[0].table] == expand_grid(grid)
     assert model.n_neighbors == 2

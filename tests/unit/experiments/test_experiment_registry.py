@@ -1,0 +1,88 @@
+"""Every registered experiment is well-formed: its names, published figures and tasks fit together."""
+
+import pytest
+
+from accord.datasets.registry import _LOADERS
+from accord.evaluation.registry import describe_metric
+from accord.experiments import REGISTRY, Experiment
+
+
+@pytest.fixture(params=sorted(REGISTRY))
+def experiment(request) -> Experiment:
+    return REGISTRY[request.param]
+
+
+def test_the_first_experiments_are_there():
+    assert {"supervised-sequences", "hierarchical-classification", "hmm-few-labels"} <= set(REGISTRY)
+
+
+def test_it_is_called_what_the_registry_calls_it(experiment):
+    assert REGISTRY[experiment.name] is experiment
+    assert experiment.name == experiment.name.lower().replace(" ", "-").replace("_", "-")
+    assert experiment.title
+    assert len(experiment.description) > 80
+    assert {task.experiment for task in experiment.tasks(False, 0)} == {experiment.name}
+
+
+def test_its_data_sets_are_known(experiment):
+    assert experiment.data_sets
+    assert set(experiment.data_sets) <= set(_LOADERS)
+
+
+def test_every_published_figure_has_a_result_to_stand_beside(experiment):
+    tasks = experiment.tasks(False, 0)
+    shown = {describe_metric(m).name for m in experiment.metrics}
+    assert experiment.published
+    for figure in experiment.published:
+        assert figure.metric in shown
+        assert figure.source
+        assert any(task.method == figure.method and figure.matches(task.setting) for task in tasks), figure
+
+
+def test_baseline_and_curve_refer_to_tasks(experiment):
+    for quick in (False, True):
+        tasks = experiment.tasks(quick, 0)
+        assert experiment.baseline in {task.method for task in tasks}
+        if experiment.x is not None:
+            assert len({task.setting[experiment.x] for task in tasks}) > 1
+
+
+def test_quick_is_a_small_part_with_the_same_methods(experiment):
+    full, quick = experiment.tasks(False, 0), experiment.tasks(True, 0)
+    assert {task.method for task in quick} == {task.method for task in full}
+    assert max(task.repetition for task in quick) >= 1  # error bars need two
+    assert len(quick) < len(full) / 2
+
+
+def test_tasks_are_distinct_and_follow_the_seed(experiment):
+    first, second = experiment.tasks(False, 0), experiment.tasks(False, 1)
+    assert len({task.key for task in first}) == len(first)
+    assert [task.key for task in first] == [task.key for task in second]
+    assert not {task.seed for task in first} & {task.seed for task in second}
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "metric", "setting", "value"),
+    [
+        ("supervised-sequences", "HMM", "token_error", {}, 0.0936),
+        ("supervised-sequences", "perceptron", "token_error", {}, 0.0594),
+        ("supervised-sequences", "CRF", "token_error", {}, 0.0517),
+        ("supervised-sequences", "SVM 0/1", "token_error", {}, 0.0508),
+        ("supervised-sequences", "SVM slack", "constraints_added", {}, 2626),
+        ("supervised-sequences", "SVM 0/1", "constraints_added", {}, 2824),
+        ("hierarchical-classification", "flat 0/1", "accuracy", {"data": "wipo_alpha_d", "per_class": 4}, 0.2832),
+        ("hierarchical-classification", "taxonomy tree", "accuracy", {"data": "wipo_alpha_d", "per_class": 4}, 0.2974),
+        ("hierarchical-classification", "taxonomy tree", "tree_loss", {"data": "wipo_alpha_d", "per_class": 4}, 1.21),
+        ("hierarchical-classification", "flat 0/1", "tree_loss", {"data": "wipo_alpha_d", "per_class": 2}, 1.54),
+        ("hierarchical-classification", "taxonomy tree", "tree_loss", {"data": "wipo_alpha_d", "per_class": 2}, 1.33),
+        ("hmm-few-labels", "HMM", "token_error", {"data": "Spanish", "n_labeled": 5}, 0.2359),
+        ("hmm-few-labels", "HMM", "token_error", {"data": "genes", "n_labeled": 20}, 0.1231),
+    ],
+)
+def test_figures_are_the_papers(name, method, metric, setting, value):
+    found = [
+        p.value
+        for p in REGISTRY[name].published
+        if (p.method, p.metric) == (method, metric) and dict(p.setting) == setting
+    ]
+    assert found == [value]
