@@ -89,7 +89,10 @@ class TimedCRF(CRF):
 
     def report(self) -> dict[str, Any]:
         """``curve``: (processor seconds since the optimiser started, objective) after every iteration."""
-        curve = [(t - self._moments[0], value / self.C) for t, value in zip(self._moments[1:], self.history_)]
+        curve = [
+            (round(t - self._moments[0], 3), round(value / self.C, 6))
+            for t, value in zip(self._moments[1:], self.history_)
+        ]
         return {"objective": self.objective_ / self.C, "curve": curve, "seconds_before": self.seconds_before_}
 
 

@@ -24,6 +24,19 @@ CONTESTANTS = {
     "pytorch-crf": ("other_peers", "pytorch_crf", "L-BFGS of torch, the objective of accord-crf"),
     "accord-two-cores": ("accord_side", "tagging_with_two_cores", "n_jobs=1 and n_jobs=2"),
 }
+# who can do only some of the sets, and why
+ONLY_ON = {
+    "accord-crf-to-the-end": (("conll2002_esp",), ""),
+    "accord-two-cores": (("conll2002_esp",), ""),
+    "dlib": (
+        ("conll2002_esp_untyped",),
+        "its Python module offers only a segmenter for spans without types; see conll2002_esp_untyped",
+    ),
+    "pytorch-crf": (
+        ("ocr_letters",),
+        "runs on the smallest set only: passes over padded batches of whole corpora take too long",
+    ),
+}
 
 
 def main() -> None:

@@ -98,7 +98,7 @@ def _curve(log: list[dict[str, Any]]) -> list[tuple[float, float]]:
     curve, seconds = [], 0.0
     for entry in log:
         seconds += entry["time"]
-        curve.append((seconds, entry["loss"]))
+        curve.append((round(seconds, 3), entry["loss"]))
     return curve
 
 

@@ -11,15 +11,11 @@ from statistics import mean
 from typing import Any
 
 import targets
-from contestant import CONTESTANTS
+from contestant import CONTESTANTS, ONLY_ON
 
 PACKAGES = """
 accord numpy scipy numba scikit-learn python-crfsuite sklearn-crfsuite vowpalwabbit dlib-bin pytorch-crf torch
 """
-NOT_TAKING_PART = {
-    "dlib": "its Python module offers only a segmenter for spans without types; see the last set",
-    "pytorch-crf": "runs on the smallest set only: a full pass over a padded batch of sentences takes too long",
-}
 NOTES = {
     "conll2002_esp_untyped": (
         "The first sentences of the Spanish data with the labels B, I and O, for dlib's segmenter, which knows no "
@@ -117,8 +113,8 @@ def _race_table(name: str, part: dict[str, Any]) -> str:
             continue
         rows.append([contestant, *_cells(runs, contestant, done, n_test), CONTESTANTS[contestant][2]])
     if name != "conll2002_esp_untyped":
-        missing = [c for c in NOT_TAKING_PART if c not in runs]
-        rows += [[c, *["–"] * 8, f"not here: {NOT_TAKING_PART[c]}"] for c in missing]
+        absent = [(c, why) for c, (sets, why) in ONLY_ON.items() if why and name not in sets]
+        rows += [[c, *["–"] * 8, f"not here: {why}"] for c, why in absent]
     header = ["", "train s", "from ready features", "processor s", "tag tokens/s", "from ready features"]
     return table([*header, "peak MB", "span F1", "accuracy", ""], rows)
 

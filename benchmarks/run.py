@@ -18,18 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import report
-from contestant import CONTESTANTS
+from contestant import CONTESTANTS, ONLY_ON
 from measure import THREAD_VARIABLES
 
 HERE = Path(__file__).parent
 SETS = ("conll2002_esp", "conll2000_chunking", "ud_english_ewt_pos", "ocr_letters", "conll2002_esp_untyped")
-# who else runs where; all others run on every set but the last
-ONLY_ON = {
-    "accord-crf-to-the-end": ("conll2002_esp",),
-    "accord-two-cores": ("conll2002_esp",),
-    "dlib": ("conll2002_esp_untyped",),
-    "pytorch-crf": ("ocr_letters",),
-}
 UNTYPED = ("accord-svm", "dlib", "accord-perceptron", "crfsuite-ap")
 
 
@@ -37,12 +30,14 @@ def contestants_of(name: str, wanted: list[str]) -> list[str]:
     """Who takes part on a set."""
     if name == "conll2002_esp_untyped":
         return [c for c in UNTYPED if c in wanted]
-    return [c for c in CONTESTANTS if c in wanted and name in ONLY_ON.get(c, SETS)]
+    return [c for c in CONTESTANTS if c in wanted and (c not in ONLY_ON or name in ONLY_ON[c][0])]
 
 
 def child(script: str, arguments: list[str], work: Path, timeout: float) -> dict[str, Any]:
     """Run a script of this folder in a new process and read the last line it prints."""
-    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1"), "NUMBA_CACHE_DIR": str(work / "numba")}
+    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")}
+    if script == "contestant.py":  # a cache of their own, so that compilation can be measured
+        environment["NUMBA_CACHE_DIR"] = str(work / "numba")
     command = [sys.executable, str(HERE / script), "--work", str(work), *arguments]
     start = time.perf_counter()
     try:
@@ -113,7 +108,7 @@ def main() -> int:
             results["sets"][name]["runs"] = race(name, args, work)
             args.output.mkdir(parents=True, exist_ok=True)  # after every set, so that a broken run loses little
             stem = args.output / ("quick" if args.quick else "latest")
-            stem.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            stem.with_suffix(".json").write_text(json.dumps(results) + "\n", encoding="utf-8")
             stem.with_suffix(".md").write_text(report.markdown(results), encoding="utf-8")
     finally:
         if args.work is None:

@@ -1,4 +1,4 @@
-"""What can be wrong with the input, one function a row of docs/bad-input.md; here the outputs, and too little of anything.
+"""What can be wrong with the input, one function a row of docs/bad-input.md: outputs, and too little of anything.
 
 A function gets ``make``, which builds a learner, does the wrong thing and returns nothing.
 """

@@ -8,7 +8,15 @@ replaced by its root for r = 2. So rescaling concerns only how a constraint is m
 import numpy as np
 from numba import njit
 
-from accord.decoders.online import clear, count_transitions, path_score, refresh_chain, score_labels, to_nodes
+from accord.decoders.online import (
+    clear,
+    count_transitions,
+    path_score,
+    refresh_chain,
+    score_input,
+    score_work,
+    to_nodes,
+)
 from accord.decoders.sparse import add_row
 from accord.decoders.violator import MARGIN, find_violator, loss_value
 
@@ -52,7 +60,7 @@ def best_mix(gain_old, gain_new, norm_old, cross, norm_new, mass_old, mass_new, 
 
 @njit(cache=True, nogil=True)
 def frank_wolfe_epoch(
-    features, label_map, offsets, y, order_of_examples, order, eta, loss, rescaling, norm, C,
+    features, window, label_map, offsets, y, order_of_examples, order, eta, loss, rescaling, norm, C,
     W, tw, init, step, final, dual_rows, dual_tw, dual_linear, dual_mass, dual_norm, direction, gaps,
 ):  # fmt: skip
     """One pass of block-coordinate Frank-Wolfe on the dual of the structural SVM.
@@ -68,6 +76,8 @@ def frank_wolfe_epoch(
     for i in range(offsets.size - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])
     unary = np.empty((longest, n_labels))
+    turned = np.empty((longest, n_labels))
+    scoring = score_work(longest, window, W)
     found = np.empty(longest, np.int32)
     per_label = np.zeros(n_labels)
     per_node = np.empty(W.shape[1])
@@ -81,8 +91,7 @@ def frank_wolfe_epoch(
         if n == 0:
             gaps[i] = 0.0
             continue
-        for t in range(n):
-            score_labels(features, label_map, lo + t, W, per_node, unary[t])
+        score_input(features, window, label_map, lo, W, scoring, unary[:n])
         true_score = path_score(unary[:n], init, step, final, y[lo:hi])
         h = find_violator(loss, rescaling, norm, unary[:n], init, step, final, y[lo:hi], true_score, found[:n])
         delta = loss_value(loss, y[lo:hi], found[:n])
@@ -117,13 +126,12 @@ def frank_wolfe_epoch(
                     per_label[found[t]] = 0.0
             count_transitions(y[lo:hi], scale * eta, n_labels, order, counts)
             count_transitions(found[:n], -scale * eta, n_labels, order, counts)
+            score_input(features, window, label_map, lo, direction, scoring, turned[:n])
             for t in range(n):
-                score_labels(features, label_map, lo + t, direction, per_node, per_label)
                 for c in range(n_labels):
-                    cross += dual_rows[lo + t, c] * per_label[c]
+                    cross += dual_rows[lo + t, c] * turned[t, c]
                 if found[t] != y[lo + t]:
-                    norm_new += scale * (per_label[y[lo + t]] - per_label[found[t]])
-                clear(per_label)
+                    norm_new += scale * (turned[t, y[lo + t]] - turned[t, found[t]])
             for p in range(tw.size):
                 cross += dual_tw[i, p] * counts[p]
                 norm_new += counts[p] * counts[p]
@@ -236,12 +244,10 @@ def joint_difference(features, label_map, first_row, y, found, order, eta, n_tra
 
 
 @njit(cache=True, nogil=True)
-def example_violator(features, label_map, first_row, y, loss, rescaling, norm, W, init, step, final, found):
+def example_violator(features, window, label_map, first_row, y, loss, rescaling, norm, W, init, step, final, found):
     """Most violating output of one example, written into ``found``: (violation, loss or its root)."""
     unary = np.empty((y.size, init.size))
-    per_node = np.empty(W.shape[1])
-    for t in range(y.size):
-        score_labels(features, label_map, first_row + t, W, per_node, unary[t])
+    score_input(features, window, label_map, first_row, W, score_work(y.size, window, W), unary)
     true_score = path_score(unary, init, step, final, y)
     h = find_violator(loss, rescaling, norm, unary, init, step, final, y, true_score, found)
     delta = loss_value(loss, y, found)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from accord.decoders.forward_backward import exponentials, forward_backward, workspace
-from accord.decoders.sparse import add_row, score_row
+from accord.decoders.sparse import add_row, score_rows
 from accord.decoders.viterbi import viterbi
 
 NEG_INF = -np.inf
@@ -34,17 +34,31 @@ def clear(vector):
 
 
 @njit(cache=True, nogil=True)
-def score_labels(features, label_map, row, W, node_scores, out):
-    """Write the scores (n_labels,) of one row into ``out``."""
-    if label_map.nodes.size == 0:
-        score_row(features, row, W, out)
-        return
-    score_row(features, row, W, node_scores)
+def sum_nodes(label_map, node_scores, out):
+    """Scores of labels from scores of nodes."""
     for c in range(out.size):
         total = 0.0
         for p in range(label_map.indptr[c], label_map.indptr[c + 1]):
             total += label_map.weights[p] * node_scores[label_map.nodes[p]]
         out[c] = total
+
+
+@njit(cache=True, nogil=True)
+def score_input(features, window, label_map, first_row, W, work, out):
+    """Write the label scores (n_rows, n_labels) of one input into ``out``; ``work`` is made by :func:`score_work`."""
+    wide, nodes = work
+    if label_map.nodes.size == 0:
+        score_rows(features, window, first_row, W, wide, out)
+        return
+    score_rows(features, window, first_row, W, wide, nodes[: out.shape[0]])
+    for t in range(out.shape[0]):
+        sum_nodes(label_map, nodes[t], out[t])
+
+
+@njit(cache=True, nogil=True)
+def score_work(longest, window, W):
+    """Buffers for scoring inputs of up to ``longest`` rows."""
+    return np.empty((longest + 1, window.size * W.shape[1])), np.empty((longest, W.shape[1]))
 
 
 @njit(cache=True, nogil=True)
@@ -126,7 +140,22 @@ def path_score(unary, init, step, final, labels):
 
 @njit(cache=True, nogil=True)
 def perceptron_epoch(
-    features, label_map, offsets, y, order_of_examples, order, eta, W, tw, init, step, final, W_sum, tw_sum, clock
+    features,
+    window,
+    label_map,
+    offsets,
+    y,
+    order_of_examples,
+    order,
+    eta,
+    W,
+    tw,
+    init,
+    step,
+    final,
+    W_sum,
+    tw_sum,
+    clock,
 ):
     """One pass of the perceptron. ``W_sum`` (empty: do not average) collects updates times ``clock``.
 
@@ -137,6 +166,7 @@ def perceptron_epoch(
     for i in range(offsets.size - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])
     unary = np.empty((longest, n_labels))
+    scoring = score_work(longest, window, W)
     found = np.empty(longest, np.int32)
     per_label = np.zeros(n_labels)
     per_node = np.empty(W.shape[1])
@@ -145,8 +175,7 @@ def perceptron_epoch(
     for i in order_of_examples:
         lo, hi = offsets[i], offsets[i + 1]
         n = hi - lo
-        for t in range(n):
-            score_labels(features, label_map, lo + t, W, per_node, unary[t])
+        score_input(features, window, label_map, lo, W, scoring, unary[:n])
         viterbi(unary[:n], init, step, final, found[:n])
         errors = 0
         for t in range(n):
@@ -182,7 +211,7 @@ def perceptron_epoch(
 
 @njit(cache=True, nogil=True)
 def crf_epoch(
-    features, label_map, offsets, y, order_of_examples, order, eta, decay, rate, W, tw, init, step, final, clock
+    features, window, label_map, offsets, y, order_of_examples, order, eta, decay, rate, W, tw, init, step, final, clock
 ):
     """One pass of stochastic gradient descent on ``decay/2 |w|^2 + mean negative log likelihood``.
 
@@ -193,6 +222,7 @@ def crf_epoch(
     for i in range(offsets.size - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])
     unary = np.empty((longest, n_labels))
+    scoring = score_work(longest, window, W)
     marginals = np.empty((longest, n_labels))
     work = workspace(longest, step)
     per_node = np.empty(W.shape[1])
@@ -207,8 +237,8 @@ def crf_epoch(
         clock += 1.0
         if n == 0:
             continue
+        score_input(features, window, label_map, lo, W, scoring, unary[:n])
         for t in range(n):
-            score_labels(features, label_map, lo + t, W, per_node, unary[t])
             for c in range(n_labels):
                 unary[t, c] *= scale
         refresh_chain(tw, eta, n_labels, order, init, step, final)

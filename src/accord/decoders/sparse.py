@@ -23,28 +23,76 @@ class Features(NamedTuple):
     stride: np.ndarray  # (n_slots,) int64
 
 
+class Window(NamedTuple):
+    """Slots ``[first, first + size)`` that are a window over neighbouring rows.
+
+    Slot ``first + i`` of a row holds the unit that row ``row + i - before`` has in its own middle, or ``outside``. The
+    features are neighbours, too: ``base[first + i] = base[first] + i`` and the stride is ``size``.
+    """
+
+    size: int  # 0: there is no window
+    first: int
+    before: int
+    outside: int
+
+
 @njit(cache=True, nogil=True)
-def score_row(features, row, weights, out):
-    """Write the scores (n_outputs,) of one row into ``out``."""
-    n_out = weights.shape[1]
-    for z in range(n_out):
-        out[z] = 0.0
-    for k in range(features.slots.shape[1]):
-        unit = features.slots[row, k]
-        base, stride = features.base[k], features.stride[k]
-        if features.indptr.size == 0:
-            for j in range(features.dense.shape[1]):
-                x = features.dense[unit, j]
-                if x != 0.0:
-                    f = base + j * stride
-                    for z in range(n_out):
-                        out[z] += x * weights[f, z]
-        else:
-            for p in range(features.indptr[unit], features.indptr[unit + 1]):
-                x = features.data[p]
-                f = base + features.indices[p] * stride
-                for z in range(n_out):
+def score_rows(features, window, first_row, weights, wide, out):
+    """Write the scores (n_rows, n_outputs) of one input's rows into ``out``.
+
+    The weights of a feature at all positions of a window lie side by side, so a unit is multiplied once for all its
+    places in windows (into ``wide``, (n_rows + 1, window.size * n_outputs)) and its share is added to its neighbours.
+    """
+    n_rows, n_out = out.shape
+    for t in range(n_rows):
+        for z in range(n_out):
+            out[t, z] = 0.0
+        for k in range(features.slots.shape[1]):
+            if not window.first <= k < window.first + window.size:
+                add_slot_scores(features, first_row + t, k, weights, out[t])
+    if window.size == 0:
+        return
+    flat = weights.reshape(-1)
+    width = window.size * n_out
+    base = features.base[window.first]
+    for t in range(n_rows + 1):
+        unit = window.outside
+        if t < n_rows:
+            unit = features.slots[first_row + t, window.first + window.before]
+        for z in range(width):
+            wide[t, z] = 0.0
+        for p in range(features.indptr[unit], features.indptr[unit + 1]):
+            x = features.data[p]
+            start = (base + features.indices[p] * window.size) * n_out
+            for z in range(width):
+                wide[t, z] += x * flat[start + z]
+    for t in range(n_rows):
+        for i in range(window.size):
+            there = t + i - window.before
+            if there < 0 or there >= n_rows:
+                there = n_rows
+            for z in range(n_out):
+                out[t, z] += wide[there, i * n_out + z]
+
+
+@njit(cache=True, nogil=True)
+def add_slot_scores(features, row, k, weights, out):
+    """Add the scores of what fills one slot of one row."""
+    unit = features.slots[row, k]
+    base, stride = features.base[k], features.stride[k]
+    if features.indptr.size == 0:
+        for j in range(features.dense.shape[1]):
+            x = features.dense[unit, j]
+            if x != 0.0:
+                f = base + j * stride
+                for z in range(out.size):
                     out[z] += x * weights[f, z]
+    else:
+        for p in range(features.indptr[unit], features.indptr[unit + 1]):
+            x = features.data[p]
+            f = base + features.indices[p] * stride
+            for z in range(out.size):
+                out[z] += x * weights[f, z]
 
 
 @njit(cache=True, nogil=True)

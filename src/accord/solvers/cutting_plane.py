@@ -19,11 +19,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from accord.solvers import qp
 
 # Working sets count as optimal when their duality gaps sum to less than this fraction of the dual value.
 SETTLED = 1e-3
+# Up to so many constraints, products one by one are faster than a sparse matrix product.
+FEW = 16
 
 
 @dataclass
@@ -172,6 +175,12 @@ class _CuttingPlane:
         self._chain = self.problem.chain(self.weights)
 
     def _gram(self, block: list[Constraint]) -> np.ndarray:
+        if len(block) > FEW:
+            columns, indices = np.unique(np.concatenate([c.indices for c in block]), return_inverse=True)
+            ends = np.cumsum([0, *(c.indices.size for c in block)])
+            values = np.concatenate([c.values for c in block])
+            rows = sp.csr_array((values, indices, ends), shape=(len(block), columns.size))
+            return (rows @ rows.T).toarray()
         gram = np.empty((len(block), len(block)))
         for r, c in enumerate(block):
             self._dense[c.indices] = c.values

@@ -39,6 +39,7 @@ class ChainProblem:
         self.structure = structure
         self.rows = rows.merged()
         self.features = self.rows.features()
+        self.window = self.rows.window()
         self.offsets = self.rows.offsets
         self.y = np.ascontiguousarray(y, dtype=np.int32)
         self.label_map = structure.label_map()
@@ -80,7 +81,7 @@ class ChainProblem:
         """One pass in the given order; updates ``weights`` and ``sums`` in place: (clock, wrong outputs, tokens)."""
         s = self.structure
         return online.perceptron_epoch(
-            self.features, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
+            self.features, self.window, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
             weights.unary, weights.transitions, *self.chain(weights), sums.unary, sums.transitions, clock,
         )  # fmt: skip
 
@@ -88,7 +89,7 @@ class ChainProblem:
         """One pass of stochastic gradient descent in the given order: (clock, summed loss)."""
         s = self.structure
         return online.crf_epoch(
-            self.features, self.label_map, self.offsets, self.y, order, s.order_, s.eta_, decay, rate,
+            self.features, self.window, self.label_map, self.offsets, self.y, order, s.order_, s.eta_, decay, rate,
             weights.unary, weights.transitions, *self.chain(weights), clock,
         )  # fmt: skip
 
@@ -183,7 +184,8 @@ class ChainProblem:
         lo, hi = self.offsets[i], self.offsets[i + 1]
         found = np.empty(hi - lo, np.int32)
         h, offset = frank_wolfe.example_violator(
-            self.features, self.label_map, lo, self.y[lo:hi], self.structure.loss_, self.rescaling, self.norm,
+            self.features, self.window, self.label_map, lo, self.y[lo:hi],
+            self.structure.loss_, self.rescaling, self.norm,
             weights.unary, *chain, found,
         )  # fmt: skip
         return h, offset, found
@@ -201,7 +203,7 @@ class ChainProblem:
         """One pass of block-coordinate Frank-Wolfe in the given order; updates everything in place."""
         s = self.structure
         frank_wolfe.frank_wolfe_epoch(
-            self.features, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
+            self.features, self.window, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
             s.loss_, self.rescaling, self.norm, C,
             weights.unary, weights.transitions, *self.chain(weights),
             dual.rows, dual.transitions, dual.linear, dual.mass, dual.norm, dual.work, dual.gaps,

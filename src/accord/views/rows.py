@@ -111,6 +111,32 @@ class Rows:
             dense = np.empty((0, 0))
         return kernels.Features(indptr, indices, data, dense, rows.slots, rows.base, rows.stride)
 
+    def window(self) -> kernels.Window:
+        """The slots that are a window over neighbouring rows, if there are any (see :class:`kernels.Window`)."""
+        n_slots = self.slots.shape[1]
+        for first, size in enumerate(self.stride.tolist()):
+            here = slice(first, first + size)
+            if (
+                not isinstance(self.table, np.ndarray)
+                and 1 < size <= n_slots - first
+                and np.all(self.stride[here] == size)
+                and np.all(self.base[here] == self.base[first] + np.arange(size))
+            ):
+                for before in range(size):
+                    outside = self._outside_of_window(first, size, before)
+                    if outside >= 0:
+                        return kernels.Window(size, first, before, outside)
+        return kernels.Window(0, 0, 0, 0)
+
+    def _outside_of_window(self, first: int, size: int, before: int) -> int:
+        """The unit beyond an input's ends if the slots are a window with ``before`` rows before, else -1."""
+        if not self.n_rows:
+            return -1
+        outside = int(self.slots[0, first] if before else self.slots[-1, first + size - 1])
+        units = self.slots[:, first + before]
+        expected = window_slots(units, self.offsets, before, size - 1 - before, outside)
+        return outside if np.array_equal(expected, self.slots[:, first : first + size]) else -1
+
     def scores(self, weights: np.ndarray, kept: dict[int, np.ndarray] | None = None) -> np.ndarray:
         """Products (n_rows, n_outputs) with weights (n_dims, n_outputs).
 

@@ -25,7 +25,7 @@ class Tied:
     rows: Rows
     original: Rows | None = None
     group: np.ndarray | None = None  # (n_columns,) merged column of each column
-    scale: np.ndarray | None = None  # (n_columns,) 1 / sqrt(size of its group)
+    scale: np.ndarray | None = None  # (n_columns,) 1 / sqrt(size of its group), 0 for a feature that does not occur
     columns: tuple[np.ndarray, ...] = ()  # for each slot the columns that its units have; all others have no weight
 
     def untie(self, weights: np.ndarray) -> np.ndarray:
@@ -65,7 +65,9 @@ def tie(rows: Rows) -> Tied:
     for first, last in map(tuple, tied.bounds.tolist()):
         if (first, last) not in found:
             found[first, last] = np.unique(table.indices[table.indptr[first] : table.indptr[last]])
-    return Tied(tied, rows, group, 1.0 / np.sqrt(size), tuple(found[b] for b in map(tuple, tied.bounds.tolist())))
+    occurs = np.bincount(table.indices, minlength=size.size) > 0
+    scale = np.where(occurs, 1.0 / np.sqrt(size), 0.0)
+    return Tied(tied, rows, group, scale, tuple(found[b] for b in map(tuple, tied.bounds.tolist())))
 
 
 def _groups(table: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:

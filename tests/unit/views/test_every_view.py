@@ -1,6 +1,7 @@
 """What all views have in common: scikit-learn's manners, plain state, and rows that mean their matrix."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,10 +67,21 @@ def test_rows_mean_their_matrix(case):
         for k in range(merged.slots.shape[1]):
             first, last = merged.bounds[k]
             assert np.all((merged.slots[:, k] >= first) & (merged.slots[:, k] < last))
-        out = np.empty(3)
-        for row in range(rows.n_rows):
-            kernels.score_row(rows.features(), row, weights, out)
-            np.testing.assert_allclose(out, matrix[row] @ weights, atol=1e-12)
+        window = merged.window()
+        for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:]):
+            wide, out = np.empty((hi - lo + 1, window.size * 3)), np.empty((hi - lo, 3))
+            kernels.score_rows(merged.features(), window, lo, weights, wide, out)
+            np.testing.assert_allclose(out, matrix[lo:hi] @ weights, atol=1e-12)
+
+
+@pytest.mark.parametrize("around", [(1, 1), (2, 0), (0, 2), (3, 1)])
+def test_text_windows_are_scored_as_windows(around):
+    X = [["Ana", "lives", "in", "Rome"], [], ["Tom"], ["a", "b", "a"]]
+    for rows in (TokenFeatures(window=around).fit_rows(X), TokenFeatures(window=around).fit_rows(X).take([3, 2])):
+        window = rows.window()
+        assert (window.size, window.before) == (sum(around) + 1, around[0])
+    shuffled = replace(rows, slots=rows.slots[::-1].copy())  # neighbours that are not neighbours
+    assert shuffled.window().size == 0
 
 
 def test_tables_have_the_types_of_the_kernels(case):
