@@ -73,3 +73,34 @@ def number(keys, indptr, slot_keys, slot_ids, n_features, grow):
                 p += 1
         out_indptr[t + 1] = p
     return indices[:p].copy(), out_indptr, first[: n - n_features].copy(), slot_keys, slot_ids
+
+
+SEPARATOR = np.uint32(10)  # a newline stands between words
+
+
+@njit(cache=True, nogil=True)
+def word_keys(codes, keys):
+    """Write a 64-bit key of every newline-separated word of code points; returns how many words there are.
+
+    Words beyond the size of ``keys`` are only counted.
+    """
+    n = 0
+    key = np.uint64(0xCBF29CE484222325)
+    for p in range(codes.size + 1):
+        if p < codes.size and codes[p] != SEPARATOR:
+            key = (key ^ np.uint64(codes[p])) * np.uint64(0x100000001B3)
+            continue
+        key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        if n < keys.size:
+            keys[n] = key ^ (key >> np.uint64(27))
+        n += 1
+        key = np.uint64(0xCBF29CE484222325)
+    return n
+
+
+@njit(cache=True, nogil=True)
+def look_up(keys, slot_keys, slot_ids, first, out):
+    """Write the number of every key plus ``first``, or -1 if the table does not have it."""
+    for i in range(keys.size):
+        found = slot_ids[_find(slot_keys, slot_ids, keys[i])]
+        out[i] = found + first if found >= 0 else -1

@@ -7,7 +7,9 @@ weights it sums: the identity, except for taxonomies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -223,8 +225,22 @@ class ChainStructure(Structure):
 
     def outputs(self, y: np.ndarray, offsets: np.ndarray) -> list[Any]:
         """Outputs as users write them, from packed label numbers."""
-        flat = list(map(self.labels_.__getitem__, y.tolist()))
+        names = np.empty(self.n_labels_, object)
+        names[:] = self.labels_
+        flat = names[y].tolist()
         if self.single_row:
             return flat
-        bounds = offsets.tolist()
-        return [flat[lo:hi] for lo, hi in pairwise(bounds)]
+        with no_collection():
+            return [flat[lo:hi] for lo, hi in pairwise(offsets.tolist())]
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Thousands of new lists would make Python search the whole heap for cycles, which lists of labels cannot form."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

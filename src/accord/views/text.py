@@ -130,11 +130,7 @@ class TokenFeatures(View):
         """Rows of new text; features that were not seen in ``fit`` are ignored."""
         check_is_fitted(self, "table_")
         tokens, offsets = flatten_tokens(X)
-        index = self._type_index()
-        try:
-            units = np.fromiter(map(index.get, tokens, repeat(-1)), np.int32, len(tokens))
-        except TypeError:  # an unhashable token
-            units = np.full(len(tokens), -1, np.int32)
+        units = self._units_of(tokens)
         unknown = np.flatnonzero(units < 0)
         extra, extra_index = None, {}
         if unknown.size:
@@ -198,6 +194,36 @@ class TokenFeatures(View):
         table[n_units, 0] = 1.0
         return as_table(sp.csr_array(table))
 
+    def _units_of(self, tokens: list[str]) -> np.ndarray:
+        """The unit of every token, -1 for an unknown one.
+
+        Many tokens are looked up by a kernel, which leaves the interpreter to other threads; few tokens, and tokens
+        with a newline in them, by a dict.
+        """
+        units = np.empty(len(tokens), np.int32)
+        if len(tokens) >= 256 and self._word_table() is not None:
+            keys = np.empty(len(tokens), np.uint64)
+            try:
+                codes = code_points("\n".join(tokens))
+            except TypeError:  # a token that is no string; told apart below
+                codes = np.empty(0, np.uint32)
+            if hashing.word_keys(codes, keys) == len(tokens):
+                hashing.look_up(keys, *self._word_table(), self.table_.shape[0] - len(self.types_), units)
+                return units
+        try:
+            return np.fromiter(map(self._type_index().get, tokens, repeat(-1)), np.int32, len(tokens))
+        except TypeError:  # an unhashable token
+            return np.full(len(tokens), -1, np.int32)
+
+    def _word_table(self) -> Any:
+        """Hash table of the distinct tokens; None if one of them has a newline in it."""
+        if getattr(self, "_words", None) is None:
+            keys = np.empty(len(self.types_), np.uint64)
+            if hashing.word_keys(code_points("\n".join(self.types_)), keys) != len(self.types_):
+                return None
+            self._words = hashing.hash_table(keys, 1 << int(2 * keys.size + 1024).bit_length())
+        return self._words
+
     def _type_index(self) -> dict[str, int]:
         """The unit of each distinct token."""
         if getattr(self, "_index", None) is None:
@@ -215,6 +241,7 @@ class TokenFeatures(View):
         new = [token for token in distinct if token not in index] if index else distinct
         first_unit, n_old = self.table_.shape[0], len(self.types_)
         index.update(zip(new, range(first_unit, first_unit + len(new))))
+        self._words = None
         units = np.fromiter(map(index.__getitem__, tokens), np.int32, len(tokens))
         self.types_ = self.types_ + new
         if self.min_count == 1:
@@ -279,6 +306,10 @@ class TokenFeatures(View):
             extra=extra,
             shared=True,
         )
+
+
+def code_points(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def _with_rows_of_ones(table: sp.csr_array, indptr: np.ndarray, indices: np.ndarray, n_columns: int) -> sp.csr_array:

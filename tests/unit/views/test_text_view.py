@@ -164,3 +164,16 @@ def test_bad_tokens(bad, message):
 def test_bad_parameters(parameters, message):
     with pytest.raises(InputError, match=message):
         TokenFeatures(**parameters).fit(X)
+
+
+@pytest.mark.parametrize("odd", ["", "\n", "a\nb", "ß", "\ud800", "🂡 x"])
+def test_many_tokens_are_found_like_few(odd):
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(50)]
+    X = [[words[i] for i in rng.integers(40, size=30)] for _ in range(20)] + [[odd, "w1", odd]]
+    new = [[words[i] for i in rng.integers(50, size=30)] for _ in range(20)] + [[odd, "unknown", "w1"]]
+    for known in (X, X[:-1]):
+        view = TokenFeatures(window=1).fit(known)
+        together = view.transform(new).matrix().toarray()  # 603 tokens at once
+        apart = np.vstack([view.transform([x]).matrix().toarray() for x in new])
+        np.testing.assert_array_equal(together, apart)
