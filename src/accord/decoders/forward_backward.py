@@ -109,10 +109,11 @@ def forward_backward(unary, init, step, final, exps, work, marginals, d_init, d_
         else:
             for b in range(B):
                 for a in range(A):
-                    p = alpha[t - 1, a * B + b]
+                    p, move = alpha[t - 1, a * B + b], e_step[a, b]
+                    here = alpha[t, b * n_labels : (b + 1) * n_labels]
                     if p > 0.0:
                         for c in range(n_labels):
-                            alpha[t, b * n_labels + c] += p * e_step[a, b, c]
+                            here[c] += p * move[c]
                 for c in range(n_labels):
                     alpha[t, b * n_labels + c] *= e_unary[t, c]
         total = 0.0
@@ -150,11 +151,11 @@ def forward_backward(unary, init, step, final, exps, work, marginals, d_init, d_
             for c in range(n_labels):
                 ahead[c] = beta[t, b * n_labels + c] * e_unary[t, c] * scale[t]
             for a in range(A):
-                p = alpha[t - 1, a * B + b]
+                p, move, count = alpha[t - 1, a * B + b], e_step[a, b], counts[a, b]
                 total = 0.0
                 for c in range(n_labels):
-                    total += e_step[a, b, c] * ahead[c]
-                    counts[a, b, c] += p * ahead[c]  # times e_step, once, at the end
+                    total += move[c] * ahead[c]
+                    count[c] += p * ahead[c]  # times e_step, once, at the end
                 finite &= total < np.inf  # false for nan too
                 beta[t - 1, a * B + b] = total
     if not finite:

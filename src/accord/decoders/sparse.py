@@ -2,7 +2,8 @@
 
 A row's features are the union over slots ``k`` of the table row ``slots[row, k]``, whose column ``j`` becomes feature
 ``base[k] + j * stride[k]``. A slot is one position of a window, or one part of a composed view. Tables are CSR arrays,
-or a dense array (then ``indptr`` is empty).
+or a dense array (then ``indptr`` is empty). Inner loops run over one-dimensional views of rows, which compile to vector
+instructions; the same loops with two indices are half as fast.
 """
 
 from typing import NamedTuple
@@ -59,20 +60,23 @@ def score_rows(features, window, first_row, weights, wide, out):
         unit = window.outside
         if t < n_rows:
             unit = features.slots[first_row + t, window.first + window.before]
+        total = wide[t]
         for z in range(width):
-            wide[t, z] = 0.0
+            total[z] = 0.0
         for p in range(features.indptr[unit], features.indptr[unit + 1]):
             x = features.data[p]
             start = (base + features.indices[p] * window.size) * n_out
+            w = flat[start : start + width]
             for z in range(width):
-                wide[t, z] += x * flat[start + z]
+                total[z] += x * w[z]
     for t in range(n_rows):
         for i in range(window.size):
             there = t + i - window.before
             if there < 0 or there >= n_rows:
                 there = n_rows
+            total, share = out[t], wide[there, i * n_out : (i + 1) * n_out]
             for z in range(n_out):
-                out[t, z] += wide[there, i * n_out + z]
+                total[z] += share[z]
 
 
 @njit(cache=True, nogil=True)
@@ -84,15 +88,15 @@ def add_slot_scores(features, row, k, weights, out):
         for j in range(features.dense.shape[1]):
             x = features.dense[unit, j]
             if x != 0.0:
-                f = base + j * stride
+                w = weights[base + j * stride]
                 for z in range(out.size):
-                    out[z] += x * weights[f, z]
+                    out[z] += x * w[z]
     else:
         for p in range(features.indptr[unit], features.indptr[unit + 1]):
             x = features.data[p]
-            f = base + features.indices[p] * stride
+            w = weights[base + features.indices[p] * stride]
             for z in range(out.size):
-                out[z] += x * weights[f, z]
+                out[z] += x * w[z]
 
 
 @njit(cache=True, nogil=True)
@@ -106,15 +110,15 @@ def add_row(features, row, coefficients, weights):
             for j in range(features.dense.shape[1]):
                 x = features.dense[unit, j]
                 if x != 0.0:
-                    f = base + j * stride
+                    w = weights[base + j * stride]
                     for z in range(n_out):
-                        weights[f, z] += x * coefficients[z]
+                        w[z] += x * coefficients[z]
         else:
             for p in range(features.indptr[unit], features.indptr[unit + 1]):
                 x = features.data[p]
-                f = base + features.indices[p] * stride
+                w = weights[base + features.indices[p] * stride]
                 for z in range(n_out):
-                    weights[f, z] += x * coefficients[z]
+                    w[z] += x * coefficients[z]
 
 
 @njit(cache=True, nogil=True)
@@ -122,13 +126,14 @@ def score_units(indptr, indices, data, first, base, stride, weights, out):
     """Scores (n_units, n_outputs) of table rows ``first`` onwards, as they count in one slot."""
     n_out = weights.shape[1]
     for u in range(out.shape[0]):
+        total = out[u]
         for z in range(n_out):
-            out[u, z] = 0.0
+            total[z] = 0.0
         for p in range(indptr[first + u], indptr[first + u + 1]):
             x = data[p]
-            f = base + indices[p] * stride
+            w = weights[base + indices[p] * stride]
             for z in range(n_out):
-                out[u, z] += x * weights[f, z]
+                total[z] += x * w[z]
 
 
 @njit(cache=True, nogil=True)
@@ -136,11 +141,12 @@ def add_units(indptr, indices, data, first, base, stride, coefficients, weights)
     """Transpose of :func:`score_units`: add table rows times ``coefficients`` (n_units, n_outputs) to ``weights``."""
     n_out = weights.shape[1]
     for u in range(coefficients.shape[0]):
+        share = coefficients[u]
         for p in range(indptr[first + u], indptr[first + u + 1]):
             x = data[p]
-            f = base + indices[p] * stride
+            w = weights[base + indices[p] * stride]
             for z in range(n_out):
-                weights[f, z] += x * coefficients[u, z]
+                w[z] += x * share[z]
 
 
 @njit(cache=True, nogil=True)
@@ -149,18 +155,16 @@ def gather(slot, first, known, extra, n_known, out):
     n_out = out.shape[1]
     for r in range(out.shape[0]):
         unit = slot[r]
-        if unit < n_known:
-            for z in range(n_out):
-                out[r, z] += known[unit - first, z]
-        else:
-            for z in range(n_out):
-                out[r, z] += extra[unit - n_known, z]
+        total = out[r]
+        share = known[unit - first] if unit < n_known else extra[unit - n_known]
+        for z in range(n_out):
+            total[z] += share[z]
 
 
 @njit(cache=True, nogil=True)
 def scatter(slot, first, rows, out):
     """Transpose of :func:`gather`: add every row (n_rows, n_outputs) to its unit."""
     for r in range(rows.shape[0]):
-        u = slot[r] - first
+        total, share = out[slot[r] - first], rows[r]
         for z in range(rows.shape[1]):
-            out[u, z] += rows[r, z]
+            total[z] += share[z]

@@ -22,16 +22,16 @@ def viterbi(unary, init, step, final, labels):
     for t in range(1, n_tokens):
         old, new = score[t - 1], score[t]
         for b in range(B):
+            best, move, here = new[b * n_labels : (b + 1) * n_labels], step[0, b], unary[t]
             for c in range(n_labels):
-                new[b * n_labels + c] = old[b] + step[0, b, c]
+                best[c] = old[b] + move[c]
             for a in range(1, A):
-                s = old[a * B + b]
+                s, move = old[a * B + b], step[a, b]
                 for c in range(n_labels):
-                    v = s + step[a, b, c]
-                    k = b * n_labels + c
-                    new[k] = v if v > new[k] else new[k]
+                    v = s + move[c]
+                    best[c] = v if v > best[c] else best[c]
             for c in range(n_labels):
-                new[b * n_labels + c] += unary[t, c]
+                best[c] += here[c]
         for k in range(B * n_labels, n_states):
             new[k] = NEG_INF
     top = NEG_INF
@@ -46,12 +46,12 @@ def viterbi(unary, init, step, final, labels):
         c = state % n_labels
         labels[t] = c
         b = 0 if B == 1 else state // n_labels
-        best = NEG_INF
+        top_before = NEG_INF
         state = b
         for a in range(A):
             v = score[t - 1, a * B + b] + step[a, b, c]
-            if v > best:
-                best = v
+            if v > top_before:
+                top_before = v
                 state = a * B + b
     labels[0] = state % n_labels
     return top

@@ -77,7 +77,7 @@ class Structure(BaseEstimator):
         raise NotImplementedError
 
     def _set_labels(self, observed: Iterable[Label]) -> None:
-        labels = set(observed)
+        labels = {label for label in set(observed) if label is not None}
         if self.labels is not None:
             declared = list(self.labels)
             if len(set(declared)) != len(declared):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Seq
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -78,7 +79,7 @@ class Sequence(ChainStructure):
             raise InputError(f"order is {self.order!r}; expected 1 or 2")
         if not isinstance(self.transition_weight, Real) or not np.isfinite(self.transition_weight):
             raise InputError(f"transition_weight is {self.transition_weight!r}; expected a finite number")
-        self._set_labels(label for y in Y if y is not None for label in y if label is not None)
+        self._set_labels(chain.from_iterable(y for y in Y if y is not None))
         self.order_ = self.order
         self.eta_ = float(self.transition_weight)
         self.loss_ = self._loss()
