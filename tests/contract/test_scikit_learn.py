@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from battery import LEARNERS, classes, make, tokens
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -257,3 +258,12 @@ def test_hidden_markov_models_take_features_between_truth_values():
     model = HMM(MultiClass(), view=ArrayFeatures(bias=False), smoothing=1.0).fit([[0.9, 0.0], [0.2, 1.0]], ["a", "b"])
     # on = (x + 1) / 3, off = (1 - x + 1) / 3
     np.testing.assert_allclose(model.weights_.unary, np.log([[1.9 / 1.1, 1.2 / 1.8], [1.0 / 2.0, 2.0 / 1.0]]))
+
+
+def test_cross_validation_of_classes_is_stratified():
+    X, y = load_iris(return_X_y=True)  # sorted by class: unstratified folds would each lack one
+    assert is_classifier(CRF(MultiClass()))
+    assert not is_classifier(CRF(Sequence()))
+    assert cross_val_score(CRF(MultiClass()), X, y, cv=3).min() > 0.9
+    y_some = [None if i % 5 == 0 else int(label) for i, label in enumerate(y)]
+    assert len(cross_val_score(CRF(MultiClass()), X, y_some, cv=KFold(3, shuffle=True, random_state=0))) == 3

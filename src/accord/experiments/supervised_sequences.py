@@ -137,12 +137,12 @@ class SupervisedSequences(Experiment):
         return [
             *published_notes(results, self.published, "token_error"),
             f"Mean ± standard deviation over the folds, as Table 1.3 has it: {'; '.join(table)}.",
-            f"The papers' figures are at most {away:.1f} of these standard deviations away from ours. Which 300 sentences "
-            "and which features the chapter took is not known: ours are another draw, with the features of the "
-            "thesis' Table 5.4.",
+            f"The papers' figures are at most {away:.1f} of these standard deviations away from ours. Which 300 "
+            "sentences and which features the chapter took is not known: ours are another draw, with the features of "
+            "the thesis' Table 5.4.",
             f"From best to worst ours are {', '.join(ranked)}; the chapter's are SVM, CRF, perceptron, HMM.",
             *published_notes(results, self.published, "constraints_added"),
-            f"Share of the support outputs with one wrong token: {', '.join(near)}. The chapter reports that nearly all "
-            "its support outputs were of that kind, with every loss; here a Hamming distance is a number of tokens, so "
-            "outputs with several wrong tokens ask for larger margins and enter the working sets, too.",
+            f"Share of the support outputs with one wrong token: {', '.join(near)}. The chapter reports that nearly "
+            "all its support outputs were of that kind, with every loss; here a Hamming distance is a number of "
+            "tokens, so outputs with several wrong tokens ask for larger margins and enter the working sets, too.",
         ]

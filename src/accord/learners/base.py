@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from accord.decoders import forward_backward as fb
@@ -139,6 +140,14 @@ class StructuredLearner(BaseEstimator):
         if total == 0:
             raise InputError("Y has no labels to score against")
         return right / total
+
+    def __sklearn_tags__(self) -> Any:
+        """One label per input makes a classifier, so that scikit-learn's cross-validation stratifies."""
+        tags = super().__sklearn_tags__()
+        if getattr(self.structure, "single_row", False):
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags()
+        return tags
 
     # -- saving -------------------------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:
