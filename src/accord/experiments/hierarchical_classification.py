@@ -11,7 +11,7 @@ import numpy as np
 from accord.datasets import load
 from accord.evaluation import Published, Results, Task, TreeLoss, accuracy, make_tasks, per_class_folds, tune
 from accord.evaluation.protocol import take
-from accord.experiments.base import DataFolder, Experiment, divided_by_n, published_notes
+from accord.experiments.base import DataFolder, Experiment, divided_by_n, mean_of, published_notes
 from accord.learners import StructuredSVM
 from accord.structures import MultiClass, Taxonomy
 from accord.views import ArrayFeatures
@@ -20,6 +20,15 @@ FOLDS = {4: 3, 2: 5}  # training documents per class → folds, as in the chapte
 REPETITIONS = 15  # the folds drawn anew 5 (3) times
 GRID = (0.03, 0.1, 0.3, 1.0)  # C to choose from; more costs time and was hardly ever chosen
 SOURCE = "svm_interdependent, Table 1.1"
+DIFFERENCE = (
+    "The WIPO documents are the chapter's in number, but not their features and leaves: ours are 100 latent dimensions "
+    "of all the text instead of the words of titles and claims, and 57 leaves (main groups in tens) instead of all "
+    "main groups. So the levels differ, and what compares is the gain from one machine to another."
+)
+INDEPENDENCE = (
+    "The folds of a data set share most of their test documents, so the tests speak of other training documents from "
+    "the same collection, not of other collections."
+)
 
 
 @dataclass(frozen=True)
@@ -108,14 +117,27 @@ class HierarchicalClassification(Experiment):
         return {"accuracy": accuracy(true, predicted), "tree_loss": documents.tree_loss(true, predicted), "C": svm.C}
 
     def notes(self, results: Results) -> list[str]:
-        return [
-            sentence
-            for per_class in FOLDS
-            for metric in self.metrics
-            for sentence in published_notes(
-                results, self.published, metric, {"data": "wipo_alpha_d", "per_class": per_class, "C": "tuned"}
+        sentences = []
+        for setting in results.settings:
+            if setting["C"] != "tuned":
+                continue
+            for metric in ("accuracy", "tree_loss"):
+                sentences += published_notes(results, self.published, metric, setting)
+            ours = {(m, k): mean_of(results, m, k, **setting) for m in METHODS for k in ("accuracy", "tree_loss")}
+            papers = {(p.method, p.metric): p.value for p in self.published if p.matches(setting)}
+            sentences.append(
+                f"From flat 0/1 to taxonomy tree, {setting['data']}, {setting['per_class']} per class, C tuned: "
+                f"{_gain(ours)}{f'; in the chapter {_gain(papers)}' if papers else ''}."
             )
-        ]
+        return [*sentences, DIFFERENCE, INDEPENDENCE]
+
+
+def _gain(means: Mapping[tuple[str, str], float]) -> str:
+    """Relative change from the plainest machine to the one with taxonomy and tree loss, as Table 1.1 gives it."""
+    accuracy_gain, loss_gain = (
+        means["taxonomy tree", metric] / means["flat 0/1", metric] - 1 for metric in ("accuracy", "tree_loss")
+    )
+    return f"accuracy {100 * accuracy_gain:+.1f} %, tree loss {100 * loss_gain:+.1f} %"
 
 
 def _documents(name: str, data: DataFolder) -> Documents:

@@ -145,8 +145,17 @@ class FewLabels(Experiment):
             sentences += published_notes(results, self.published, "token_error", {"data": data})
             nothing = mean_of(results, ALWAYS_O, "token_error", data=data)
             above = sum(p.value > nothing for p in self.published if p.setting["data"] == data)
-            sentences.append(f"{data}: predicting no entity at all errs on {100 * nothing:.2f} %; {above} of the 3 "
-                             "published figures of the HMM are above that.")  # fmt: skip
+            sentences.append(
+                f"{data}: predicting no entity at all errs on {100 * nothing:.2f} % of the tokens; {above} of the "
+                "papers' 3 figures of the HMM are above that."
+            )
+        fewest = {m: 100 * mean_of(results, m, "token_error", data=SPANISH, n_labeled=5) for m in ("HMM", "perceptron")}
+        sentences.append(
+            "How the papers smoothed their HMM is not told. Ours does not come near their errors with any pseudo-count "
+            "from 0.000001 to 1 nor with windows of 1, 3 or 5 tokens (Spanish: 10.3 to 12.3 %, in 10 repetitions with "
+            "seed 0). At 5 labeled Spanish sentences the thesis has perceptrons more than 10 points below the HMM's "
+            f"23.59; ours are {fewest['perceptron']:.2f} and {fewest['HMM']:.2f}: it is the HMM that differs."
+        )
         for method in ("HMM + unlabeled (auto)", "HMM + unlabeled (1.0)"):
             gains = []
             for setting in results.settings:
