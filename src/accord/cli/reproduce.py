@@ -17,7 +17,7 @@ from accord.exceptions import InputError
 @click.option("--quick", is_flag=True, help="A small version, to see that everything works.")
 @click.option("--data", metavar="DIR", help="The local data folder.  [default: what ACCORD_DATA names]")
 @click.option(
-    "--output", metavar="DIR", type=click.Path(path_type=Path), help="Where to write.  [default: accord-results/NAME]"
+    "--output", metavar="DIR", type=click.Path(path_type=Path), help="Where to write.  [default: accord-results/NAME, or NAME-quick]"
 )
 @click.option("--n-jobs", type=int, default=1, show_default=True, help="Processes.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Root of all random numbers.")
@@ -56,7 +56,8 @@ def reproduce(
         hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(REGISTRY)}"
         raise InputError(f"there is no experiment {name!r}{hint}")
     experiment = REGISTRY[name]
-    folder = output or Path("accord-results") / name
+    # a quick run has other settings, so it cannot go on in the folder of a full one
+    folder = output or Path("accord-results") / (f"{name}-quick" if quick else name)
     click.echo(f"{experiment.title}\n{experiment.description}", err=True)
     try:
         written = experiment.run(
