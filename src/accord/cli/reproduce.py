@@ -17,7 +17,10 @@ from accord.exceptions import InputError
 @click.option("--quick", is_flag=True, help="A small version, to see that everything works.")
 @click.option("--data", metavar="DIR", help="The local data folder.  [default: what ACCORD_DATA names]")
 @click.option(
-    "--output", metavar="DIR", type=click.Path(path_type=Path), help="Where to write.  [default: accord-results/NAME, or NAME-quick]"
+    "--output",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Where to write.  [default: accord-results/NAME, or NAME-quick]",
 )
 @click.option("--n-jobs", type=int, default=1, show_default=True, help="Processes.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Root of all random numbers.")
