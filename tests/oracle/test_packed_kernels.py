@@ -20,7 +20,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from accord.decoders import forward_backward as fb
-from accord.decoders.violator import MARGIN, SLACK, find_violator, find_violators, losses_between
+from accord.decoders.violator import MARGIN, SLACK, find_violator, find_violators
 from accord.decoders.viterbi import viterbi, viterbi_batch
 
 RESCALINGS = {"margin": MARGIN, "slack": SLACK}
@@ -146,14 +146,3 @@ def test_path_scores_and_counts(data, sign):
         add_to_counts(expected, {k: sign * v for k, v in transition_counts(output).items()}, case.order)
     for found, value in zip(counts, expected):
         np.testing.assert_array_equal(found, value)
-
-
-@settings(max_examples=200)
-@given(data=st.data())
-def test_losses_between(data):
-    case, chains, _, offsets = packed(data)
-    pairs = [[every[int(case.rng.integers(len(every)))] for _ in range(2)] for every in map(all_outputs, chains)]
-    y, y_pred = (np.array([label for pair in pairs for label in pair[side]], np.int32) for side in (0, 1))
-    found = np.full(len(chains), np.nan)
-    losses_between(case.structure.loss_, offsets, y, y_pred, found)
-    np.testing.assert_allclose(found, [case.loss(*pair) for pair in pairs], rtol=1e-12, atol=1e-12)

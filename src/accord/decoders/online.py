@@ -91,13 +91,6 @@ def count_transitions(labels, sign, n_labels, order, counts):
 
 
 @njit(cache=True, nogil=True)
-def count_packed(offsets, labels, signs, n_labels, order, counts):
-    """:func:`count_transitions` of packed outputs, each with its own factor."""
-    for i in range(offsets.size - 1):
-        count_transitions(labels[offsets[i] : offsets[i + 1]], signs[i], n_labels, order, counts)
-
-
-@njit(cache=True, nogil=True)
 def refresh_chain(tw, eta, n_labels, order, init, step, final):
     """Recompute the decoder's arrays from the transition weights, keeping what is forbidden."""
     if tw.size == 0:

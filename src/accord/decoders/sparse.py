@@ -2,8 +2,7 @@
 
 A row's features are the union over slots ``k`` of the table row ``slots[row, k]``, whose column ``j`` becomes feature
 ``base[k] + j * stride[k]``. A slot is one position of a window, or one part of a composed view. Tables are CSR arrays,
-or a dense array (then ``indptr`` is empty). Inner loops run over one-dimensional views of rows, which compile to vector
-instructions; the same loops with two indices are half as fast.
+or a dense array (then ``indptr`` is empty).
 """
 
 from typing import NamedTuple

@@ -199,11 +199,3 @@ def find_violators(loss, rescaling, norm, offsets, unary, init, step, final, y, 
         violations[i] = find_violator(
             loss, rescaling, norm, unary[lo:hi], init, step, final, y[lo:hi], true_scores[i], labels[lo:hi]
         )
-
-
-@njit(cache=True, nogil=True)
-def losses_between(loss, offsets, y, y_pred, out):
-    """Loss of every packed prediction."""
-    for i in range(offsets.size - 1):
-        lo, hi = offsets[i], offsets[i + 1]
-        out[i] = loss_value(loss, y[lo:hi], y_pred[lo:hi])

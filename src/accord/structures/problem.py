@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 
 from accord.decoders import forward_backward as fb
 from accord.decoders import frank_wolfe, online
-from accord.decoders.violator import find_violators, losses_between
+from accord.decoders.violator import find_violators
 from accord.structures.base import Weights
 from accord.structures.chain import RESCALINGS, ChainStructure
 
@@ -136,8 +136,8 @@ class ChainProblem:
         return [(lo, min(lo + BLOCK, self.n_examples)) for lo in starts]
 
     # -- margins --------------------------------------------------------------------------------------------------
-    def _violators(self, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-        """Most violating outputs (n_rows,) and their violations, 0 at least (n_examples,)."""
+    def violations(self, weights: Weights) -> np.ndarray:
+        """Slack of every example: the violation of its most violating output (0 at least)."""
         unary = self.scores(weights)
         chain = self.chain(weights)
         found, violations = np.empty_like(self.y), np.zeros(self.n_examples)
@@ -153,31 +153,7 @@ class ChainProblem:
             )  # fmt: skip
 
         Parallel(n_jobs=self.n_jobs, require="sharedmem")(delayed(block)(lo, hi) for lo, hi in self._blocks())
-        return found, np.maximum(violations, 0.0)
-
-    def violations(self, weights: Weights) -> np.ndarray:
-        """Slack of every example: the violation of its most violating output (0 at least)."""
-        return self._violators(weights)[1]
-
-    def risk(self, weights: Weights) -> tuple[float, Weights]:
-        """``(1 / norm) sum of slacks ** norm`` and a subgradient of it."""
-        s = self.structure
-        found, slack = self._violators(weights)
-        factor = (slack > 0.0) * (slack if self.norm == 2 else 1.0)
-        if self.rescaling == RESCALINGS["slack"]:
-            loss = np.zeros(self.n_examples)
-            losses_between(s.loss_, self.offsets, self.y, found, loss)
-            factor = factor * (np.sqrt(loss) if self.norm == 2 else loss)
-        per_row = np.repeat(factor, np.diff(self.offsets))
-        rows = np.arange(self.y.size)
-        coefficients = np.zeros((self.y.size, s.n_labels_))
-        coefficients[rows, found] += per_row
-        coefficients[rows, self.y] -= per_row
-        counts = np.zeros(s.n_transitions_)
-        online.count_packed(self.offsets, found, factor * s.eta_, s.n_labels_, s.order_, counts)
-        online.count_packed(self.offsets, self.y, factor * -s.eta_, s.n_labels_, s.order_, counts)
-        value = float(slack.sum()) if self.norm == 1 else 0.5 * float(slack @ slack)
-        return value, Weights(self.rows.transpose_scores(s.node_coefficients(coefficients)), counts)
+        return np.maximum(violations, 0.0)
 
     def violator(self, i: int, weights: Weights, chain) -> tuple[float, float, np.ndarray]:
         """Most violating output of example ``i``: (violation, offset of its constraint, label numbers)."""

@@ -188,10 +188,6 @@ class Rows:
             total = total + sp.csr_array((part.data, columns, part.indptr), shape=total.shape)
         return sp.csr_array(total)
 
-    def mapped(self, table: Table) -> Rows:
-        """The same inputs with a new table of one unit per row, one slot."""
-        return Rows.from_matrix(table, self.offsets)
-
 
 def concatenate(parts: Sequence[Rows]) -> Rows:
     """Put the features of several views of the same inputs side by side."""
