@@ -44,12 +44,30 @@ def score_rows(features, window, first_row, weights, wide, out):
     places in windows (into ``wide``, (n_rows + 1, window.size * n_outputs)) and its share is added to its neighbours.
     """
     n_rows, n_out = out.shape
+    slots, indptr, indices, data = features.slots, features.indptr, features.indices, features.data
     for t in range(n_rows):
+        total = out[t]
         for z in range(n_out):
-            out[t, z] = 0.0
-        for k in range(features.slots.shape[1]):
+            total[z] = 0.0
+        for k in range(slots.shape[1]):
             if not window.first <= k < window.first + window.size:
-                add_slot_scores(features, first_row + t, k, weights, out[t])
+                # Written out: a function for this would pass all arrays of ``features`` once per token, which costs
+                # more than the products themselves.
+                unit = slots[first_row + t, k]
+                slot_base, stride = features.base[k], features.stride[k]
+                if indptr.size == 0:
+                    for j in range(features.dense.shape[1]):
+                        x = features.dense[unit, j]
+                        if x != 0.0:
+                            w = weights[slot_base + j * stride]
+                            for z in range(n_out):
+                                total[z] += x * w[z]
+                else:
+                    for p in range(indptr[unit], indptr[unit + 1]):
+                        x = data[p]
+                        w = weights[slot_base + indices[p] * stride]
+                        for z in range(n_out):
+                            total[z] += x * w[z]
     if window.size == 0:
         return
     flat = weights.reshape(-1)
@@ -58,44 +76,36 @@ def score_rows(features, window, first_row, weights, wide, out):
     for t in range(n_rows + 1):
         unit = window.outside
         if t < n_rows:
-            unit = features.slots[first_row + t, window.first + window.before]
+            unit = slots[first_row + t, window.first + window.before]
         total = wide[t]
         for z in range(width):
             total[z] = 0.0
-        for p in range(features.indptr[unit], features.indptr[unit + 1]):
-            x = features.data[p]
-            start = (base + features.indices[p] * window.size) * n_out
+        p, end = indptr[unit], indptr[unit + 1]
+        if (end - p) % 2 == 1:  # two features at a time halve the traffic to and from the sums
+            x = data[p]
+            start = (base + indices[p] * window.size) * n_out
             w = flat[start : start + width]
             for z in range(width):
-                total[z] += x * w[z]
+                total[z] = x * w[z]
+            p += 1
+        while p < end:
+            x, x_next = data[p], data[p + 1]
+            start = (base + indices[p] * window.size) * n_out
+            w = flat[start : start + width]
+            start = (base + indices[p + 1] * window.size) * n_out
+            w_next = flat[start : start + width]
+            for z in range(width):
+                total[z] += x * w[z] + x_next * w_next[z]
+            p += 2
     for t in range(n_rows):
+        total = out[t]
         for i in range(window.size):
             there = t + i - window.before
             if there < 0 or there >= n_rows:
                 there = n_rows
-            total, share = out[t], wide[there, i * n_out : (i + 1) * n_out]
+            share, first = wide[there], i * n_out
             for z in range(n_out):
-                total[z] += share[z]
-
-
-@njit(cache=True, nogil=True)
-def add_slot_scores(features, row, k, weights, out):
-    """Add the scores of what fills one slot of one row."""
-    unit = features.slots[row, k]
-    base, stride = features.base[k], features.stride[k]
-    if features.indptr.size == 0:
-        for j in range(features.dense.shape[1]):
-            x = features.dense[unit, j]
-            if x != 0.0:
-                w = weights[base + j * stride]
-                for z in range(out.size):
-                    out[z] += x * w[z]
-    else:
-        for p in range(features.indptr[unit], features.indptr[unit + 1]):
-            x = features.data[p]
-            w = weights[base + features.indices[p] * stride]
-            for z in range(out.size):
-                out[z] += x * w[z]
+                total[z] += share[first + z]
 
 
 @njit(cache=True, nogil=True)
