@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
@@ -20,12 +20,13 @@ from accord.progress import Progress
 from accord.structures.base import Parts, Structure, Weights
 from accord.structures.chain import ChainStructure
 from accord.structures.problem import ChainProblem
+from accord.threads import map_anywhere
 from accord.views.base import View
 from accord.views.rows import Rows
 from accord.views.tied import Tied
 
 # Inputs predicted at a time: large chunks keep threads from waiting for the interpreter, small ones share out better.
-CHUNK = 1024
+CHUNK = 2048
 
 
 class StructuredLearner(BaseEstimator):
@@ -87,12 +88,14 @@ class StructuredLearner(BaseEstimator):
         self._keep_products()
         if given is not None and len(given) != inputs.count(X):
             raise InputError(f"given has {len(given)} entries but X has {inputs.count(X)} inputs")
-        shares = 2 * effective_n_jobs(self.n_jobs)
-        size = CHUNK if shares == 2 else min(CHUNK, 1 + inputs.count(X) // shares)
-        done = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_predict_chunk)(self, chunk, None if given is None else given[first : first + size], first)
+        n, n_threads = inputs.count(X), effective_n_jobs(self.n_jobs)
+        rounds = max(1 if n_threads == 1 else 2, -(-n // (CHUNK * n_threads)))
+        size = max(1, -(-n // (rounds * n_threads)))  # every thread gets as many chunks as the others
+        calls = (
+            (self, chunk, None if given is None else given[first : first + size], first)
             for first, chunk in inputs.chunks(X, size)
         )
+        done = map_anywhere(_predict_chunk, calls, self.n_jobs)
         return [y for part in done for y in part]
 
     def predict_k_best(self, X: Any, k: int = 2) -> list[list[tuple[Any, float]]]:

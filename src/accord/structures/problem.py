@@ -9,13 +9,13 @@ import warnings
 from functools import cached_property
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from accord.decoders import forward_backward as fb
 from accord.decoders import frank_wolfe, online
 from accord.decoders.violator import find_violators
 from accord.structures.base import Weights
 from accord.structures.chain import RESCALINGS, ChainStructure
+from accord.threads import map_threads
 
 # Examples per block of parallel work. Fixed, so that sums do not depend on the number of threads.
 BLOCK = 1024
@@ -100,10 +100,8 @@ class ChainProblem:
         unary = self.scores(weights)
         chain = self.chain(weights)
         residual = np.empty_like(unary)
-        blocks = self._blocks()
-        done = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(self._block_likelihood)(lo, hi, unary, chain, residual) for lo, hi in blocks
-        )
+        calls = [(lo, hi, unary, chain, residual) for lo, hi in self._blocks()]
+        done = map_threads(self._block_likelihood, calls, self.n_jobs)
         total = float(sum(d[0] for d in done))
         if not want_gradient:
             return total, None
@@ -152,7 +150,7 @@ class ChainProblem:
                 found[first:last], violations[lo:hi],
             )  # fmt: skip
 
-        Parallel(n_jobs=self.n_jobs, require="sharedmem")(delayed(block)(lo, hi) for lo, hi in self._blocks())
+        map_threads(block, self._blocks(), self.n_jobs)
         return np.maximum(violations, 0.0)
 
     def violator(self, i: int, weights: Weights, chain) -> tuple[float, float, np.ndarray]:

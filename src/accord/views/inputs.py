@@ -43,8 +43,8 @@ def offsets_of(inputs: Sequence[Any]) -> np.ndarray:
     return offsets
 
 
-def flatten_tokens(X: Any) -> tuple[list[Any], np.ndarray]:
-    """All tokens, and the offsets of the inputs; that tokens are strings is checked by :func:`check_strings`."""
+def token_lists(X: Any) -> list[Any]:
+    """The inputs as lists or tuples; that tokens are strings is checked by :func:`distinct_tokens`."""
     inputs = as_list(X, "a list of tokens, for example ['Tom', 'comes', '.']")
     if not set(map(type, inputs)) <= {list, tuple}:
         for i, x in enumerate(inputs):
@@ -56,6 +56,12 @@ def flatten_tokens(X: Any) -> tuple[list[Any], np.ndarray]:
             if x is None or isinstance(x, dict) or not hasattr(x, "__iter__"):
                 raise InputError(f"X[{i}] is {describe(x)}; expected a list of tokens (strings)")
         inputs = [x if isinstance(x, (list, tuple)) else list(x) for x in inputs]
+    return inputs if isinstance(inputs, list) else list(inputs)
+
+
+def flatten_tokens(X: Any) -> tuple[list[Any], np.ndarray]:
+    """All tokens, and the offsets of the inputs."""
+    inputs = token_lists(X)
     return list(chain.from_iterable(inputs)), offsets_of(inputs)
 
 

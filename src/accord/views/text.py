@@ -8,7 +8,7 @@ never move old features.
 
 from __future__ import annotations
 
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from accord.decoders import text as kernels
 from accord.exceptions import InputError
 from accord.views.base import View
 from accord.views.characters import N_PAIRS, mark_roles
-from accord.views.inputs import distinct_tokens, flatten_tokens, parse_window
+from accord.views.inputs import distinct_tokens, flatten_tokens, offsets_of, parse_window, token_lists
 from accord.views.rows import Rows, as_table
 from accord.views.templates import GROUP_OF_KIND, GROUPS, emit, name_of, origins_at, wanted
 
@@ -129,14 +129,16 @@ class TokenFeatures(View):
     def transform(self, X: Any) -> Rows:
         """Rows of new text; features that were not seen in ``fit`` are ignored."""
         check_is_fitted(self, "table_")
-        tokens, offsets = flatten_tokens(X)
-        units = self._units_of(tokens)
+        sentences = token_lists(X)
+        offsets = offsets_of(sentences)
+        units = self._units_of(sentences, int(offsets[-1]))
         unknown = np.flatnonzero(units < 0)
         extra, extra_index = None, {}
         if unknown.size:
-            missing = [tokens[p] for p in unknown]
+            where = np.searchsorted(offsets, unknown, side="right") - 1
+            missing = [sentences[i][k] for i, k in zip(where.tolist(), (unknown - offsets[where]).tolist())]
             if not all(isinstance(token, str) for token in missing):
-                distinct_tokens(tokens, offsets)  # says which
+                distinct_tokens(*flatten_tokens(X))  # says which
             types = list(dict.fromkeys(missing))
             extra_index = dict(zip(types, range(self.table_.shape[0], self.table_.shape[0] + len(types))))
             units[unknown] = np.fromiter(map(extra_index.__getitem__, missing), np.int32, len(missing))
@@ -194,26 +196,26 @@ class TokenFeatures(View):
         table[n_units, 0] = 1.0
         return as_table(sp.csr_array(table))
 
-    def _units_of(self, tokens: list[str]) -> np.ndarray:
+    def _units_of(self, sentences: list[Any], n_tokens: int) -> np.ndarray:
         """The unit of every token, -1 for an unknown one.
 
         Many tokens are looked up by a kernel, which leaves the interpreter to other threads; few tokens, and tokens
         with a newline in them, by a dict.
         """
-        units = np.empty(len(tokens), np.int32)
-        if len(tokens) >= 256 and self._word_table() is not None:
-            keys = np.empty(len(tokens), np.uint64)
+        if n_tokens >= 256 and self._word_table() is not None:
+            units, keys = np.empty(n_tokens, np.int32), np.empty(n_tokens, np.uint64)
             try:
-                codes = code_points("\n".join(tokens))
+                codes = code_points("\n".join(map("\n".join, filter(None, sentences))))
             except TypeError:  # a token that is no string; told apart below
                 codes = np.empty(0, np.uint32)
-            if hashing.word_keys(codes, keys) == len(tokens):
+            if hashing.word_keys(codes, keys) == n_tokens:
                 hashing.look_up(keys, *self._word_table(), self.table_.shape[0] - len(self.types_), units)
                 return units
         try:
-            return np.fromiter(map(self._type_index().get, tokens, repeat(-1)), np.int32, len(tokens))
+            tokens = chain.from_iterable(sentences)
+            return np.fromiter(map(self._type_index().get, tokens, repeat(-1)), np.int32, n_tokens)
         except TypeError:  # an unhashable token
-            return np.full(len(tokens), -1, np.int32)
+            return np.full(n_tokens, -1, np.int32)
 
     def _word_table(self) -> Any:
         """Hash table of the distinct tokens; None if one of them has a newline in it."""

@@ -1,0 +1,35 @@
+"""Calls side by side on threads, for kernels that leave the interpreter to others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import ThreadingBackend, get_active_backend
+
+
+def map_threads(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
+    """``[function(*call) for call in calls]`` on ``n_jobs`` threads; ``function`` may write to shared arrays.
+
+    A plain pool: joblib's own threads cost more per call than a chunk of sentences takes to tag.
+    """
+    n_threads = effective_n_jobs(n_jobs)
+    if n_threads == 1:
+        return [function(*call) for call in calls]
+    with ThreadPoolExecutor(n_threads) as pool:
+        futures = [pool.submit(function, *call) for call in calls]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def map_anywhere(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
+    """:func:`map_threads`, unless ``joblib.parallel_config`` names a backend of its own, such as a Dask cluster."""
+    backend, _ = get_active_backend(prefer="threads")
+    if isinstance(backend, ThreadingBackend):
+        return map_threads(function, calls, n_jobs)
+    return Parallel(n_jobs=n_jobs)(delayed(function)(*call) for call in calls)
