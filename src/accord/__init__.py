@@ -17,8 +17,15 @@ _HOME = {
     "ArrayFeatures": "accord.views",
     "KernelFeatures": "accord.views",
     "ConcatenatedViews": "accord.views",
+    "RandomSplit": "accord.views",
+    "OddEvenSplit": "accord.views",
+    "FeatureGroups": "accord.views",
+    "Select": "accord.views",
     "StructuredPerceptron": "accord.learners",
     "StructuredSVM": "accord.learners",
+    "CoPerceptron": "accord.learners",
+    "CoSVM": "accord.learners",
+    "SumOfViews": "accord.learners",
     "CRF": "accord.learners",
     "HMM": "accord.learners",
     "load": "accord.learners",
@@ -33,9 +40,19 @@ __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
     from accord.exceptions import AccordError, FormatError, InfeasibleError, InputError, ModelFileError
-    from accord.learners import CRF, HMM, StructuredPerceptron, StructuredSVM, load
+    from accord.learners import CRF, HMM, CoPerceptron, CoSVM, StructuredPerceptron, StructuredSVM, SumOfViews, load
     from accord.structures import MultiClass, Sequence, Taxonomy
-    from accord.views import ArrayFeatures, ConcatenatedViews, DictFeatures, KernelFeatures, TokenFeatures
+    from accord.views import (
+        ArrayFeatures,
+        ConcatenatedViews,
+        DictFeatures,
+        FeatureGroups,
+        KernelFeatures,
+        OddEvenSplit,
+        RandomSplit,
+        Select,
+        TokenFeatures,
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -265,17 +265,21 @@ def path_scores(offsets, labels, unary, init, step, final, out):
 
 @njit(cache=True, nogil=True)
 def path_counts(offsets, labels, sign, d_init, d_step, d_final):
-    """Add ``sign`` times the transitions used by the given labels."""
+    """Add ``sign`` times the transitions used by the given labels; those with a hidden label (-1) are unknown."""
     A, _, n_labels = d_step.shape
     for i in range(offsets.size - 1):
         lo, hi = offsets[i], offsets[i + 1]
         if hi == lo:
             continue
-        d_init[labels[lo]] += sign
-        d_final[labels[hi - 1]] += sign
+        if labels[lo] >= 0:
+            d_init[labels[lo]] += sign
+        if labels[hi - 1] >= 0:
+            d_final[labels[hi - 1]] += sign
         for r in range(lo + 1, hi):
             b = labels[r - 1]
-            if A == n_labels:
-                d_step[b, 0, labels[r]] += sign
-            else:
-                d_step[labels[r - 2] if r > lo + 1 else A - 1, b, labels[r]] += sign
+            a = labels[r - 2] if r > lo + 1 else A - 1
+            if labels[r] >= 0 and b >= 0:
+                if A == n_labels:
+                    d_step[b, 0, labels[r]] += sign
+                elif a >= 0:
+                    d_step[a, b, labels[r]] += sign

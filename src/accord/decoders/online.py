@@ -4,6 +4,7 @@ Weights are ``W`` (n_dims, n_nodes) and the transition vector ``tw``, laid out a
 in second order, triple (L + 1, L, L); it is empty for structures without transitions. ``init, step, final`` are the
 decoder's arrays made from ``tw`` (see the package docstring) and are kept in step with it; entries of minus infinity
 stay as they are. ``LabelMap`` says which output columns a label sums (a class of a taxonomy sums its ancestors').
+Label numbers ``y`` of -1 are hidden: the output is known to have the other labels, and these are any that fit.
 """
 
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from numba import njit
 
 from accord.decoders.forward_backward import exponentials, forward_backward, workspace
 from accord.decoders.sparse import add_row, score_rows
-from accord.decoders.viterbi import viterbi
+from accord.decoders.viterbi import force_labels, viterbi
 
 NEG_INF = -np.inf
 
@@ -133,26 +134,13 @@ def path_score(unary, init, step, final, labels):
 
 @njit(cache=True, nogil=True)
 def perceptron_epoch(
-    features,
-    window,
-    label_map,
-    offsets,
-    y,
-    order_of_examples,
-    order,
-    eta,
-    W,
-    tw,
-    init,
-    step,
-    final,
-    W_sum,
-    tw_sum,
-    clock,
-):
+    features, window, label_map, offsets, y, order_of_examples, order, eta, W, tw, init, step, final,
+    W_sum, tw_sum, clock,
+):  # fmt: skip
     """One pass of the perceptron. ``W_sum`` (empty: do not average) collects updates times ``clock``.
 
-    The average after ``clock`` examples is ``W - W_sum / clock``. Returns (clock, wrong outputs, wrong tokens).
+    The average after ``clock`` examples is ``W - W_sum / clock``. Where labels are hidden, the target is the best
+    output that has the others. Returns (clock, wrong outputs, wrong tokens).
     """
     n_labels = init.size
     longest = 0
@@ -160,7 +148,7 @@ def perceptron_epoch(
         longest = max(longest, offsets[i + 1] - offsets[i])
     unary = np.empty((longest, n_labels))
     scoring = score_work(longest, window, W)
-    found = np.empty(longest, np.int32)
+    found, target = np.empty(longest, np.int32), np.empty(longest, np.int32)
     per_label = np.zeros(n_labels)
     per_node = np.empty(W.shape[1])
     counts = np.zeros(tw.size)
@@ -171,27 +159,35 @@ def perceptron_epoch(
         score_input(features, window, label_map, lo, W, scoring, unary[:n])
         viterbi(unary[:n], init, step, final, found[:n])
         errors = 0
+        hidden = False
         for t in range(n):
-            true = y[lo + t]
-            if found[t] == true:
-                continue
-            errors += 1
-            per_label[true] = 1.0
-            per_label[found[t]] = -1.0
-            to_nodes(label_map, per_label, per_node)
-            add_row(features, lo + t, per_node, W)
-            if W_sum.size > 0:
-                for z in range(per_node.size):
-                    per_node[z] *= clock
-                add_row(features, lo + t, per_node, W_sum)
-            per_label[true] = 0.0
-            per_label[found[t]] = 0.0
+            target[t] = y[lo + t]
+            if target[t] < 0:
+                hidden = True
+            elif found[t] != target[t]:
+                errors += 1
         if errors > 0:
             wrong += 1
             wrong_tokens += errors
+            if hidden:  # an output that has all given labels is its own target: only the others are decoded again
+                force_labels(unary[:n], y[lo:hi])
+                viterbi(unary[:n], init, step, final, target[:n])
+            for t in range(n):
+                if found[t] == target[t]:
+                    continue
+                per_label[target[t]] = 1.0
+                per_label[found[t]] = -1.0
+                to_nodes(label_map, per_label, per_node)
+                add_row(features, lo + t, per_node, W)
+                if W_sum.size > 0:
+                    for z in range(per_node.size):
+                        per_node[z] *= clock
+                    add_row(features, lo + t, per_node, W_sum)
+                per_label[target[t]] = 0.0
+                per_label[found[t]] = 0.0
             if tw.size > 0:
                 clear(counts)
-                count_transitions(y[lo:hi], eta, n_labels, order, counts)
+                count_transitions(target[:n], eta, n_labels, order, counts)
                 count_transitions(found[:n], -eta, n_labels, order, counts)
                 for p in range(tw.size):
                     tw[p] += counts[p]
@@ -208,7 +204,8 @@ def crf_epoch(
 ):
     """One pass of stochastic gradient descent on ``decay/2 |w|^2 + mean negative log likelihood``.
 
-    The step size after ``clock`` examples is ``rate / (1 + rate * decay * clock)``. Returns (clock, summed loss).
+    The step size after ``clock`` examples is ``rate / (1 + rate * decay * clock)``. Where labels are hidden, the
+    likelihood is that of all outputs that have the others. Returns (clock, summed loss).
     """
     n_labels = init.size
     longest = 0
@@ -216,7 +213,7 @@ def crf_epoch(
         longest = max(longest, offsets[i + 1] - offsets[i])
     unary = np.empty((longest, n_labels))
     scoring = score_work(longest, window, W)
-    marginals = np.empty((longest, n_labels))
+    marginals, agreeing = np.empty((longest, n_labels)), np.empty((longest, n_labels))
     work = workspace(longest, step)
     per_node = np.empty(W.shape[1])
     d_init, d_step, d_final = np.empty_like(init), np.empty_like(step), np.empty_like(final)
@@ -240,7 +237,24 @@ def crf_epoch(
         clear(d_final)
         exps = exponentials(init, step, final)
         log_z = forward_backward(unary[:n], init, step, final, exps, work, marginals[:n], d_init, d_step, d_final)
-        total += log_z - path_score(unary[:n], init, step, final, y[lo:hi])
+        hidden = False
+        for t in range(n):
+            hidden |= y[lo + t] < 0
+        clear(counts)
+        if hidden:
+            subtract_expected(d_init, d_step, d_final, eta, order, counts)
+            clear(d_init)
+            clear(d_step.reshape(-1))
+            clear(d_final)
+            force_labels(unary[:n], y[lo:hi])
+            total += log_z - forward_backward(
+                unary[:n], init, step, final, exps, work, agreeing[:n], d_init, d_step, d_final
+            )
+            subtract_expected(d_init, d_step, d_final, -eta, order, counts)
+        else:
+            total += log_z - path_score(unary[:n], init, step, final, y[lo:hi])
+            count_transitions(y[lo:hi], eta, n_labels, order, counts)
+            subtract_expected(d_init, d_step, d_final, eta, order, counts)
         shrink = max(1.0 - step_size * decay, 0.0)
         scale *= shrink
         if scale < 1e-6:
@@ -249,13 +263,13 @@ def crf_epoch(
         for t in range(n):
             for c in range(n_labels):
                 marginals[t, c] = -marginals[t, c] * step_size / scale
-            marginals[t, y[lo + t]] += step_size / scale
+                if hidden:
+                    marginals[t, c] += agreeing[t, c] * step_size / scale
+            if not hidden:
+                marginals[t, y[lo + t]] += step_size / scale
             to_nodes(label_map, marginals[t], per_node)
             add_row(features, lo + t, per_node, W)
         if tw.size > 0:
-            clear(counts)
-            count_transitions(y[lo:hi], eta, n_labels, order, counts)
-            subtract_expected(d_init, d_step, d_final, eta, order, counts)
             for p in range(tw.size):
                 tw[p] = shrink * tw[p] + step_size * counts[p]
     W *= scale
@@ -266,6 +280,8 @@ def crf_epoch(
 @njit(cache=True, nogil=True)
 def subtract_expected(d_init, d_step, d_final, eta, order, counts):
     """Subtract expected transition features, given expected uses of the decoder's arrays."""
+    if counts.size == 0:
+        return
     n_labels = d_init.size
     square = n_labels * n_labels
     for c in range(n_labels):

@@ -66,6 +66,16 @@ def viterbi_batch(offsets, unary, init, step, final, labels, scores):
 
 
 @njit(cache=True, nogil=True)
+def force_labels(unary, given):
+    """Forbid, in place, every label but the given one of each row; -1 leaves a row free."""
+    for t in range(given.size):
+        if given[t] >= 0:
+            for c in range(unary.shape[1]):
+                if c != given[t]:
+                    unary[t, c] = NEG_INF
+
+
+@njit(cache=True, nogil=True)
 def _insert(values, source, rank, size, k, v, a, r):
     """Insert ``v`` into the sorted list of the ``k`` largest; equal values keep their order of arrival."""
     if size == k:

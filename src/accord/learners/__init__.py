@@ -1,9 +1,11 @@
 """Which w? Estimators that put structures, views and solvers together."""
 
+from accord.learners.consensus import CoPerceptron, CoSVM
 from accord.learners.crf import CRF
 from accord.learners.generative import HMM
 from accord.learners.model_file import load
 from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.svm import StructuredSVM
+from accord.learners.view_sum import SumOfViews
 
-__all__ = ["CRF", "HMM", "StructuredPerceptron", "StructuredSVM", "load"]
+__all__ = ["CRF", "HMM", "CoPerceptron", "CoSVM", "StructuredPerceptron", "StructuredSVM", "SumOfViews", "load"]

@@ -32,7 +32,7 @@ CHUNK = 2048
 class StructuredLearner(BaseEstimator):
     """Base of the linear learners: ``argmax_y <w, Phi(x, y)>`` over a structure and a view.
 
-    Subclasses implement ``fit`` and set ``weights_``.
+    Subclasses implement ``fit``, and ``_learn``, which sets ``weights_``.
     """
 
     structure: Structure
@@ -45,9 +45,9 @@ class StructuredLearner(BaseEstimator):
 
     # -- training -----------------------------------------------------------------------------------------------
     def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
-        """Fit copies of view and structure: (labeled rows, their label numbers, unlabeled rows)."""
+        """Fit copies of view and structure: (labeled rows, their label numbers (-1: hidden), unlabeled rows)."""
         outputs = inputs.output_list(X, Y)
-        labeled = np.array([i for i, y in enumerate(outputs) if y is not None], dtype=np.int64)
+        labeled = inputs.labeled_inputs(outputs)
         if not outputs:
             raise InputError("X is empty: fit needs at least one labeled example")
         if not labeled.size:
@@ -56,15 +56,27 @@ class StructuredLearner(BaseEstimator):
         inputs.check_outputs(structure, outputs)
         structure.fit(outputs)
         inputs.warn_of_single_label(structure)
-        view = inputs.new_view(self.view, structure, X)
+        view = self._new_view(structure, X)
         rows = view.fit_rows(X)
         inputs.check_rows(structure, rows, outputs)
+        labeled_rows = rows.take(labeled)
+        y = structure.encode([outputs[i] for i in labeled], labeled_rows.offsets, labeled)
+        inputs.check_partial(structure, y, np.diff(labeled_rows.offsets), labeled)
         self._forget_products()
         self.structure_, self.view_ = structure, view
         unlabeled = np.setdiff1d(np.arange(rows.n_inputs), labeled)
-        labeled_rows = rows.take(labeled)
-        y = structure.encode([outputs[i] for i in labeled], labeled_rows.offsets, labeled)
         return labeled_rows, y, rows.take(unlabeled)
+
+    def _new_view(self, structure: ChainStructure, X: Any) -> View:
+        """A copy of the constructor's view, or the one that fits the look of X."""
+        return inputs.new_view(self.view, structure, X)
+
+    def _check_params(self) -> None:
+        """Refuse parameters that make no sense."""
+
+    def _learn(self, rows: Rows, y: np.ndarray) -> StructuredLearner:
+        """Set ``weights_`` from labeled rows and their label numbers; ``structure_`` is fitted."""
+        raise NotImplementedError
 
     def _problem(self, rows: Rows, y: np.ndarray, **margin: Any) -> ChainProblem:
         return ChainProblem(self.structure_, rows, y, n_jobs=self.n_jobs or 1, **margin)
@@ -131,7 +143,7 @@ class StructuredLearner(BaseEstimator):
         return [unary[lo:hi] for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:])]
 
     def score(self, X: Any, Y: Any) -> float:
-        """Accuracy: fraction of right labels (of tokens, for sequences)."""
+        """Accuracy: fraction of right labels (of annotated tokens, for sequences)."""
         check_is_fitted(self, "weights_")
         right, total = 0, 0
         for i, (y, y_pred) in enumerate(zip(inputs.output_list(X, Y), self.predict(X))):

@@ -16,13 +16,16 @@ from accord.solvers import gradient
 from accord.structures.base import Structure
 from accord.structures.problem import ChainProblem
 from accord.views.base import View
+from accord.views.rows import Rows
 from accord.views.tied import tie
 
 
 class CRF(ProbabilisticLearner, OnlineLearner):
     """Log-linear model with L2 regularisation: ``min |w|^2 / 2 - C sum_i log p(y_i | x_i)``.
 
-    On classes it is multinomial logistic regression, on a taxonomy its hierarchical form.
+    On classes it is multinomial logistic regression, on a taxonomy its hierarchical form. Labels inside a sequence may
+    be hidden (``Y[i][t] is None``): ``p`` is then the summed probability of all outputs that have the given labels, and
+    the optimum a local one.
 
     Parameters
     ----------
@@ -90,12 +93,18 @@ class CRF(ProbabilisticLearner, OnlineLearner):
 
     def fit(self, X: Any, Y: Any) -> CRF:
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
+        self._check_params()
+        self._forget_training()
+        rows, y, _ = self._prepare(X, Y)
+        return self._learn(rows, y)
+
+    def _check_params(self) -> None:
         if self.solver not in ("lbfgs", "sgd"):
             raise InputError(f'solver is {self.solver!r}; expected "lbfgs" or "sgd"')
         if not (self.C > 0 and np.isfinite(self.C)):
             raise InputError(f"C is {self.C!r}; expected a positive number")
-        self._forget_training()
-        rows, y, _ = self._prepare(X, Y)
+
+    def _learn(self, rows: Rows, y: np.ndarray) -> CRF:
         tied = tie(rows)
         problem = self._problem(tied.rows, y)
         with self._progress(self.max_iter, self.solver) as progress:
@@ -121,7 +130,7 @@ class CRF(ProbabilisticLearner, OnlineLearner):
         self.n_updates_, self.n_seen_ = 0.0, problem.n_examples
         if not found.converged:
             warnings.warn(
-                f"L-BFGS stopped early ({found.message}); raise max_iter or tol", ConvergenceWarning, stacklevel=3
+                f"L-BFGS stopped early ({found.message}); raise max_iter or tol", ConvergenceWarning, stacklevel=4
             )
 
     def _rate(self, problem: ChainProblem, decay: float) -> float:

@@ -1,4 +1,4 @@
-"""Hidden Markov models: maximum likelihood from labeled sequences, Baum-Welch when there are unlabeled ones too.
+"""Hidden Markov models: maximum likelihood from labeled sequences, Baum-Welch when labels are hidden.
 
 Emissions of a label are independent Bernoulli variables, one per feature (multi-Bernoulli, thesis 5.4), or independent
 Gaussians for real-valued features. On classes this is naive Bayes. Both are linear in the features (or in them and
@@ -7,20 +7,19 @@ their squares), so decoding is the decoder of every other learner.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from accord.decoders import forward_backward as fb
 from accord.decoders import viterbi as vit
 from accord.exceptions import InputError
 from accord.learners.base import ProbabilisticLearner
+from accord.learners.feature_values import check_bernoulli, moments, squared
 from accord.learners.randomness import generator
 from accord.structures.base import Structure, Weights
 from accord.views.base import View
-from accord.views.rows import Rows, as_table, ragged_rows
+from accord.views.rows import Rows, ragged_rows
 
 # What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
@@ -94,7 +93,10 @@ class HMM(ProbabilisticLearner):
         self.verbose = verbose
 
     def fit(self, X: Any, Y: Any) -> HMM:
-        """Count on labeled examples; with unlabeled ones (``Y[i] is None``) go on by Baum-Welch."""
+        """Count on labeled examples; with unlabeled ones (``Y[i] is None``) go on by Baum-Welch.
+
+        So it does with sequences in which some labels are hidden (``Y[i][t] is None``); they count in full.
+        """
         if self.emission not in ("bernoulli", "gaussian"):
             raise InputError(f'emission is {self.emission!r}; expected "bernoulli" or "gaussian"')
         if not self.smoothing > 0:
@@ -136,34 +138,48 @@ class HMM(ProbabilisticLearner):
                 rest = np.setdiff1d(np.arange(n), held_out)
                 self._train(labeled.take(rest), take_labels(y, labeled, rest), unlabeled, weight)
                 truth = take_labels(y, labeled, held_out)
-                errors[w, f] = int(np.sum(self._decode_numbers(labeled.take(held_out)) != truth))
+                errors[w, f] = int(np.sum((self._decode_numbers(labeled.take(held_out)) != truth) & (truth >= 0)))
         totals = np.where(np.all(errors <= errors[0], axis=1), errors.sum(axis=1), errors[0].sum())
         return UNLABELED_WEIGHTS[int(np.argmin(totals))]
 
     def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float) -> None:
-        s = self.structure_
-        hard = np.zeros((y.size, s.n_labels_))
-        hard[np.arange(y.size), y] = 1.0
-        transitions = [np.zeros_like(a) for a in s.allowed()]
-        fb.path_counts(labeled.offsets, y, 1.0, *transitions)
-        known = (self._feature_counts(labeled, hard), hard.sum(axis=0), *transitions)
+        """Count labels; Baum-Welch for the hidden ones of labeled examples, and for unlabeled ones that weigh."""
         prior = None
         if self.emission == "gaussian":
             prior = moments([labeled] if weight == 0.0 else [labeled, unlabeled])
+        known = self._counts(labeled, y)
         log_prior = self._maximise(known, prior)
         self.log_likelihood_ = []
-        if weight == 0.0:
+        hidden: list[tuple[float, Rows, np.ndarray | None]] = [(weight, unlabeled, None)] if weight > 0.0 else []
+        if np.any(y < 0):
+            (labeled, y), partial = split_hidden(labeled, y)
+            hidden.append((1.0, *partial))
+            known = self._counts(labeled, y)
+        if not hidden:
             return
         with self._progress(self.max_iter, "Baum-Welch") as progress:
             for _ in range(self.max_iter):
-                total, expected = self._expect(unlabeled)
-                value = weight * total + self._complete_log_likelihood(labeled, y) + log_prior
+                guesses = [self._expect(rows, given) for _, rows, given in hidden]
+                total = sum(w * g[0] for (w, _, _), g in zip(hidden, guesses))
+                value = total + self._complete_log_likelihood(labeled, y) + log_prior
                 self.log_likelihood_.append(value)
                 progress.advance(info=f"log likelihood {value:.6g}")
                 last = self.log_likelihood_[-2:]
                 if len(last) == 2 and last[1] - last[0] <= self.tol * abs(last[0]):
                     break
-                log_prior = self._maximise(tuple(k + weight * e for k, e in zip(known, expected)), prior)
+                counts = known
+                for (w, _, _), (_, expected) in zip(hidden, guesses):
+                    counts = tuple(k + w * e for k, e in zip(counts, expected))
+                log_prior = self._maximise(counts, prior)
+
+    def _counts(self, rows: Rows, y: np.ndarray) -> tuple:
+        """How often features, labels and transitions occur, as far as the labels are known."""
+        hard = np.zeros((y.size, self.structure_.n_labels_))
+        given = np.flatnonzero(y >= 0)
+        hard[given, y[given]] = 1.0
+        transitions = [np.zeros_like(a) for a in self.structure_.allowed()]
+        fb.path_counts(rows.offsets, y, 1.0, *transitions)
+        return (self._feature_counts(rows, hard), hard.sum(axis=0), *transitions)
 
     def _feature_counts(self, rows: Rows, weight: np.ndarray) -> np.ndarray:
         counts = rows.transpose_scores(weight)
@@ -218,10 +234,12 @@ class HMM(ProbabilisticLearner):
         distance = (spread[:, None] + (center[:, None] - mean) ** 2) / variance
         return unary, -0.5 * a * float(np.sum(distance + np.log(2 * np.pi * variance)))
 
-    def _expect(self, rows: Rows) -> tuple[float, tuple]:
-        """Log likelihood and expected counts of unlabeled rows."""
+    def _expect(self, rows: Rows, given: np.ndarray | None) -> tuple[float, tuple]:
+        """Log likelihood and expected counts of rows, some of whose labels may be given (-1: hidden)."""
         s = self.structure_
         unary = self._label_scores(rows)
+        if given is not None:
+            vit.force_labels(unary, given)
         chain = s.chain(self.weights_.transitions)
         marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
         transitions = [np.zeros_like(a) for a in chain]
@@ -253,39 +271,12 @@ class HMM(ProbabilisticLearner):
         return self.structure_.outputs(self._decode_numbers(rows), rows.offsets)
 
 
-def squared(rows: Rows) -> Rows:
-    """The same rows with every feature squared (slots never share a feature, so squaring the table is enough)."""
-    power = [
-        None if t is None else t**2 if isinstance(t, np.ndarray) else squared_csr(t) for t in (rows.table, rows.extra)
-    ]
-    return replace(rows, table=power[0], extra=power[1], shared=False)
-
-
-def squared_csr(table: sp.csr_array) -> sp.csr_array:
-    """Squares of the entries; a feature that is listed twice in a row counts as the sum."""
-    table = table.copy()
-    table.sum_duplicates()
-    return as_table(table.power(2))
-
-
-def moments(parts: list[Rows]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance (n_dims,) of every feature over all rows."""
-    n = max(sum(rows.n_rows for rows in parts), 1)
-    ones = [np.ones((rows.n_rows, 1)) for rows in parts]
-    mean = sum(rows.transpose_scores(one)[:, 0] for rows, one in zip(parts, ones)) / n
-    square = sum(squared(rows).transpose_scores(one)[:, 0] for rows, one in zip(parts, ones)) / n
-    return np.asarray(mean), np.maximum(np.asarray(square - mean**2), 0.0)
-
-
-def check_bernoulli(rows: Rows) -> None:
-    """Refuse features that are no truth values or probabilities."""
-    values = rows.table if isinstance(rows.table, np.ndarray) else rows.table.data
-    if values.size and (values.min() < 0 or values.max() > 1):
-        odd = float(values.flat[np.flatnonzero((values < 0) | (values > 1))[0]])
-        raise InputError(
-            f'X has a feature with the value {odd:g}, but emission="bernoulli" takes features between 0 and 1; '
-            'use emission="gaussian" for real-valued features'
-        )
+def split_hidden(rows: Rows, y: np.ndarray) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:
+    """Examples with all labels and those with hidden ones (-1), each as (rows, labels)."""
+    hidden = np.diff(np.concatenate([[0], np.cumsum(y < 0)])[rows.offsets]) > 0
+    parts = [np.flatnonzero(~hidden), np.flatnonzero(hidden)]
+    complete, partial = ((rows.take(i), take_labels(y, rows, i)) for i in parts)
+    return complete, partial
 
 
 def take_labels(y: np.ndarray, rows: Rows, inputs: np.ndarray) -> np.ndarray:

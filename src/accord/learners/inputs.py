@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from accord.exceptions import InputError
+from accord.decoders.viterbi import force_labels, viterbi_batch
+from accord.exceptions import InfeasibleError, InputError
 from accord.structures.chain import ChainStructure
 from accord.views import ArrayFeatures, DictFeatures, TokenFeatures, View, as_view
 from accord.views.rows import Rows
@@ -28,14 +29,34 @@ def count(X: Any) -> int:
 
 
 def output_list(X: Any, Y: Any) -> list[Any]:
-    """One output per input, as a list, with None for every unlabeled one."""
+    """One output per input, as a list, with None for every unlabeled one and for every token without a label."""
     if Y is None:
         raise InputError("Y is None: pass a list with one output per input, and None only for unlabeled ones")
     if isinstance(Y, (str, bytes, dict)) or not hasattr(Y, "__len__"):
         raise InputError(f"Y is a {type(Y).__name__}; expected a list with one output per input")
     if count(X) != len(Y):
         raise InputError(f"X has {count(X)} inputs but Y has {len(Y)} outputs; they must pair up")
-    return [None if is_unlabeled(y) else y for y in Y]
+    return [None if is_unlabeled(y) else _with_none(y) for y in Y]
+
+
+def _with_none(y: Any) -> Any:
+    """What a DataFrame makes of None inside a sequence becomes None again."""
+    try:
+        distinct = set(y) if isinstance(y, (list, tuple, np.ndarray)) else ()
+    except TypeError:  # refused by check_outputs
+        return y
+    if any(label is not None and is_unlabeled(label) for label in distinct):
+        return [None if is_unlabeled(label) else label for label in y]
+    return y
+
+
+def labeled_inputs(outputs: Sequence[Any]) -> np.ndarray:
+    """Numbers of the inputs with labels: a sequence of nothing but None has none."""
+    return np.array([i for i, y in enumerate(outputs) if not (y is None or _is_hidden(y))], dtype=np.int64)
+
+
+def _is_hidden(y: Any) -> bool:
+    return isinstance(y, (list, tuple, np.ndarray)) and len(y) > 0 and all(label is None for label in y)
 
 
 def is_unlabeled(y: Any) -> bool:
@@ -67,7 +88,7 @@ def warn_of_single_label(structure: ChainStructure) -> None:
 
 
 def check_outputs(structure: ChainStructure, Y: Sequence[Any]) -> None:
-    """Outputs have the shape the structure needs: a label, or a list of labels."""
+    """Outputs have the shape the structure needs: a label, or a list of labels and None."""
     declared = None if structure.labels is None else set(structure.labels)
     for i, y in enumerate(Y):
         if y is None:
@@ -81,10 +102,10 @@ def check_outputs(structure: ChainStructure, Y: Sequence[Any]) -> None:
                 "or None for an unlabeled input"
             )
         try:
-            distinct = {y} if structure.single_row else set(y)
+            distinct = {y} if structure.single_row else {label for label in set(y) if not is_unlabeled(label)}
         except TypeError:
             distinct = None
-        if distinct is None or any(map(is_unlabeled, distinct)) or (declared is not None and not distinct <= declared):
+        if distinct is None or (declared is not None and not distinct <= declared):
             _raise_bad_label(structure, i, [y] if structure.single_row else y, declared)
 
 
@@ -93,7 +114,7 @@ def _raise_bad_label(structure: ChainStructure, i: int, labels: Iterable[Any], d
     for t, label in enumerate(labels):
         where = f"Y[{i}]" if structure.single_row else f"Y[{i}][{t}]"
         if is_unlabeled(label):
-            raise InputError(f"{where} is {label}; label every token of a labeled input, or give Y[{i}]=None")
+            continue
         try:
             known = hash(label) is not None and (declared is None or label in declared)
         except TypeError:
@@ -116,10 +137,32 @@ def check_rows(structure: ChainStructure, rows: Rows, Y: Sequence[Any]) -> None:
             raise InputError(f"Y[{i}] has {len(y)} labels but X[{i}] has {lengths[i]} tokens")
 
 
+def check_partial(structure: ChainStructure, y: np.ndarray, lengths: Any, index: np.ndarray) -> None:
+    """Some allowed output has the labels of every output in which others are hidden (-1).
+
+    ``lengths`` are those of the outputs, ``index`` their numbers in error messages.
+    """
+    if not np.any(y < 0):
+        return
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    unary = np.zeros((y.size, structure.n_labels_))
+    force_labels(unary, y)
+    scores = np.empty(offsets.size - 1)
+    viterbi_batch(offsets, unary, *structure.allowed(), np.empty_like(y), scores)
+    hidden = np.diff(np.concatenate([[0], np.cumsum(y < 0)])[offsets]) > 0
+    bad = np.flatnonzero(hidden & (scores == -np.inf))
+    if bad.size:
+        raise InfeasibleError(
+            f"Y[{index[bad[0]]}]: no output that the constraints allow has its labels, whatever the hidden ones are; "
+            "correct them or relax the constraints"
+        )
+
+
 def token_pairs(i: int, y: Sequence[Any], y_pred: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Annotated labels of one sequence with the predicted ones."""
     if len(y) != len(y_pred):
         raise InputError(f"Y[{i}] has {len(y)} labels but X[{i}] has {len(y_pred)} tokens")
-    return list(zip(y, y_pred))
+    return [(label, found) for label, found in zip(y, y_pred) if label is not None]
 
 
 def default_view(structure: ChainStructure, X: Any) -> View:

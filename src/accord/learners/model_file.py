@@ -17,10 +17,13 @@ from accord.persistence import read_model, write_model
 
 # Class name -> module. The only things a model file can name.
 CLASSES = {
+    "CoPerceptron": "accord.learners.consensus",
+    "CoSVM": "accord.learners.consensus",
     "CRF": "accord.learners.crf",
     "HMM": "accord.learners.generative",
     "StructuredPerceptron": "accord.learners.perceptron",
     "StructuredSVM": "accord.learners.svm",
+    "SumOfViews": "accord.learners.view_sum",
     "MultiClass": "accord.structures.multiclass",
     "Taxonomy": "accord.structures.taxonomy",
     "Sequence": "accord.structures.sequence",
@@ -31,6 +34,10 @@ CLASSES = {
     "ArrayFeatures": "accord.views.dense",
     "KernelFeatures": "accord.views.kernel",
     "ConcatenatedViews": "accord.views.compose",
+    "RandomSplit": "accord.views.splits",
+    "OddEvenSplit": "accord.views.splits",
+    "FeatureGroups": "accord.views.splits",
+    "Select": "accord.views.select",
 }
 
 
@@ -72,6 +79,8 @@ def _pack(value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
         fields = value._asdict() if hasattr(value, "_asdict") else vars(value)
         kept = {k: _pack(v, arrays, f"{where}.{k}") for k, v in fields.items() if not k.startswith("_")}
         return {"class": type(value).__name__, "fields": kept}
+    if isinstance(value, slice):
+        return {"slice": [_pack(v, arrays, where) for v in (value.start, value.stop, value.step)]}
     if isinstance(value, dict):
         items = [[_pack(k, arrays, where), _pack(v, arrays, f"{where}[{k!r}]")] for k, v in value.items()]
         return {"dict": items}
@@ -93,6 +102,8 @@ def _unpack(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
         return arrays[tree["array"]]
     if "csr" in tree:
         return _unpack_csr(tree, arrays)
+    if "slice" in tree:
+        return slice(*(_unpack(v, arrays) for v in tree["slice"]))
     if "dict" in tree:
         return {_unpack(k, arrays): _unpack(v, arrays) for k, v in tree["dict"]}
     if "tuple" in tree:

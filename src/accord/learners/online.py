@@ -51,12 +51,14 @@ class OnlineLearner(StructuredLearner):
     def _batch_problem(self, X: Any, Y: Any, classes: Any) -> ChainProblem | None:
         """The labeled examples of a batch. Nothing is changed before the batch has passed all checks of its labels."""
         outputs = inputs.output_list(X, Y)
-        labeled = np.array([i for i, y in enumerate(outputs) if y is not None], dtype=np.int64)
+        labeled = inputs.labeled_inputs(outputs)
         first = not hasattr(self, "structure_")
         structure = self._first_structure(outputs, classes) if first else self.structure_
         view = inputs.new_view(self.view, structure, X) if first else self.view_
         inputs.check_outputs(structure, outputs)
         y = structure.encode([outputs[i] for i in labeled], np.empty(0), labeled)
+        if not structure.single_row:
+            inputs.check_partial(structure, y, [len(outputs[i]) for i in labeled], labeled)
         rows = view.fit_rows(X) if first else view.extend_rows(X)
         self._grow_weights(rows.n_dims)
         inputs.check_rows(structure, rows, outputs)
@@ -68,7 +70,7 @@ class OnlineLearner(StructuredLearner):
         if classes is not None:
             structure.labels = list(classes)
         known = structure.labels is not None or hasattr(structure, "taxonomy")
-        if not known and all(y is None for y in outputs):
+        if not known and not inputs.labeled_inputs(outputs).size:
             raise InputError("the first batch has no labeled example: pass classes=[...] to fix the labels")
         inputs.check_outputs(structure, outputs)
         structure.fit(outputs)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from accord.exceptions import InputError
 from accord.learners.online import OnlineLearner
 from accord.learners.randomness import generator
@@ -11,10 +13,14 @@ from accord.solvers import perceptron
 from accord.structures.base import Structure
 from accord.structures.problem import ChainProblem
 from accord.views.base import View
+from accord.views.rows import Rows
 
 
 class StructuredPerceptron(OnlineLearner):
     """Mistake-driven learner: fast, no regularisation to tune.
+
+    Labels inside a sequence may be hidden (``Y[i][t] is None``). Where a given label is wrong, the weights then move
+    towards the best output that has the given ones.
 
     Parameters
     ----------
@@ -38,7 +44,7 @@ class StructuredPerceptron(OnlineLearner):
     ----------
     weights_ : Weights
     history_ : list of dict
-        Wrong outputs and tokens of each pass.
+        Wrong outputs and tokens of each pass; a hidden label is never wrong.
 
     Examples
     --------
@@ -71,10 +77,16 @@ class StructuredPerceptron(OnlineLearner):
 
     def fit(self, X: Any, Y: Any) -> StructuredPerceptron:
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
-        if self.max_iter < 1:
-            raise InputError(f"max_iter is {self.max_iter}; expected at least 1")
+        self._check_params()
         self._forget_training()
         rows, y, _ = self._prepare(X, Y)
+        return self._learn(rows, y)
+
+    def _check_params(self) -> None:
+        if self.max_iter < 1:
+            raise InputError(f"max_iter is {self.max_iter}; expected at least 1")
+
+    def _learn(self, rows: Rows, y: np.ndarray) -> StructuredPerceptron:
         problem = self._problem(rows, y)
         state = perceptron.start(problem.zero_weights(), self.averaged)
         rng = generator(self.random_state)

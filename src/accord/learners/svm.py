@@ -10,14 +10,30 @@ from sklearn.exceptions import ConvergenceWarning
 
 from accord.exceptions import InputError
 from accord.learners.base import StructuredLearner
-from accord.learners.inputs import is_unlabeled
+from accord.learners.inputs import labeled_inputs, output_list
 from accord.learners.randomness import generator
-from accord.solvers import cutting_plane, frank_wolfe
+from accord.solvers import cutting_plane, frank_wolfe, perceptron
 from accord.structures.base import Structure
+from accord.structures.problem import ChainProblem
 from accord.views.base import View
+from accord.views.rows import Rows
 from accord.views.tied import tie
 
 SOLVERS = ("cutting-plane", "frank-wolfe")
+# With hidden labels: passes of the perceptron that guesses them first, and how often the machine guesses them again.
+FIRST_PASSES = 5
+MAX_ROUNDS = 5
+
+
+def check_margin_params(learner: Any) -> None:
+    """Parameters that all large-margin learners have."""
+    for name, allowed in (("norm", (1, 2)), ("rescaling", ("margin", "slack"))):
+        if getattr(learner, name) not in allowed:
+            raise InputError(f"{name} is {getattr(learner, name)!r}; expected one of {allowed}")
+    if not (learner.C > 0 and np.isfinite(learner.C)):
+        raise InputError(f"C is {learner.C!r}; expected a positive number")
+    if not learner.tol > 0:
+        raise InputError(f"tol is {learner.tol!r}; expected a positive number")
 
 
 class StructuredSVM(StructuredLearner):
@@ -26,6 +42,10 @@ class StructuredSVM(StructuredLearner):
     Margin rescaling asks for ``score(y) >= score(y') + loss(y, y') - xi``; slack rescaling for
     ``score(y) >= score(y') + 1 - xi / loss(y, y')``. With ``norm=2`` the root of the loss takes its place. C is not
     divided by the number of examples (the Tsochantaridis et al. chapter does divide: its C is ours times n).
+
+    Labels inside a sequence may be hidden (``Y[i][t] is None``). They are guessed, by decoding with the others forced,
+    first by a perceptron; then in rounds, at most five, the machine is trained with the guesses in place of labels, the
+    loss included, and guesses again, until nothing changes.
 
     Parameters
     ----------
@@ -58,6 +78,9 @@ class StructuredSVM(StructuredLearner):
     n_constraints_ : int
         Constraints with a non-zero dual variable (cutting planes), or examples with one (Frank-Wolfe).
     n_iter_, converged_, exact_ : int, bool, bool
+    history_ : list of dict
+        What the solver reported. With hidden labels every entry has the number of its round, and one after each round
+        tells how many labels were then guessed anew ("changed"); the other attributes are those of the last round.
 
     Examples
     --------
@@ -96,53 +119,81 @@ class StructuredSVM(StructuredLearner):
         self.verbose = verbose
 
     def _check_params(self) -> None:
+        check_margin_params(self)
         for name, value, allowed in (
-            ("norm", self.norm, (1, 2)),
-            ("rescaling", self.rescaling, ("margin", "slack")),
             ("solver", self.solver, SOLVERS),
             ("reoptimize", self.reoptimize, ("example", "all")),
         ):
             if value not in allowed:
                 raise InputError(f"{name} is {value!r}; expected one of {allowed}")
-        if not (self.C > 0 and np.isfinite(self.C)):
-            raise InputError(f"C is {self.C!r}; expected a positive number")
-        if not self.tol > 0:
-            raise InputError(f"tol is {self.tol!r}; expected a positive number")
 
     def fit(self, X: Any, Y: Any) -> StructuredSVM:
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
         self._check_params()
         rows, y, _ = self._prepare(X, Y)
+        self._learn(rows, y)
+        if self.support_ is not None:
+            self.support_["example"] = labeled_inputs(output_list(X, Y))[self.support_["example"]]
+        return self
+
+    def _learn(self, rows: Rows, y: np.ndarray) -> StructuredSVM:
         tied = tie(rows)
         problem = self._problem(tied.rows, y, rescaling=self.rescaling, norm=self.norm)
         rng = generator(self.random_state)
-        with self._progress(self.max_iter, self.solver) as progress:
-            report = lambda info: progress.advance(info=info)  # noqa: E731
-            if self.solver == "cutting-plane":
-                result = cutting_plane.train(problem, self.C, self.tol, self.max_iter, self.reoptimize, rng, report)
-            else:
-                result = frank_wolfe.train(problem, self.C, self.tol, self.max_iter, rng, report)
+        if problem.partial.any():
+            result = self._solve_in_rounds(problem, self._first_guess(rows, y, rng), rng)
+        else:
+            result = self._solve(problem, rng, self.solver)
         self.weights_ = self._untied(tied, result.weights)
         self.objective_, self.dual_objective_, self.duality_gap_ = result.primal, result.dual, result.gap
         self.n_iter_, self.converged_ = result.n_iter, result.converged
         self.n_constraints_, self.n_constraints_added_ = result.n_constraints, result.n_added
         self.exact_ = self.structure_.exact(self.rescaling, self.norm)
         self.history_ = result.history
-        self._keep_support(result, np.flatnonzero([not is_unlabeled(y) for y in Y]))
+        self._keep_support(result)
         if not result.converged:
             warnings.warn(
                 f"{self.solver} stopped after max_iter={self.max_iter} passes with a duality gap of {result.gap:.3g} "
                 f"(objective {result.primal:.3g}); raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
-    def _keep_support(self, result: cutting_plane.SVMResult, index: np.ndarray) -> None:
+    def _solve(self, problem: ChainProblem, rng: np.random.Generator, title: str) -> cutting_plane.SVMResult:
+        with self._progress(self.max_iter, title) as progress:
+            report = lambda info: progress.advance(info=info)  # noqa: E731
+            if self.solver == "cutting-plane":
+                return cutting_plane.train(problem, self.C, self.tol, self.max_iter, self.reoptimize, rng, report)
+            return frank_wolfe.train(problem, self.C, self.tol, self.max_iter, rng, report)
+
+    def _first_guess(self, rows: Rows, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Hidden labels filled in by the averaged perceptron."""
+        problem = self._problem(rows, y)
+        state = perceptron.start(problem.zero_weights(), averaged=True)
+        return problem.impute(perceptron.train(problem, state, FIRST_PASSES, True, rng).average())
+
+    def _solve_in_rounds(
+        self, problem: ChainProblem, guess: np.ndarray, rng: np.random.Generator
+    ) -> cutting_plane.SVMResult:
+        """Train with the guessed labels and guess again, until nothing changes (concave-convex procedure)."""
+        history: list[dict[str, float]] = []
+        for number in range(1, MAX_ROUNDS + 1):
+            result = self._solve(problem.relabeled(guess), rng, f"{self.solver}, round {number}")
+            before, guess = guess, problem.impute(result.weights)
+            changed = int(np.count_nonzero(guess != before))
+            history += [{"round": number, **entry} for entry in result.history]
+            history.append({"round": number, "changed": changed})
+            if not changed:
+                break
+        result.history = history
+        return result
+
+    def _keep_support(self, result: cutting_plane.SVMResult) -> None:
         self.support_ = None
         if result.working_sets is None:
             return
-        support = [(index[i], c) for i, s in enumerate(result.working_sets) for c in s]
+        support = [(i, c) for i, s in enumerate(result.working_sets) for c in s]
         lengths = np.array([c.output.size for _, c in support], np.int64)
         self.support_ = {
             "example": np.array([i for i, _ in support], np.int64),

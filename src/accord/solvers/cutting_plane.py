@@ -76,7 +76,7 @@ def train(
     on_epoch: Callable[[str], None] = lambda info: None,
 ) -> SVMResult:
     """Solve to precision ``tol``."""
-    solver = _CuttingPlane(problem, C, tol)
+    solver = CuttingPlane(problem, C, tol)
     converged, n_iter, n_added = False, 0, 0
     history: list[dict[str, float]] = []
     while not converged and n_iter < max_iter:
@@ -104,13 +104,14 @@ def train(
     )
 
 
-class _CuttingPlane:
+class CuttingPlane:
     """Dual variables, working sets and the weights they imply."""
 
-    def __init__(self, problem: Any, C: float, tol: float) -> None:
+    def __init__(self, problem: Any, C: float, tol: float, w: np.ndarray | None = None) -> None:
+        """``w``: where to keep the weights, all zero; others may add to them between visits."""
         self.problem, self.C, self.tol = problem, C, tol
         template = problem.zero_weights()
-        self.w = template.flat()
+        self.w = template.flat() if w is None else w
         self.weights = type(template).from_flat(self.w, *template.unary.shape)
         self.work = np.zeros_like(template.unary)
         self.sets: list[list[Constraint]] = [[] for _ in range(problem.n_examples)]
@@ -172,6 +173,10 @@ class _CuttingPlane:
                 c.alpha = float(a)
         for i in examples:
             self.sets[i] = [c for c in self.sets[i] if c.alpha > 0.0]
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take notice of weights that have changed."""
         self._chain = self.problem.chain(self.weights)
 
     def _gram(self, block: list[Constraint]) -> np.ndarray:

@@ -67,11 +67,12 @@ def minimise(
     on_iteration: Callable[[str], None] = lambda info: None,
     memory: int = 6,
 ) -> tuple[np.ndarray, float, list[float], bool]:
-    """Minimise a smooth convex function by L-BFGS: (x, value, values after each iteration, converged).
+    """Minimise a smooth function by L-BFGS: (x, value, values after each iteration, converged).
 
     Stops when the last ten iterations together lowered the value by less than the fraction ``tol``, or when no step
     lowers it any more. This is the plain two-loop recursion with backtracking, which is all a convex function needs:
-    with millions of weights, SciPy's L-BFGS-B spends longer on bookkeeping for bounds than the likelihood takes.
+    with millions of weights, SciPy's L-BFGS-B spends longer on bookkeeping for bounds than the likelihood takes. With
+    hidden labels the function is not convex; steps along which it curves down are not remembered.
     """
     x = x.copy()
     value, g = evaluate(x)

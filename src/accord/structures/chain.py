@@ -199,8 +199,11 @@ class ChainStructure(Structure):
 
     # -- outputs and label numbers ----------------------------------------------------------------------------
     def encode(self, Y: Sequence[Any], offsets: np.ndarray, index: Any = None) -> np.ndarray:
-        """Label numbers of packed outputs; ``index[i]`` is the position that error messages give for ``Y[i]``."""
-        numbers = self.label_numbers()
+        """Label numbers of packed outputs, -1 for ``None`` inside a sequence (a token that is not annotated).
+
+        ``index[i]`` is the position that error messages give for ``Y[i]``.
+        """
+        numbers = self.label_numbers() if self.single_row else {None: -1, **self.label_numbers()}
         flat = list(Y) if self.single_row else [label for y in Y for label in y]
         try:
             return np.fromiter(map(numbers.__getitem__, flat), np.int32, len(flat))

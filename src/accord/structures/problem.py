@@ -5,6 +5,7 @@ Solvers know examples by number and weights by array. The loops over examples ru
 
 from __future__ import annotations
 
+import copy
 import warnings
 from functools import cached_property
 
@@ -13,6 +14,7 @@ import numpy as np
 from accord.decoders import forward_backward as fb
 from accord.decoders import frank_wolfe, online
 from accord.decoders.violator import find_violators
+from accord.decoders.viterbi import force_labels, viterbi_batch
 from accord.structures.base import Weights
 from accord.structures.chain import RESCALINGS, ChainStructure
 from accord.threads import map_threads
@@ -30,7 +32,7 @@ class ChainProblem:
     rows : Rows
         Packed features of the labeled inputs.
     y : int32 array (n_rows,)
-        Label numbers.
+        Label numbers; -1 is hidden (not annotated). The margin solvers need outputs without hidden labels.
     rescaling, norm : how margins count (for the large-margin solvers)
     n_jobs : threads for passes in which the weights do not change
     """
@@ -57,7 +59,7 @@ class ChainProblem:
         scores = np.zeros(self.n_examples)
         chain = s.chain(np.zeros(s.n_transitions_))
         fb.path_scores(self.offsets, self.y, np.zeros((self.y.size, s.n_labels_)), *chain, scores)
-        broken = np.flatnonzero(scores == -np.inf)
+        broken = np.flatnonzero((scores == -np.inf) & ~self.partial)
         if broken.size:
             warnings.warn(
                 f"{broken.size} of {self.n_examples} labeled outputs break the constraints (the first is labeled "
@@ -75,6 +77,39 @@ class ChainProblem:
 
     def zero_weights(self) -> Weights:
         return self.structure.zero_weights(self.rows.n_dims)
+
+    # -- hidden labels ------------------------------------------------------------------------------------------
+    @cached_property
+    def partial(self) -> np.ndarray:
+        """Which examples have hidden labels (n_examples,)."""
+        hidden = np.concatenate([[0], np.cumsum(self.y < 0)])
+        return np.diff(hidden[self.offsets]) > 0
+
+    @cached_property
+    def _partial_rows(self) -> np.ndarray:
+        """Which rows belong to examples with hidden labels (n_rows,)."""
+        return np.repeat(self.partial, np.diff(self.offsets))
+
+    def impute(self, weights: Weights) -> np.ndarray:
+        """Label numbers with every hidden one filled in: the best outputs that have the given labels."""
+        y = self.y.copy()
+        if not self.partial.any():
+            return y
+        rows = self.rows.take(np.flatnonzero(self.partial))
+        unary = self.structure.label_scores(rows.scores(weights.unary))
+        force_labels(unary, y[self._partial_rows])
+        found, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
+        viterbi_batch(rows.offsets, unary, *self.chain(weights), found, scores)
+        y[self._partial_rows] = found
+        return y
+
+    def relabeled(self, y: np.ndarray) -> ChainProblem:
+        """The same inputs with other label numbers."""
+        other = copy.copy(self)
+        for name in ("partial", "_partial_rows", "_observed"):
+            other.__dict__.pop(name, None)
+        other.y = np.ascontiguousarray(y, dtype=np.int32)
+        return other
 
     # -- perceptron and stochastic gradient ---------------------------------------------------------------------
     def perceptron_epoch(self, weights: Weights, sums: Weights, order: np.ndarray, clock: float):
@@ -95,7 +130,11 @@ class ChainProblem:
 
     # -- likelihood -----------------------------------------------------------------------------------------------
     def log_likelihood(self, weights: Weights, want_gradient: bool = True) -> tuple[float, Weights | None]:
-        """Summed log likelihood of the outputs and its gradient."""
+        """Summed log likelihood of the outputs and its gradient.
+
+        Where labels are hidden it is that of all outputs that have the given ones: ``log Z(forced) - log Z``, with
+        the difference of the two expectations as its gradient.
+        """
         s = self.structure
         unary = self.scores(weights)
         chain = self.chain(weights)
@@ -106,7 +145,8 @@ class ChainProblem:
         if not want_gradient:
             return total, None
         np.negative(residual, out=residual)
-        residual[np.arange(self.y.size), self.y] += 1.0
+        complete = np.flatnonzero(~self._partial_rows)
+        residual[complete, self.y[complete]] += 1.0
         counts = np.zeros(s.n_transitions_)
         if counts.size:
             d_init, d_step, d_final = (sum(d[k] for d in done) for k in (1, 2, 3))
@@ -116,8 +156,11 @@ class ChainProblem:
 
     @cached_property
     def _observed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Transitions of the outputs without hidden labels."""
         arrays = tuple(np.zeros_like(a) for a in self.structure.allowed())
-        fb.path_counts(self.offsets, self.y, 1.0, arrays[0], arrays[1], arrays[2])
+        lengths = np.where(self.partial, 0, np.diff(self.offsets))
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        fb.path_counts(offsets, self.y[~self._partial_rows], 1.0, arrays[0], arrays[1], arrays[2])
         return arrays  # type: ignore[return-value]
 
     def _block_likelihood(self, lo, hi, unary, chain, marginals):
@@ -126,8 +169,26 @@ class ChainProblem:
         log_z, path = np.zeros(hi - lo), np.zeros(hi - lo)
         counts = [np.zeros_like(a) for a in chain]
         fb.forward_backward_batch(offsets, unary[first:last], *chain, marginals[first:last], log_z, *counts)
-        fb.path_scores(offsets, self.y[first:last], unary[first:last], *chain, path)
+        fb.path_scores(offsets, self.y[first:last], unary[first:last], *chain, path)  # means nothing with hidden labels
+        if np.any(self.partial[lo:hi]):
+            self._force_block(lo, hi, unary, chain, marginals, path, counts)
         return (float(np.sum(path - log_z)), *counts)
+
+    def _force_block(self, lo, hi, unary, chain, marginals, path, counts) -> None:
+        """Put log Z(forced) into ``path`` and subtract the forced expectations, for the examples with hidden labels."""
+        partial = self.partial[lo:hi]
+        rows = self.offsets[lo] + np.flatnonzero(self._partial_rows[self.offsets[lo] : self.offsets[hi]])
+        lengths = np.diff(self.offsets[lo : hi + 1])[partial]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        forced = unary[rows]
+        force_labels(forced, self.y[rows])
+        agreeing, log_z = np.zeros_like(forced), np.zeros(lengths.size)
+        agreeing_counts = [np.zeros_like(a) for a in chain]
+        fb.forward_backward_batch(offsets, forced, *chain, agreeing, log_z, *agreeing_counts)
+        path[partial] = log_z
+        marginals[rows] -= agreeing
+        for a, b in zip(counts, agreeing_counts):
+            a -= b
 
     def _blocks(self) -> list[tuple[int, int]]:
         starts = range(0, self.n_examples, BLOCK)

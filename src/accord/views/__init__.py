@@ -6,15 +6,22 @@ from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
 from accord.views.kernel import KernelFeatures
 from accord.views.rows import Rows
+from accord.views.select import Select
+from accord.views.splits import FeatureGroups, OddEvenSplit, RandomSplit, check_channels
 from accord.views.text import TokenFeatures
 
 __all__ = [
     "ArrayFeatures",
     "ConcatenatedViews",
     "DictFeatures",
+    "FeatureGroups",
     "KernelFeatures",
+    "OddEvenSplit",
+    "RandomSplit",
     "Rows",
+    "Select",
     "TokenFeatures",
     "View",
     "as_view",
+    "check_channels",
 ]

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from accord.exceptions import InputError
+from accord.views.channels import restrict
 from accord.views.rows import Rows
 
 
@@ -14,6 +16,9 @@ class View(BaseEstimator):
     """A feature map. Constructors only store; ``fit`` sees inputs, labeled and unlabeled alike, never labels.
 
     After ``fit`` a view has ``n_dims_`` (number of features) and ``transform`` gives :class:`Rows` of that width.
+
+    A composition of views (a split, a list of views) is a view, too: of all their features together. ``channels`` takes
+    its rows apart again, into one :class:`Rows` per view.
     """
 
     n_dims_: int
@@ -42,3 +47,31 @@ class View(BaseEstimator):
     def feature_names(self, features: np.ndarray) -> list[str]:
         """A readable name for each of the given feature numbers."""
         return [f"x{int(f)}" for f in features]
+
+    def feature_groups(self) -> tuple[np.ndarray, list[str]]:
+        """The group of every feature (n_dims,), as an index into the list of group names."""
+        raise InputError(
+            f"{type(self).__name__} knows no groups of features; give groups as a function of a feature's name"
+        )
+
+    def constant_features(self) -> np.ndarray:
+        """Numbers of the features that are 1 in every row, such as a bias. Splits leave them to every view."""
+        return np.empty(0, np.int64)
+
+    def view_names(self) -> list[str]:
+        """The name of each view, in the order of ``channels``."""
+        return ["view"]
+
+    def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
+        """For each view, which features (n_dims,) of the rows belong to it."""
+        return [np.ones(rows.n_dims, np.bool_)]
+
+    def channels(self, rows: Rows, rng: np.random.Generator) -> list[Rows]:
+        """The rows as each view sees them: only its features, numbered as in the joint rows that are given.
+
+        ``rows`` come from ``fit_rows``; random splits are drawn from ``rng``, afresh by every call.
+        """
+        members = self.members(rows, rng)
+        if len(members) == 1 and members[0].all():
+            return [rows]
+        return [restrict(rows, member) for member in members]

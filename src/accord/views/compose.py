@@ -1,11 +1,11 @@
-"""Several views as one: their features side by side."""
+"""Several views as one, their features side by side; and what a view that wraps another one needs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,17 +14,99 @@ from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
 from accord.views.base import View
-from accord.views.inputs import describe
+from accord.views.dense import ArrayFeatures
+from accord.views.dicts import DictFeatures
+from accord.views.inputs import as_list, describe
 from accord.views.rows import Rows, as_table, stack
+from accord.views.text import TokenFeatures
+
+Views: TypeAlias = View | Sequence[View] | Mapping[str, View]
 
 
 def as_view(view: Any) -> View:
-    """A view, or a list of views as one view."""
+    """A view, or a list or dict of views as one view."""
     if isinstance(view, (list, tuple)):
         return ConcatenatedViews(list(view))
+    if isinstance(view, Mapping):
+        return ConcatenatedViews(dict(view))
     if not isinstance(view, View):
-        raise InputError(f"view is {describe(view)}; expected a view such as TokenFeatures(), or a list of views")
+        raise InputError(
+            f"view is {describe(view)}; expected a view such as TokenFeatures(), or a list or dict of views"
+        )
     return view
+
+
+def view_for(X: Any) -> View:
+    """The view for inputs that look like these: numbers, lists of words, or what ``DictFeatures`` takes."""
+    if len(getattr(X, "shape", ())) > 1:
+        return ArrayFeatures()
+    inputs = as_list(X, "a list of words, a row of numbers, or a dict or list of features")
+    x = next((x for x in inputs if not hasattr(x, "__len__") or hasattr(x, "shape") or len(x)), None)
+    while isinstance(x, (list, tuple)) and x and not isinstance(x[0], str):
+        x = x[0]
+    if isinstance(x, (list, tuple, str)) and x:
+        return TokenFeatures()
+    return ArrayFeatures() if hasattr(x, "shape") or isinstance(x, (int, float)) else DictFeatures()
+
+
+class WrappingView(View):
+    """A view made from another one; it has that view's features, of all or of a part of each input.
+
+    Subclasses have a parameter ``view``: a view, a list or dict of views, or None for the one that suits the inputs.
+    """
+
+    view: Views | None
+    view_: View
+
+    def _inputs(self, X: Any) -> Any:
+        """What the wrapped view gets to see."""
+        return X
+
+    def fit_rows(self, X: Any) -> Rows:
+        """Fit the wrapped view and return the rows of ``X``."""
+        X = self._inputs(X)
+        view = view_for(X) if self.view is None else clone(as_view(self.view))
+        rows = view.fit_rows(X)
+        self.view_, self.n_dims_ = view, view.n_dims_
+        return rows
+
+    def extend_rows(self, X: Any) -> Rows:
+        """Let the wrapped view grow; old features keep their numbers."""
+        if not hasattr(self, "view_"):
+            return self.fit_rows(X)
+        rows = self.view_.extend_rows(self._inputs(X))
+        self.n_dims_ = self.view_.n_dims_
+        return rows
+
+    def transform(self, X: Any) -> Rows:
+        """Rows of new inputs."""
+        check_is_fitted(self, "view_")
+        return self.view_.transform(self._inputs(X))
+
+    def feature_names(self, features: Any) -> list[str]:
+        """The names that the wrapped view gives."""
+        check_is_fitted(self, "view_")
+        return self.view_.feature_names(features)
+
+    def feature_groups(self) -> tuple[np.ndarray, list[str]]:
+        """The groups of the wrapped view."""
+        check_is_fitted(self, "view_")
+        return self.view_.feature_groups()
+
+    def constant_features(self) -> np.ndarray:
+        """Those of the wrapped view."""
+        check_is_fitted(self, "view_")
+        return self.view_.constant_features()
+
+    def view_names(self) -> list[str]:
+        """The views of the wrapped view."""
+        view = getattr(self, "view_", self.view)
+        return super().view_names() if view is None else as_view(view).view_names()
+
+    def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
+        """The features of each view of the wrapped view."""
+        check_is_fitted(self, "view_")
+        return self.view_.members(rows, rng)
 
 
 class ConcatenatedViews(View):
@@ -32,8 +114,10 @@ class ConcatenatedViews(View):
 
     Parameters
     ----------
-    views : list of View
-        They must give the same number of rows for every input.
+    views : list of View, or dict of View
+        They must give the same number of rows for every input. The keys of a dict are the names of the views; those
+        of a list are called ``view0``, ``view1``, ... A part that has several views itself, such as a random split,
+        brings all of them: ``view0/random1``, ``view0/random2``.
 
     Attributes
     ----------
@@ -55,17 +139,12 @@ class ConcatenatedViews(View):
            [ 3.,  1.,  1.]])
     """
 
-    def __init__(self, views: Sequence[View]) -> None:
+    def __init__(self, views: Sequence[View] | Mapping[str, View]) -> None:
         self.views = views
 
     def fit_rows(self, X: Any) -> Rows:
         """Fit every view and return the rows of ``X``."""
-        if not isinstance(self.views, (list, tuple)) or not self.views:
-            raise InputError(f"views is {describe(self.views)}; expected a list of at least one view")
-        for v, view in enumerate(self.views):
-            if not isinstance(view, View):
-                raise InputError(f"views[{v}] is {describe(view)}; expected a view such as TokenFeatures()")
-        self.views_: list[View] = [clone(view) for view in self.views]
+        self.views_: list[View] = [clone(view) for view in self._parts().values()]
         self.blocks_: list[np.ndarray] = []
         self.n_dims_ = 0
         parts = [view.fit_rows(X) for view in self.views_]
@@ -92,7 +171,78 @@ class ConcatenatedViews(View):
         return self._stack([view.transform(X) for view in self.views_])
 
     def feature_names(self, features: Any) -> list[str]:
-        """The names that the views give, after the number of the view."""
+        """The names that the views give, after the name of the view."""
+        owners, own = self._owners()
+        parts = list(self._parts())
+        return [
+            f"{parts[owners[f]]}/{self.views_[owners[f]].feature_names([own[f]])[0]}" if owners[f] >= 0 else "unused"
+            for f in features
+        ]
+
+    def feature_groups(self) -> tuple[np.ndarray, list[str]]:
+        """The groups of every view, after its name (``view0/token``); a view without groups is one, ``view1``."""
+        owners, own = self._owners()
+        groups, names = np.zeros(self.n_dims_, np.int64), ["unused"]
+        for v, (part, view) in enumerate(zip(self._parts(), self.views_)):
+            here = np.flatnonzero(owners == v)
+            try:
+                index, known = view.feature_groups()
+            except InputError:
+                index, known = np.zeros(view.n_dims_, np.int64), []
+            groups[here] = len(names) + index[own[here]]
+            names += [f"{part}/{name}" for name in known] or [part]
+        return groups, names
+
+    def constant_features(self) -> np.ndarray:
+        """Those of all views."""
+        owners, own = self._owners()
+        found = [np.isin(own, view.constant_features()) & (owners == v) for v, view in enumerate(self.views_)]
+        return np.flatnonzero(np.any(found, axis=0))
+
+    def view_names(self) -> list[str]:
+        """Keys or numbers of the views, with the names of their own views if there are several."""
+        names = []
+        for part, view in zip(self._parts(), getattr(self, "views_", self._parts().values())):
+            own = view.view_names()
+            names += [part] if len(own) == 1 else [f"{part}/{name}" for name in own]
+        return names
+
+    def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
+        """The features of each view, or of each of its own views if it has several."""
+        owners, own = self._owners()
+        rows = rows.merged()
+        owner_of_slot = np.array([_owner(rows, k, owners) for k in range(rows.base.size)])
+        out = []
+        for v, (view, blocks) in enumerate(zip(self.views_, self.blocks_)):
+            slots, here = np.flatnonzero(owner_of_slot == v), np.flatnonzero(owners == v)
+            part = replace(
+                rows,
+                slots=np.ascontiguousarray(rows.slots[:, slots]),
+                base=rows.base[slots],
+                stride=rows.stride[slots],
+                bounds=rows.bounds[slots],
+                n_dims=view.n_dims_,
+            )
+            for member in view.members(_renumbered(part, blocks[:, ::-1]), rng):
+                joint = np.zeros(rows.n_dims, np.bool_)
+                joint[here] = member[own[here]]
+                out.append(joint)
+        return out
+
+    def _parts(self) -> dict[str, View]:
+        """The views of the constructor by name."""
+        if not isinstance(self.views, (list, tuple, Mapping)) or not self.views:
+            raise InputError(f"views is {describe(self.views)}; expected a list or dict of at least one view")
+        parts = self.views if isinstance(self.views, Mapping) else dict(enumerate(self.views))
+        for key, view in parts.items():
+            if not isinstance(view, View):
+                raise InputError(f"views[{key!r}] is {describe(view)}; expected a view such as TokenFeatures()")
+            if parts is self.views and not isinstance(key, str):
+                raise InputError(f"views has the key {describe(key)}; expected a name, which is a string")
+        return {key if isinstance(key, str) else f"view{key}": view for key, view in parts.items()}
+
+    def _owners(self) -> tuple[np.ndarray, np.ndarray]:
+        """The view of every feature (n_dims,), -1 for an unused number, and the feature's number in that view."""
         check_is_fitted(self, "views_")
         owners = np.full(self.n_dims_, -1, np.int64)
         own = np.zeros(self.n_dims_, np.int64)
@@ -101,10 +251,7 @@ class ConcatenatedViews(View):
             for (first, start), end in zip(blocks, ends):
                 owners[start : start + end - first] = v
                 own[start : start + end - first] = np.arange(first, end)
-        return [
-            f"view{owners[f]}/{self.views_[owners[f]].feature_names([own[f]])[0]}" if owners[f] >= 0 else "unused"
-            for f in features
-        ]
+        return owners, own
 
     def _add_block(self, v: int, before: int, part: Rows) -> None:
         """Number the new features after all others; the shift must be a whole number of columns in every slot."""
@@ -119,15 +266,21 @@ class ConcatenatedViews(View):
         return stack([_renumbered(part, blocks) for part, blocks in zip(parts, self.blocks_)], self.n_dims_)
 
 
+def _owner(rows: Rows, k: int, owners: np.ndarray) -> int:
+    """The view that slot ``k`` is from; -1 if it has no features."""
+    first, last = rows.table.indptr[rows.bounds[k]]
+    return int(owners[rows.base[k] + rows.table.indices[first] * rows.stride[k]]) if first < last else -1
+
+
 def _renumbered(part: Rows, blocks: np.ndarray) -> Rows:
-    """The part with its features numbered by the blocks."""
+    """The part with its features numbered by the blocks: from the first of a pair on they get the second's numbers."""
     part = part.merged()
-    base = part.base + blocks[0, 1]
+    base = part.base + blocks[0, 1] - blocks[0, 0]
     if blocks.shape[0] == 1:
         return replace(part, base=base)
     table = sp.csr_array(part.table)
     columns = table.indices.astype(np.int64)
-    shifts = blocks[:, 1] - blocks[:, 0] - blocks[0, 1]
+    shifts = blocks[:, 1] - blocks[:, 0] - (blocks[0, 1] - blocks[0, 0])
     done: set[tuple[int, int]] = set()
     for (first, last), start, stride in zip(part.bounds.tolist(), part.base, part.stride):
         if (first, last) in done:  # slots that share units also share their stride, and blocks begin at whole columns

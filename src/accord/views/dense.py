@@ -103,6 +103,11 @@ class ArrayFeatures(View):
         names = names + ["bias"] * bool(self.bias)
         return [names[int(f)] for f in features]
 
+    def constant_features(self) -> np.ndarray:
+        """The bias."""
+        check_is_fitted(self, "n_columns_")
+        return np.arange(self.n_dims_ - bool(self.bias), self.n_dims_)
+
     def _rows(self, packed: Packed) -> Rows:
         matrix, offsets = packed.matrix, packed.offsets
         if self.mean_ is not None and self.scale_ is not None:

@@ -220,6 +220,28 @@ def stack(parts: Sequence[Rows], n_dims: int) -> Rows:
     )
 
 
+def stack_channels(channels: Sequence[Rows]) -> Rows:
+    """The views of the same inputs one after another, as if they were other inputs: view ``v`` of input ``i`` becomes
+    input ``v * n_inputs + i``. All views are numbered in one feature space and have the same slots."""
+    channels = [c.merged() for c in channels]
+    first = channels[0]
+    if len(channels) == 1:
+        return first
+    units = np.cumsum([0] + [c.table.shape[0] for c in channels])
+    dense = all(isinstance(c.table, np.ndarray) for c in channels)
+    tables = [c.table if dense else sp.csr_array(c.table) for c in channels]
+    slots = np.concatenate([c.slots + np.int32(u) for c, u in zip(channels, units)])
+    return Rows(
+        table=as_table(np.concatenate(tables) if dense else sp.vstack(tables, format="csr")),
+        slots=np.ascontiguousarray(slots),
+        base=first.base,
+        stride=first.stride,
+        bounds=np.repeat([[0, units[-1]]], first.slots.shape[1], axis=0).astype(np.int64),
+        offsets=np.concatenate([first.offsets, *(c.offsets[1:] + v * c.n_rows for v, c in enumerate(channels) if v)]),
+        n_dims=first.n_dims,
+    )
+
+
 def as_table(matrix: Table) -> Table:
     """The matrix in the types the kernels were compiled for."""
     if sp.issparse(matrix):

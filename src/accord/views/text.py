@@ -170,6 +170,10 @@ class TokenFeatures(View):
             place[0] = GROUPS.index("bias")
         return np.concatenate([place, np.repeat(GROUP_OF_KIND[self.origins_[:, 0]], n_window)]), list(GROUPS)
 
+    def constant_features(self) -> np.ndarray:
+        """The bias."""
+        return np.arange(int(bool(self.bias)))
+
     def _check_parameters(self) -> None:
         self._layout()
         self._wanted()

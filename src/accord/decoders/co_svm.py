@@ -1,0 +1,346 @@
+"""The co-support vector machine's visits to unlabeled examples [thesis 6.3, OP 6.5-6.7, Table 6.2].
+
+An unlabeled example makes one *block* of constraints per ordered pair of views (v, u): view v has to separate the
+output that view u predicts from all others, with a weight that grows with the margin by which u predicts it. A visit
+forgets the example's former blocks and builds them again, one violated constraint at a time, maximising the dual over
+the block's variables with all others fixed. Rows, views and weights are laid out as in
+:mod:`accord.decoders.co_perceptron`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from accord.decoders.co_perceptron import force, known_labels, same, transitions_of
+from accord.decoders.frank_wolfe import clear_row
+from accord.decoders.online import (
+    clear,
+    count_transitions,
+    path_score,
+    refresh_chain,
+    score_input,
+    score_work,
+    to_nodes,
+)
+from accord.decoders.sparse import Window, add_row
+from accord.decoders.violator import SLACK, copy_labels, find_violator, loss_value
+from accord.decoders.viterbi import k_best
+
+PRECISION = 1e-10  # of the subspace solver, relative to the largest violation
+
+
+class Blocks(NamedTuple):
+    """Dual variables of the unlabeled examples: P ordered pairs of views, at most K constraints each."""
+
+    learner: np.ndarray  # (P,) int64: the view that learns
+    peer: np.ndarray  # (P,) int64: the view whose prediction it learns
+    size: np.ndarray  # (n_examples, P) int64
+    target: np.ndarray  # (P, n_rows) int32
+    output: np.ndarray  # (P, K, n_rows) int32
+    scale: np.ndarray  # (n_examples, P, K): factor of the joint-feature difference
+    offset: np.ndarray  # (n_examples, P, K): xi >= offset - scale * <w, difference>
+    alpha: np.ndarray  # (n_examples, P, K)
+
+
+@njit(cache=True, nogil=True)
+def maximise_subspace(gram, linear, size, ridge, budget, alpha):
+    """Maximise ``linear'a - a'(gram + ridge)a / 2`` over ``a >= 0`` and ``sum a <= budget``; returns the gain.
+
+    Starts from ``alpha``, which is feasible. What is left of the budget is a variable of its own with slope zero. Each
+    step moves mass from the variable with the lowest slope to that with the highest, up to the maximum on that line, so
+    the value never falls.
+    """
+    slope = np.zeros(size + 1)  # gradient; the last is what is left of the budget
+    left, top = budget, 0.0
+    for a in range(size):
+        left -= alpha[a]
+        top = max(top, abs(linear[a]))
+    left = max(left, 0.0)
+    for a in range(size):
+        slope[a] = linear[a]
+        for b in range(size):
+            slope[a] -= (gram[a, b] + ridge) * alpha[b]
+    gain = 0.0
+    for _ in range(1000 * size):
+        up, down = size, size if left > 0.0 else -1
+        for a in range(size):
+            if slope[a] > slope[up]:
+                up = a
+            if alpha[a] > 0.0 and (down < 0 or slope[a] < slope[down]):
+                down = a
+        if down < 0 or slope[up] - slope[down] <= PRECISION * top:
+            break
+        curve = 0.0
+        if up < size:
+            curve += gram[up, up] + ridge
+        if down < size:
+            curve += gram[down, down] + ridge
+        if up < size and down < size:
+            curve -= 2.0 * (gram[up, down] + ridge)
+        move = left if down == size else alpha[down]
+        rise = slope[up] - slope[down]
+        if curve * move > rise:
+            move = rise / curve
+        if move == np.inf:  # a direction without length and no budget: the program has no maximum
+            break
+        gain += move * rise - 0.5 * move * move * curve
+        for v, signed in ((up, move), (down, -move)):
+            if v == size:
+                left = max(left + signed, 0.0)
+                continue
+            alpha[v] = max(alpha[v] + signed, 0.0)
+            for a in range(size):
+                slope[a] -= signed * (gram[a, v] + ridge)
+    return gain
+
+
+@njit(cache=True, nogil=True)
+def add_difference(features, label_map, first_row, target, output, amount, eta, order, n_labels, weights, tw):
+    """Add ``amount`` times the difference of the joint features of ``target`` and ``output``."""
+    per_label, per_node = np.zeros(n_labels), np.empty(weights.shape[1])
+    for t in range(target.size):
+        if target[t] != output[t]:
+            per_label[target[t]] = amount
+            per_label[output[t]] = -amount
+            to_nodes(label_map, per_label, per_node)
+            add_row(features, first_row + t, per_node, weights)
+            per_label[target[t]] = 0.0
+            per_label[output[t]] = 0.0
+    count_transitions(target, amount * eta, n_labels, order, tw)
+    count_transitions(output, -amount * eta, n_labels, order, tw)
+
+
+@njit(cache=True, nogil=True)
+def dot_difference(features, label_map, first_row, target, output, eta, order, n_labels, weights, tw):
+    """Inner product of a joint-feature difference with ``weights``."""
+    per_label, per_node = np.zeros(n_labels), np.empty(weights.shape[1])
+    total = 0.0
+    for t in range(target.size):
+        if target[t] == output[t]:
+            continue
+        per_label[target[t]] = 1.0
+        per_label[output[t]] = -1.0
+        to_nodes(label_map, per_label, per_node)
+        per_label[target[t]] = 0.0
+        per_label[output[t]] = 0.0
+        for k in range(features.slots.shape[1]):
+            unit = features.slots[first_row + t, k]
+            base, stride = features.base[k], features.stride[k]
+            sparse = features.indptr.size > 0
+            first = features.indptr[unit] if sparse else 0
+            last = features.indptr[unit + 1] if sparse else features.dense.shape[1]
+            for p in range(first, last):
+                w = weights[base + (features.indices[p] if sparse else p) * stride]
+                x = features.data[p] if sparse else features.dense[unit, p]
+                for z in range(per_node.size):
+                    total += x * per_node[z] * w[z]
+    counts = np.zeros(tw.size)
+    count_transitions(target, eta, n_labels, order, counts)
+    count_transitions(output, -eta, n_labels, order, counts)
+    for p in range(tw.size):
+        total += counts[p] * tw[p]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def gram_row(features, label_map, first_row, target, outputs, scale, row, eta, order, n_labels, work, work_tw, gram):
+    """Fill row and column ``row`` of the Gram matrix of one block's constraints. ``work`` is zero before and after."""
+    add_difference(
+        features, label_map, first_row, target, outputs[row], scale[row], eta, order, n_labels, work, work_tw
+    )
+    for b in range(row + 1):
+        product = scale[b] * dot_difference(
+            features, label_map, first_row, target, outputs[b], eta, order, n_labels, work, work_tw
+        )
+        gram[row, b] = product
+        gram[b, row] = product
+    for t in range(target.size):
+        if target[t] != outputs[row, t]:
+            clear_row(features, first_row + t, work)
+    clear(work_tw)
+
+
+@njit(cache=True, nogil=True)
+def forget_block(features, label_map, first_row, lo, n, blocks, i, p, eta, order, n_labels, weights, tw):
+    """Take the constraints of one block out of the weights; returns whether there were any."""
+    for k in range(blocks.size[i, p]):
+        amount = -blocks.alpha[i, p, k] * blocks.scale[i, p, k]
+        target, output = blocks.target[p, lo : lo + n], blocks.output[p, k, lo : lo + n]
+        add_difference(features, label_map, first_row, target, output, amount, eta, order, n_labels, weights, tw)
+        blocks.alpha[i, p, k] = 0.0
+    had = blocks.size[i, p] > 0
+    blocks.size[i, p] = 0
+    return had
+
+
+@njit(cache=True, nogil=True)
+def visit_unlabeled(
+    features,
+    window,
+    outside,
+    label_map,
+    offsets,
+    y,
+    order_of_examples,
+    order,
+    eta,
+    loss,
+    rescaling,
+    norm,
+    C,
+    unlabeled_weight,
+    tol,
+    max_repeats,
+    n_dims,
+    n_transitions,
+    W,
+    init,
+    step,
+    final,
+    blocks,
+    work,
+):
+    """Visit the given examples, whose labels are partly or wholly unknown (-1), and rebuild their blocks.
+
+    ``work`` is a zero array like ``W[0]``. Returns (examples on which views disagree at the end of their visit,
+    tokens of those, subspace steps, least gain of the dual in a step).
+    """
+    n_views, n_labels, n_rows = W.shape[0], init.shape[1], y.size
+    n_pairs, n_kept = blocks.learner.size, blocks.output.shape[1]
+    longest = 0
+    for i in order_of_examples:
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    unary = np.empty((n_views, longest, n_labels))
+    free = np.empty((longest, n_labels))
+    scoring = score_work(longest, window, W[0])
+    predicted = np.empty((n_views, longest), np.int32)
+    margin = np.empty(n_views)
+    found = np.empty(longest, np.int32)
+    gram = np.zeros((n_pairs, n_kept, n_kept))
+    linear = np.empty(n_kept)
+    before = np.empty(n_kept)
+    stale = np.empty(n_views, np.bool_)
+    work_tw = np.zeros(n_transitions)
+    disagreements, disagreeing_tokens, n_steps, least_gain = 0, 0, 0, np.inf
+    for i in order_of_examples:
+        lo, n = offsets[i], offsets[i + 1] - offsets[i]
+        if n == 0:
+            continue
+        truth = y[lo : lo + n]
+        annotated = known_labels(truth) / n
+        for p in range(n_pairs):
+            v = blocks.learner[p]
+            tw = transitions_of(W[v], n_dims, n_transitions)
+            if forget_block(features, label_map, v * n_rows + lo, lo, n, blocks, i, p, eta, order, n_labels, W[v], tw):
+                refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
+        stale[:] = True
+        for _ in range(max_repeats):
+            for v in range(n_views):
+                if not stale[v]:
+                    continue
+                here = Window(window.size, window.first, window.before, outside[v])
+                score_input(features, here, label_map, v * n_rows + lo, W[v], scoring, unary[v, :n])
+                force(unary[v, :n], truth, free)
+                scores, outputs = k_best(free[:n], init[v], step[v], final[v], 2)
+                copy_labels(outputs[0], predicted[v, :n])
+                margin[v] = scores[0] - scores[1] if scores.size > 1 else np.inf
+                stale[v] = False
+            changed = False
+            for p in range(n_pairs):
+                v, u = blocks.learner[p], blocks.peer[p]
+                row = v * n_rows + lo
+                tw = transitions_of(W[v], n_dims, n_transitions)
+                weight = annotated + (1.0 - annotated) * unlabeled_weight * min(margin[u], 1.0)
+                target = blocks.target[p, lo : lo + n]
+                if weight <= 1e-12 or not same(target, predicted[u, :n]):
+                    if forget_block(features, label_map, row, lo, n, blocks, i, p, eta, order, n_labels, W[v], tw):
+                        stale[v], changed = True, True
+                    copy_labels(predicted[u, :n], target)
+                if weight <= 1e-12:
+                    continue
+                if stale[v]:
+                    refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
+                    here = Window(window.size, window.first, window.before, outside[v])
+                    score_input(features, here, label_map, row, W[v], scoring, unary[v, :n])
+                chain_score = path_score(unary[v, :n], init[v], step[v], final[v], target)
+                h = find_violator(
+                    loss, rescaling, norm, unary[v, :n], init[v], step[v], final[v], target, chain_score, found[:n]
+                )
+                size = blocks.size[i, p]
+                slack, listed, mass = 0.0, False, 0.0
+                for k in range(size):
+                    output = blocks.output[p, k, lo : lo + n]
+                    score = path_score(unary[v, :n], init[v], step[v], final[v], output)
+                    linear[k] = blocks.offset[i, p, k] - blocks.scale[i, p, k] * (chain_score - score)
+                    slack = max(slack, linear[k])
+                    listed = listed or same(output, found[:n])
+                    mass += blocks.alpha[i, p, k]
+                budget = C * weight if norm == 1 else np.inf
+                if h > slack + tol and not listed and size < n_kept:
+                    delta = loss_value(loss, target, found[:n])
+                    root = np.sqrt(delta) if norm == 2 else delta
+                    copy_labels(found[:n], blocks.output[p, size, lo : lo + n])
+                    blocks.offset[i, p, size] = root
+                    blocks.scale[i, p, size] = root if rescaling == SLACK else 1.0
+                    blocks.alpha[i, p, size] = 0.0
+                    linear[size] = h
+                    gram_row(
+                        features, label_map, row, target, blocks.output[p, :, lo : lo + n], blocks.scale[i, p], size,
+                        eta, order, n_labels, work, work_tw, gram[p],
+                    )  # fmt: skip
+                    size += 1
+                elif mass <= budget * (1.0 + 1e-9):
+                    continue  # optimal already, up to what the other views and examples have changed
+                ridge = 0.0 if norm == 1 else 1.0 / (C * weight)
+                alpha = blocks.alpha[i, p]
+                shrink = min(1.0, budget / mass) if mass > 0.0 else 1.0
+                for k in range(size):
+                    before[k] = alpha[k]
+                    for b in range(size):
+                        linear[k] += gram[p, k, b] * alpha[b]
+                for k in range(size):
+                    alpha[k] *= shrink
+                gain = maximise_subspace(gram[p], linear, size, ridge, budget, alpha)
+                n_steps += 1
+                least_gain = min(least_gain, gain)
+                kept = 0
+                for k in range(size):
+                    output = blocks.output[p, k, lo : lo + n]
+                    amount = (alpha[k] - before[k]) * blocks.scale[i, p, k]
+                    if amount != 0.0:
+                        add_difference(features, label_map, row, target, output, amount, eta, order, n_labels, W[v], tw)
+                        stale[v], changed = True, True
+                    if alpha[k] > 0.0:
+                        if kept < k:
+                            keep_constraint(blocks, gram[p], i, p, lo, n, k, kept, size)
+                        kept += 1
+                for k in range(kept, size):
+                    alpha[k] = 0.0
+                blocks.size[i, p] = kept
+                if stale[v]:
+                    refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
+            if not changed:
+                break
+        apart = 0
+        for t in range(n):
+            for v in range(1, n_views):
+                if predicted[v, t] != predicted[0, t]:
+                    apart += 1
+                    break
+        disagreements += apart > 0
+        disagreeing_tokens += apart
+    return disagreements, disagreeing_tokens, n_steps, least_gain
+
+
+@njit(cache=True, nogil=True)
+def keep_constraint(blocks, gram, i, p, lo, n, source, place, size):
+    """Move a constraint of a block to an earlier place, over one that is dropped."""
+    copy_labels(blocks.output[p, source, lo : lo + n], blocks.output[p, place, lo : lo + n])
+    blocks.offset[i, p, place] = blocks.offset[i, p, source]
+    blocks.scale[i, p, place] = blocks.scale[i, p, source]
+    blocks.alpha[i, p, place] = blocks.alpha[i, p, source]
+    for b in range(size):
+        gram[place, b] = gram[source, b]
+    for b in range(size):
+        gram[b, place] = gram[b, source]

@@ -1,0 +1,287 @@
+"""Consensus learning: few errors on labeled examples, little disagreement of the views on unlabeled ones [thesis 2.2].
+
+:class:`CoPerceptron` [5.3, Table 5.2] and :class:`CoSVM` [6.3, OP 6.5-6.7, Table 6.2].
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from accord.exceptions import InputError
+from accord.learners.multiview import MultiViewLearner, join_inputs
+from accord.learners.randomness import generator
+from accord.learners.safety import Candidate, choose
+from accord.learners.svm import check_margin_params
+from accord.solvers import co_perceptron, co_svm
+from accord.structures.base import Structure, Weights
+from accord.structures.consensus import ConsensusProblem
+from accord.views.rows import Rows, ragged_rows, stack_channels
+
+# What "auto" tries for unlabeled_weight, on top of the supervised learner with one view.
+UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
+
+
+class ConsensusLearner(MultiViewLearner):
+    """Base of the co-learners: packs all inputs once, chooses the unlabeled weight, trains, sums the views."""
+
+    unlabeled_weight: Any
+    random_state: Any
+
+    def fit(self, X: Any, Y: Any) -> Any:
+        """Train on labeled and unlabeled examples (``Y[i] is None``; within a sequence, ``None`` for single tokens)."""
+        self._check_params()
+        labeled, y, unlabeled = self._prepare(X, Y)
+        rng = generator(self.random_state)
+        rows = join_inputs(labeled, unlabeled)
+        y = np.concatenate([y, np.full(unlabeled.n_rows, -1, np.int32)])
+        channels = self._channels(rows, rng)
+        self.auto_report_: list[dict[str, Any]] | None = None
+        weight = self.unlabeled_weight
+        if weight == "auto":
+            weight, channels = self._choose(rows, channels, y, labeled.n_inputs, rng)
+        elif not unlabeled.n_inputs and weight > 0 and np.all(y >= 0):
+            warnings.warn("Y has no unlabeled example (None): the views learn from labels alone", stacklevel=2)
+        self.unlabeled_weight_ = float(weight)
+        self.history_: list[dict[str, float]] = []
+        self._keep(self._train(channels, y, self.unlabeled_weight_, rng, self.verbose > 0))
+        self.transduction_ = self._transduce(unlabeled)
+        return self
+
+    def _check_params(self) -> None:
+        weight = self.unlabeled_weight
+        is_number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(weight, bool)
+        if weight != "auto" and not (is_number and 0 <= weight <= 1):
+            raise InputError(f'unlabeled_weight is {weight!r}; expected a number from 0 to 1, or "auto"')
+
+    def _train(
+        self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
+    ) -> list[Weights]:
+        """The weights of each view; ``history_`` gets an entry per pass."""
+        raise NotImplementedError
+
+    def _choose(
+        self, rows: Rows, channels: list[Rows], y: np.ndarray, n_labeled: int, rng: np.random.Generator
+    ) -> tuple[float, list[Rows]]:
+        """The unlabeled weight that pays on held-out labeled folds; else the supervised learner on all features."""
+        candidates = [Candidate("one view", 0.0, [rows])]
+        has_hidden = bool(np.any(y < 0))
+        for weight in UNLABELED_WEIGHTS if has_hidden else UNLABELED_WEIGHTS[:1]:
+            if len(channels) > 1 or weight > 0:
+                candidates.append(Candidate(f"{len(channels)} views", weight, channels))
+
+        def errors(candidate: Candidate, used: np.ndarray, held_out: np.ndarray) -> tuple[int, int]:
+            parts = [c.take(used) for c in candidate.channels]
+            self.history_ = []
+            weights = self._train(parts, y[ragged_rows(rows.offsets, used)], candidate.weight, generator(seed), False)
+            self._keep(weights)
+            truth = y[ragged_rows(rows.offsets, held_out)]
+            wrong = (self._decode_view(rows.take(held_out), self.weights_, 0) != truth) & (truth >= 0)
+            return int(wrong.sum()), int(np.sum(truth >= 0))
+
+        seed = int(rng.integers(2**31))
+        classes = y[:n_labeled] if self.structure_.single_row else None
+        chosen, self.auto_report_ = choose(candidates, errors, n_labeled, rows.n_inputs, classes, rng)
+        return chosen.weight, chosen.channels
+
+    def _transduce(self, unlabeled: Rows) -> list[Any]:
+        if not unlabeled.n_inputs:
+            return []
+        return self.structure_.outputs(self._decode_view(unlabeled, self.weights_, 0), unlabeled.offsets)
+
+    def _warn_of_interrupt(self) -> None:
+        warnings.warn(f"interrupted after {self.n_iter_} passes: the model is what was learned so far", stacklevel=4)
+
+
+class CoPerceptron(ConsensusLearner):
+    """Perceptrons of several views that learn from labels and, on unlabeled examples, from each other.
+
+    On an unlabeled example on which the views disagree, each view moves towards the outputs of its peers (all ordered
+    pairs of views). With one view and no partial labels this is :class:`StructuredPerceptron`.
+
+    Parameters
+    ----------
+    structure : Structure
+        What is predicted.
+    views : view, list or dict of views, optional
+        The views; default: ``RandomSplit`` of the view that fits the look of X.
+    unlabeled_weight : float from 0 to 1, or "auto"
+        Size of an update on an unlabeled example (C_u). "auto" tries 0, 0.1 and 1 on held-out labeled folds with the
+        unlabeled examples present, next to one view without unlabeled examples, and takes what pays.
+    max_iter : int
+        Passes over the data.
+    averaged : bool
+        Return the mean of all weight vectors (better on new data) or the last one.
+    ramp : int
+        The unlabeled weight rises exponentially and reaches its value at this pass; 0: at once.
+    random_state, n_jobs, verbose : as everywhere
+
+    Attributes
+    ----------
+    weights_, view_weights_ : Weights, list of Weights
+        The sum of the views, and each of them.
+    unlabeled_weight_ : float
+    transduction_ : list
+        Outputs predicted for the unlabeled training examples.
+    history_ : list of dict
+        Wrong outputs and disagreement of each pass.
+    auto_report_ : list of dict or None
+        What "auto" tried, the errors on each fold, and why it chose.
+
+    Examples
+    --------
+    >>> from accord import CoPerceptron, Sequence
+    >>> X = [["Ana", "lives", "in", "Rome"], ["Tom", "left"], ["Ana", "left"]]
+    >>> Y = [["PER", "O", "O", "LOC"], ["PER", "O"], None]
+    >>> CoPerceptron(Sequence(), unlabeled_weight=0.1, random_state=0).fit(X, Y).transduction_
+    [['PER', 'O']]
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        views: Any = None,
+        unlabeled_weight: Any = "auto",
+        max_iter: int = 10,
+        averaged: bool = True,
+        ramp: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.structure = structure
+        self.views = views
+        self.unlabeled_weight = unlabeled_weight
+        self.max_iter = max_iter
+        self.averaged = averaged
+        self.ramp = ramp
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.max_iter < 1:
+            raise InputError(f"max_iter is {self.max_iter}; expected at least 1")
+
+    def _train(
+        self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
+    ) -> list[Weights]:
+        problem = ConsensusProblem(self.structure_, channels, stack_channels(channels), y)
+        with self._progress(self.max_iter if show else 0, "co-perceptron") as progress:
+            weights = co_perceptron.train(
+                problem, weight, self.max_iter, self.averaged, self.ramp, rng, self.history_,
+                lambda info: progress.advance(info=info),
+            )  # fmt: skip
+        interrupted = bool(self.history_) and "interrupted" in self.history_[-1]
+        if interrupted:
+            self.history_.pop()
+        self.n_iter_ = len(self.history_)
+        if interrupted:
+            self._warn_of_interrupt()
+        return weights.copies()
+
+
+class CoSVM(ConsensusLearner):
+    """Large-margin machines of several views that agree on unlabeled examples.
+
+    View v minimises ``|w_v|^2 / 2 + (C / norm) (sum_labeled xi^norm + C_u sum_unlabeled min(gamma, 1) xi^norm)``; the
+    target of an unlabeled example is the output its peer predicts, gamma the margin by which it does. With one view
+    and nothing unlabeled this is :class:`StructuredSVM`; with one view and unlabeled examples it is self-training.
+
+    Parameters
+    ----------
+    structure : Structure
+        What is predicted, and with which loss.
+    views : view, list or dict of views, optional
+        The views; default: ``RandomSplit`` of the view that fits the look of X.
+    C : float
+        Weight of the slacks.
+    norm : 1 or 2
+        Power of the slacks.
+    rescaling : "margin" or "slack"
+    unlabeled_weight : float from 0 to 1, or "auto"
+        Weight of the slacks of unlabeled examples relative to labeled ones (C_u); "auto" as in :class:`CoPerceptron`.
+    max_repeats : int
+        Decoding steps at most in one visit to an unlabeled example (the papers' r_max).
+    ramp : int
+        The unlabeled weight rises exponentially and reaches its value at this pass.
+    tol : float
+        Largest violation left beyond the slack.
+    max_iter : int
+        Passes over the data at most.
+    random_state, n_jobs, verbose : as everywhere
+
+    Attributes
+    ----------
+    weights_, view_weights_, unlabeled_weight_, transduction_, history_, auto_report_ : as for CoPerceptron
+    n_iter_, converged_ : int, bool
+        With unlabeled examples the fit has converged when a pass moves the weights by less than the fraction ``tol``.
+
+    Examples
+    --------
+    >>> from accord import ArrayFeatures, CoSVM, MultiClass
+    >>> X = [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.1, 2.0]]
+    >>> model = CoSVM(MultiClass(), unlabeled_weight=0.5, random_state=0).fit(X, ["a", "b", None])
+    >>> model.transduction_
+    ['a']
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        views: Any = None,
+        C: float = 1.0,
+        norm: int = 1,
+        rescaling: str = "margin",
+        unlabeled_weight: Any = "auto",
+        max_repeats: int = 10,
+        ramp: int = 30,
+        tol: float = 0.01,
+        max_iter: int = 60,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.structure = structure
+        self.views = views
+        self.C = C
+        self.norm = norm
+        self.rescaling = rescaling
+        self.unlabeled_weight = unlabeled_weight
+        self.max_repeats = max_repeats
+        self.ramp = ramp
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_margin_params(self)
+        if self.max_repeats < 1:
+            raise InputError(f"max_repeats is {self.max_repeats}; expected at least 1")
+
+    def _train(
+        self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
+    ) -> list[Weights]:
+        margins: dict[str, Any] = {"rescaling": self.rescaling, "norm": self.norm}
+        problem = ConsensusProblem(self.structure_, channels, stack_channels(channels), y, **margins)
+        labeled = [self._problem(*problem.labeled_part(v), **margins) for v in range(len(channels))]
+        hidden = problem.unlabeled.size and weight > 0
+        max_iter = self.max_iter if hidden else 1000
+        with self._progress(max_iter if show else 0, "co-SVM") as progress:
+            result = co_svm.train(
+                problem, labeled, self.C, weight, self.tol, max_iter, self.max_repeats, self.ramp if hidden else 0, rng,
+                lambda info: progress.advance(info=info),
+            )  # fmt: skip
+        self.history_, self.n_iter_, self.converged_ = result.history, result.n_iter, result.converged
+        if result.interrupted:
+            self._warn_of_interrupt()
+        elif not result.converged and not hidden:
+            warnings.warn(f"co-SVM stopped after {result.n_iter} passes; raise tol", ConvergenceWarning, stacklevel=3)
+        return result.weights.copies()

@@ -1,0 +1,46 @@
+"""What generative learners ask of feature values: squares, means and variances, and whether they are truth values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.exceptions import InputError
+from accord.views.rows import Rows, as_table
+
+
+def squared(rows: Rows) -> Rows:
+    """The same rows with every feature squared (slots never share a feature, so squaring the table is enough)."""
+    power = [
+        None if t is None else t**2 if isinstance(t, np.ndarray) else squared_csr(t) for t in (rows.table, rows.extra)
+    ]
+    return replace(rows, table=power[0], extra=power[1], shared=False)
+
+
+def squared_csr(table: sp.csr_array) -> sp.csr_array:
+    """Squares of the entries; a feature that is listed twice in a row counts as the sum."""
+    table = table.copy()
+    table.sum_duplicates()
+    return as_table(table.power(2))
+
+
+def moments(parts: list[Rows]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance (n_dims,) of every feature over all rows."""
+    n = max(sum(rows.n_rows for rows in parts), 1)
+    ones = [np.ones((rows.n_rows, 1)) for rows in parts]
+    mean = sum(rows.transpose_scores(one)[:, 0] for rows, one in zip(parts, ones)) / n
+    square = sum(squared(rows).transpose_scores(one)[:, 0] for rows, one in zip(parts, ones)) / n
+    return np.asarray(mean), np.maximum(np.asarray(square - mean**2), 0.0)
+
+
+def check_bernoulli(rows: Rows) -> None:
+    """Refuse features that are no truth values or probabilities."""
+    values = rows.table if isinstance(rows.table, np.ndarray) else rows.table.data
+    if values.size and (values.min() < 0 or values.max() > 1):
+        odd = float(values.flat[np.flatnonzero((values < 0) | (values > 1))[0]])
+        raise InputError(
+            f'X has a feature with the value {odd:g}, but emission="bernoulli" takes features between 0 and 1; '
+            'use emission="gaussian" for real-valued features'
+        )

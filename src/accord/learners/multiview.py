@@ -1,0 +1,104 @@
+"""What learners with several views share: one feature space, weights per view, and how far the views agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from accord.decoders import viterbi as vit
+from accord.exceptions import InputError
+from accord.learners import inputs
+from accord.learners.base import CHUNK, StructuredLearner, raise_infeasible
+from accord.structures.base import Weights
+from accord.structures.chain import ChainStructure
+from accord.views import FeatureGroups, OddEvenSplit, RandomSplit, View, as_view, check_channels
+from accord.views.rows import Rows
+
+
+class MultiViewLearner(StructuredLearner):
+    """A learner whose decision function is the sum of several views', decoded once [thesis Prop. B.2].
+
+    All views number their features in one space, so the sum is a linear model of its own: ``weights_``.
+    """
+
+    views: Any
+    view_weights_: list[Weights]
+
+    def _new_view(self, structure: ChainStructure, X: Any) -> View:
+        """By default two random halves of the features."""
+        if self.views is None:
+            return RandomSplit(inputs.default_view(structure, X))
+        view = clone(as_view(self.views))
+        if isinstance(view, (RandomSplit, OddEvenSplit, FeatureGroups)) and view.view is None:
+            view.view = inputs.default_view(structure, X)
+        return view
+
+    def _channels(self, rows: Rows, rng: np.random.Generator) -> list[Rows]:
+        channels = self.view_.channels(rows, rng)
+        self.view_names_ = self.view_.view_names()
+        check_channels(channels, self.view_names_)
+        return channels
+
+    def _keep(self, weights: list[Weights]) -> None:
+        """Keep the views' weights and their sum."""
+        self.view_weights_ = weights
+        transitions = np.sum([w.transitions for w in weights], axis=0)
+        self.weights_ = Weights(np.sum([w.unary for w in weights], axis=0), transitions)
+        self._forget_products()
+
+    @property
+    def n_views_(self) -> int:
+        """Number of views of the fitted model."""
+        return len(self.view_weights_)
+
+    def predict_views(self, X: Any) -> list[list[Any]]:
+        """What each view alone predicts: one list of outputs per view."""
+        check_is_fitted(self, "weights_")
+        out: list[list[Any]] = [[] for _ in self.view_weights_]
+        for first, chunk in inputs.chunks(X, CHUNK):
+            rows = self._rows(chunk)
+            for v, weights in enumerate(self.view_weights_):
+                out[v] += self.structure_.outputs(self._decode_view(rows, weights, first), rows.offsets)
+        return out
+
+    def disagreement(self, X: Any) -> float:
+        """How often two views predict different labels, over tokens and pairs of views; needs no labels.
+
+        If the views' errors were independent given the truth, neither view could err more often than this [Dasgupta
+        et al. 2001]. In practice it is an error *estimate*: see the calibration in the documentation.
+        """
+        check_is_fitted(self, "weights_")
+        if self.n_views_ < 2:
+            raise InputError("disagreement needs at least two views; this model has one")
+        different = total = 0
+        for first, chunk in inputs.chunks(X, CHUNK):
+            rows = self._rows(chunk)
+            labels = [self._decode_view(rows, weights, first) for weights in self.view_weights_]
+            for a, b in combinations(labels, 2):
+                different += int(np.sum(a != b))
+                total += a.size
+        if total == 0:
+            raise InputError("X has no tokens to compare the views on")
+        return different / total
+
+    def _decode_view(self, rows: Rows, weights: Weights, first: int) -> np.ndarray:
+        s = self.structure_
+        y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
+        unary = s.label_scores(rows.scores(weights.unary))
+        vit.viterbi_batch(rows.offsets, unary, *s.chain(weights.transitions), y, scores)
+        raise_infeasible(scores, first)
+        return y
+
+
+def join_inputs(labeled: Rows, unlabeled: Rows) -> Rows:
+    """The inputs of both, which are rows of the same table, one after another."""
+    return replace(
+        labeled,
+        slots=np.concatenate([labeled.slots, unlabeled.slots]),
+        offsets=np.concatenate([labeled.offsets, labeled.offsets[-1] + unlabeled.offsets[1:]]),
+    )

@@ -1,0 +1,82 @@
+"""Whether unlabeled examples pay: held-out labeled folds decide, and the supervised learner wins all doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+FOLDS = 4
+# Unlabeled examples used while candidates are compared; the chosen one is trained on all of them.
+MAX_UNLABELED = 1000
+
+
+class Candidate(NamedTuple):
+    """A way to learn: a name, a weight of the unlabeled examples, and the views."""
+
+    name: str
+    weight: float
+    channels: list[Any]
+
+
+Errors = Callable[[Any, np.ndarray, np.ndarray], tuple[int, int]]
+
+
+def choose(
+    candidates: Sequence[Any],
+    errors: Errors,
+    n_labeled: int,
+    n_inputs: int,
+    classes: np.ndarray | None,
+    rng: np.random.Generator,
+) -> tuple[Any, list[dict[str, Any]]]:
+    """The best candidate, and what was seen.
+
+    The first candidate is the supervised learner. Another one is taken only if it errs more than that in no fold and
+    less in total: folds of few examples are noisy, so unlabeled examples have to pay everywhere. ``errors(candidate,
+    used inputs, held-out inputs)`` gives (errors, labels compared); inputs from ``n_labeled`` on are unlabeled.
+    """
+    folds = labeled_folds(n_labeled, classes, rng)
+    if len(folds) < 2 or len(candidates) == 1:
+        why = "too few labeled examples to compare on" if len(candidates) > 1 else "nothing to choose from"
+        return candidates[0], [_entry(c, [], i == 0, why if i == 0 else "") for i, c in enumerate(candidates)]
+    unlabeled = np.arange(n_labeled, n_inputs)
+    if unlabeled.size > MAX_UNLABELED:
+        unlabeled = np.sort(rng.choice(unlabeled, MAX_UNLABELED, replace=False))
+    counts = np.zeros((len(candidates), len(folds)), np.int64)
+    total = np.zeros(len(folds), np.int64)
+    for f, held_out in enumerate(folds):
+        used = np.concatenate([np.setdiff1d(np.arange(n_labeled), held_out), unlabeled])
+        for c, candidate in enumerate(candidates):
+            counts[c, f], total[f] = errors(candidate, used, held_out)
+    pays = np.all(counts <= counts[0], axis=1)
+    best = int(np.argmin(np.where(pays, counts.sum(axis=1), counts[0].sum())))
+    report = []
+    for c, candidate in enumerate(candidates):
+        why = ""
+        if c == best:
+            why = "supervised: nothing else paid in every fold" if c == 0 else "fewest errors, and no fold worse"
+        elif not pays[c]:
+            why = f"worse than supervised in {int(np.sum(counts[c] > counts[0]))} of {len(folds)} folds"
+        report.append(_entry(candidate, (counts[c] / np.maximum(total, 1)).tolist(), c == best, why))
+    return candidates[best], report
+
+
+def _entry(candidate: Any, rates: list[float], chosen: bool, why: str) -> dict[str, Any]:
+    return {
+        "candidate": candidate.name,
+        "unlabeled_weight": candidate.weight,
+        "fold_errors": rates,
+        "chosen": chosen,
+        "why": why,
+    }
+
+
+def labeled_folds(n_labeled: int, classes: np.ndarray | None, rng: np.random.Generator) -> list[np.ndarray]:
+    """Random parts of the labeled inputs, with about as many of each class in every part."""
+    n_folds = min(FOLDS, n_labeled)
+    order = rng.permutation(n_labeled)
+    if classes is not None:
+        order = order[np.argsort(classes[order], kind="stable")]
+    return [np.sort(order[f::n_folds]) for f in range(n_folds)] if n_folds > 1 else []

@@ -1,0 +1,99 @@
+"""Many views, each learned on its own, summed: a cheap strong learner.
+
+A learner that sees only some of the features cannot lean on the few that happen to explain a handful of labels; the
+sum of several such learners leans on all of them [spec 3; sums of views are decoded once, thesis Prop. B.2].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from accord.exceptions import InputError
+from accord.learners.base import StructuredLearner
+from accord.learners.multiview import MultiViewLearner
+from accord.learners.randomness import generator
+from accord.structures.base import Structure, Weights
+from accord.views import RandomSplit, View
+
+
+class SumOfViews(MultiViewLearner):
+    """Train a learner on each view by itself and add their scores up.
+
+    Parameters
+    ----------
+    learner : StructuredPerceptron, StructuredSVM or CRF
+        What is trained on each view; its ``structure`` and ``view`` are those of the sum, its ``random_state`` also
+        draws the views.
+    n_views : int
+        Number of random views.
+    share : float
+        Fraction of the features that each random view sees.
+    views : view, list or dict of views, optional
+        Views to use instead of random ones.
+    n_jobs : int or None
+        Threads for prediction.
+    verbose : int
+        1 shows progress on a terminal.
+
+    Attributes
+    ----------
+    weights_, view_weights_ : Weights, list of Weights
+        The mean of the views, which predicts what their sum predicts, and each of them.
+
+    Examples
+    --------
+    >>> from accord import Sequence, StructuredPerceptron, SumOfViews
+    >>> X = [["Ana", "lives", "in", "Rome"], ["Tom", "left"]]
+    >>> Y = [["PER", "O", "O", "LOC"], ["PER", "O"]]
+    >>> SumOfViews(StructuredPerceptron(Sequence(), random_state=0)).fit(X, Y).predict([["Ana", "left"]])
+    [['PER', 'O']]
+    """
+
+    def __init__(
+        self,
+        learner: StructuredLearner,
+        n_views: int = 8,
+        share: float = 0.6,
+        views: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.learner = learner
+        self.n_views = n_views
+        self.share = share
+        self.views = views
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def structure(self) -> Structure:  # type: ignore[override]
+        """What is predicted."""
+        return self.learner.structure
+
+    def fit(self, X: Any, Y: Any) -> SumOfViews:
+        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
+        if not isinstance(self.learner, StructuredLearner) or type(self.learner)._learn is StructuredLearner._learn:
+            expected = "a StructuredPerceptron, StructuredSVM or CRF, whose scores add up"
+            raise InputError(f"learner is {self.learner!r}; expected {expected}")
+        self.learner._check_params()
+        rows, y, _ = self._prepare(X, Y)
+        rng = generator(getattr(self.learner, "random_state", None))
+        found: list[Weights] = []
+        channels = self._channels(rows, rng)
+        with self._progress(len(channels), "views") as progress:
+            for channel in channels:
+                part = clone(self.learner).set_params(random_state=int(rng.integers(2**31)))
+                part.structure_ = self.structure_
+                found.append(part._learn(channel, y).weights_)
+                progress.advance(info=self.view_names_[len(found) - 1])
+        self._keep(found)
+        self.weights_.unary /= len(found)
+        self.weights_.transitions /= len(found)
+        return self
+
+    def _new_view(self, structure: Any, X: Any) -> View:
+        if self.views is not None:
+            return super()._new_view(structure, X)
+        return RandomSplit(self.learner._new_view(structure, X), self.n_views, self.share)

@@ -1,0 +1,58 @@
+"""The co-perceptron [thesis 5.3, Table 5.2].
+
+Labeled examples are learned as by the perceptron; on unlabeled ones on which the views disagree, each view moves
+towards its peers' outputs with weight ``unlabeled_weight`` (the papers' C_u).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def ramp(epoch: int, length: int) -> float:
+    """Factor of the unlabeled weight in an epoch: rises exponentially from 0.001 and reaches 1 at epoch ``length``."""
+    return 1.0 if epoch >= length else 10.0 ** (-3.0 * (1.0 - epoch / length))
+
+
+def train(
+    problem: Any,
+    unlabeled_weight: float,
+    max_iter: int,
+    averaged: bool,
+    ramp_epochs: int,
+    rng: np.random.Generator,
+    history: list[dict[str, float]],
+    on_epoch: Callable[[str], None] = lambda info: None,
+) -> Any:
+    """Weights of the views after ``max_iter`` passes, or after an interrupt; ``history`` gets an entry per pass."""
+    weights = problem.zero_weights()
+    sums = np.zeros_like(weights.stacked) if averaged else np.empty((0, *weights.stacked.shape[1:]))
+    clock = 1.0
+    n_unlabeled = max(problem.unlabeled.size, 1)
+    n_tokens = max(int(np.diff(problem.offsets)[problem.unlabeled].sum()), 1)
+    visited = np.arange(problem.n_examples) if unlabeled_weight > 0 else problem.with_labels
+    try:
+        for epoch in range(max_iter):
+            weight = unlabeled_weight * ramp(epoch, ramp_epochs)
+            clock, wrong, apart, tokens = problem.co_perceptron_epoch(
+                weights, sums, rng.permutation(visited), weight, clock
+            )
+            history.append(
+                {
+                    "unlabeled_weight": weight,
+                    "wrong_outputs": int(wrong),
+                    "disagreement": apart / n_unlabeled,
+                    "token_disagreement": tokens / n_tokens,
+                }
+            )
+            on_epoch(f"{wrong} outputs wrong, views disagree on {100 * tokens / n_tokens:.1f} % of tokens")
+            if wrong == 0 and apart == 0:
+                break
+    except KeyboardInterrupt:
+        history.append({"interrupted": True})
+    if averaged:
+        weights.stacked -= sums / clock
+    return weights

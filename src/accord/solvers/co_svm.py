@@ -1,0 +1,97 @@
+"""The co-support vector machine [thesis 6.3, OP 6.5-6.7, Tables 6.1 and 6.2].
+
+View v solves ``min |w_v|^2 / 2 + (C / r) (sum_labeled xi^r + C_u sum_unlabeled min(gamma_u, 1) xi^r)``, where the
+target of an unlabeled example is the prediction of the peer view u and gamma_u the margin between u's best and second-best
+output. Each pass visits the labeled examples of every view as the cutting-plane solver does, then every unlabeled
+example, whose constraints are made anew. ``C_u`` rises exponentially to its final value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from accord.solvers.co_perceptron import ramp
+from accord.solvers.cutting_plane import SETTLED, CuttingPlane
+
+# Unlabeled examples per kernel call: Ctrl-C is heard in between.
+CHUNK = 256
+
+
+@dataclass
+class CoSVMResult:
+    """Weights of the views and how the fit went."""
+
+    weights: Any
+    n_iter: int
+    converged: bool
+    interrupted: bool = False
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+def train(
+    problem: Any,
+    labeled: list[Any],
+    C: float,
+    unlabeled_weight: float,
+    tol: float,
+    max_iter: int,
+    max_repeats: int,
+    ramp_epochs: int,
+    rng: np.random.Generator,
+    on_epoch: Callable[[str], None] = lambda info: None,
+) -> CoSVMResult:
+    """``labeled[v]`` is the supervised problem of view ``v``: the labeled examples only."""
+    weights = problem.zero_weights()
+    solvers = [CuttingPlane(part, C, tol, weights.flat(v)) for v, part in enumerate(labeled)]
+    blocks = problem.new_blocks(max_repeats)
+    work = np.zeros_like(weights.stacked[0])
+    unlabeled = problem.unlabeled if unlabeled_weight > 0 else problem.partly_labeled
+    result = CoSVMResult(weights, 0, False)
+    n_unlabeled = max(unlabeled.size, 1)
+    n_tokens = max(int(np.diff(problem.offsets)[unlabeled].sum()), 1)
+    try:
+        while not result.converged and result.n_iter < max_iter:
+            weight = unlabeled_weight * ramp(result.n_iter, ramp_epochs)
+            added, unsettled = _visit_labeled(solvers, rng)
+            apart, tokens, steps, before = 0, 0, 0, weights.stacked.copy() if unlabeled.size else None
+            order = rng.permutation(unlabeled)
+            for first in range(0, order.size, CHUNK):
+                found = problem.visit_unlabeled(
+                    weights, blocks, order[first : first + CHUNK], C, weight, tol, max_repeats, work
+                )
+                apart, tokens, steps = apart + found[0], tokens + found[1], steps + found[2]
+            settled = added == 0 and unsettled <= min(tol, SETTLED)
+            if before is not None:
+                for solver in solvers:
+                    solver.refresh()
+                moved = np.linalg.norm(weights.stacked - before)
+                settled = result.n_iter >= ramp_epochs and moved <= tol * np.linalg.norm(weights.stacked)
+            result.converged = bool(settled)
+            result.n_iter += 1
+            result.history.append(
+                {
+                    "unlabeled_weight": weight,
+                    "added": added,
+                    "steps": steps,
+                    "disagreement": apart / n_unlabeled,
+                    "token_disagreement": tokens / n_tokens,
+                }
+            )
+            on_epoch(f"{added} constraints added, views disagree on {100 * tokens / n_tokens:.1f} % of tokens")
+    except KeyboardInterrupt:
+        result.interrupted = True
+    return result
+
+
+def _visit_labeled(solvers: list[CuttingPlane], rng: np.random.Generator) -> tuple[int, float]:
+    """One pass over the labeled examples in every view: (constraints added, largest relative distance to optimal)."""
+    added, unsettled = 0, 0.0
+    for solver in solvers:
+        visits = [solver.visit(int(i), optimise=True) for i in rng.permutation(len(solver.sets))]
+        added += sum(v[0] for v in visits)
+        unsettled = max(unsettled, sum(v[1] for v in visits) / max(abs(solver.dual()), 1e-300))
+    return added, unsettled
