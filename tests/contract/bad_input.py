@@ -70,7 +70,14 @@ def _(make):
 
 @row("y-token-unlabeled")
 def _(make):
-    make(Sequence()).fit(SENTENCES, [["P", None], ["P", "O", "P"], ["P"]])
+    model = make(Sequence()).fit(SENTENCES, [["P", "O"], ["P", None, "P"], ["P"]])
+    assert model.predict([["Tom", "left"]]) == [["P", "O"]]
+
+
+@row("y-tokens-all-unlabeled")
+def _(make):
+    hidden, unlabeled = (make(Sequence()).fit(SENTENCES, [y, *TAGS[1:]]) for y in ([None, None], None))
+    assert hidden.predict(SENTENCES) == unlabeled.predict(SENTENCES)
 
 
 @row("y-no-label")
@@ -122,6 +129,11 @@ def _(make):
 @row("constraints-broken", StructuredPerceptron, StructuredSVM, CRF)
 def _(make):
     make(Sequence(constraints="iob2")).fit([["Ana"], ["Lee", "left"]], [["B-P"], ["I-P", "O"]])
+
+
+@row("constraints-broken-in-part")
+def _(make):
+    make(Sequence(constraints="iob2")).fit([["Ana", "Lee"], ["Lee", "left"]], [["B-P", "I-P"], ["I-P", None]])
 
 
 @row("score-without-labels")

@@ -9,13 +9,16 @@ import pytest
 from cli_helpers import COMMAND, ok, run, write_sentences
 
 import accord
-from accord.cli.parameters import CLASSES, PARAMETERS
+from accord.cli.parameters import CLASSES, LEARNERS, PARAMETERS
 
 COMMANDS = ("demo", "train", "predict", "evaluate", "inspect", "reproduce", "bench")
 # Constructor parameters that are given in another way: structure and view by --task and the data, the rest by options
 # of their own; and those that mean nothing for files.
 ELSEWHERE = {
-    "learner": {"structure", "view", "random_state", "n_jobs", "verbose"},
+    **dict.fromkeys(LEARNERS, {"structure", "view", "views", "learner", "random_state", "n_jobs", "verbose"}),
+    "random": {"view"},
+    "odd-even": {"view"},
+    "token-surface": {"view", "groups"},
     "taxonomy": {"taxonomy"},
     "kernel": {"base", "tol", "random_state"},
     "numbers": {"window"},
@@ -51,9 +54,7 @@ def test_defaults_in_the_help_are_those_of_the_constructors(parameter):
 @pytest.mark.parametrize("owner", CLASSES)
 def test_every_constructor_parameter_has_an_option(owner):
     expected = set(inspect.signature(getattr(accord, CLASSES[owner])).parameters)
-    expected -= ELSEWHERE.get(owner, set()) | (
-        ELSEWHERE["learner"] if owner in ("perceptron", "svm", "crf", "hmm") else set()
-    )
+    expected -= ELSEWHERE.get(owner, set())
     assert {p.name for p in PARAMETERS if owner in p.defaults} == expected
 
 
@@ -104,7 +105,7 @@ def test_debug_shows_the_traceback(args):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--norm", "2"], "--norm belongs to svm, but this model has crf, sequence, tokens"),
+        (["--norm", "2"], "--norm belongs to svm and co-svm, but this model has crf, sequence, tokens"),
         (["--degree", "3"], "--degree belongs to kernel"),
         (["--learner", "svm", "--stream"], "--stream works with the learners perceptron and crf"),
         (["--stream", "--solver", "lbfgs"], "--stream trains with sgd"),

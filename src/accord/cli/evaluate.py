@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from accord.cli.fitting import is_hidden, take
 from accord.cli.program import debug_option
 from accord.cli.reading import Reader, default_format, guess_format, reader_of, reading_options, take_reading_options
 from accord.cli.terminal import computing, print_table
@@ -61,23 +62,26 @@ def evaluate(model: str | None, data: str | None, predictions: str | None, as_js
 def score_model(model: Any, reader: Reader, data: str) -> dict[str, Any]:
     """Predict labeled data and measure."""
     batch = reader.load(data)
-    keep = [i for i, y in enumerate(batch.Y) if y is not None]
+    keep = [i for i, y in enumerate(batch.Y) if not is_hidden(y)]
     if not keep:
         raise InputError(f"{data} has no labels to score against")
-    X = batch.X if len(keep) == len(batch.Y) else _take(batch.X, keep)
+    X = batch.X if len(keep) == len(batch.Y) else take(batch.X, keep)
     taxonomy = getattr(model.structure, "taxonomy", None)
     return scores_of([batch.Y[i] for i in keep], model.predict(X), taxonomy)
 
 
-def _take(X: Any, keep: list[int]) -> Any:
-    return X[keep] if hasattr(X, "shape") else [X[i] for i in keep]
-
-
 def scores_of(y_true: list[Any], y_pred: list[Any], taxonomy: Any = None) -> dict[str, Any]:
-    """Figures of merit by name, and counts per label or span type."""
+    """Figures of merit by name, and counts per label or span type.
+
+    Tokens that are not annotated (None) do not count; spans cannot be counted then, because they may lack a part.
+    """
     from accord.evaluation import TreeLoss, hamming_loss, label_scores, span_scores, token_error, zero_one_loss
 
     sequences = isinstance(y_true[0], list)
+    complete = not sequences or not any(None in y for y in y_true)
+    if not complete:
+        y_pred = [[p for t, p in zip(*pair) if t is not None] for pair in zip(y_true, y_pred)]
+        y_true = [[t for t in y if t is not None] for y in y_true]
     out: dict[str, Any] = {"n_examples": len(y_true)}
     if sequences:
         out["n_tokens"] = sum(map(len, y_true))
@@ -86,7 +90,7 @@ def scores_of(y_true: list[Any], y_pred: list[Any], taxonomy: Any = None) -> dic
     out["zero_one_loss"] = zero_one_loss(y_true, y_pred)
     if taxonomy is not None:
         out["tree_loss"] = TreeLoss(taxonomy)(y_true, y_pred)
-    spans = sequences and _are_spans(y_true, y_pred)
+    spans = sequences and complete and _are_spans(y_true, y_pred)
     labels = label_scores(y_true, y_pred, exclude=("O",) if spans else ())
     out["micro_f1"], out["macro_f1"] = labels.overall.f1, labels.macro_f1
     out["labels"] = {str(k): _counts(c) for k, c in labels.per_label.items()}
@@ -145,7 +149,7 @@ def _score_file(predictions: str, data: str, given: dict[str, Any]) -> dict[str,
         found = [line.split("\t")[0] for line in iter_lines(predictions, reader.encoding)]  # type: ignore[misc]
         if len(found) != len(gold.Y):
             raise InputError(f"{predictions} has {len(found)} classes but {data} has {len(gold.Y)} examples")
-    pairs = [(t, p) for t, p in zip(gold.Y, found) if t is not None]
+    pairs = [(t, p) for t, p in zip(gold.Y, found) if not is_hidden(t)]
     if not pairs:
         raise InputError(f"{data} has no labels to score against")
     return scores_of([t for t, _ in pairs], [p for _, p in pairs])

@@ -8,9 +8,12 @@ from typing import Any
 
 import click
 
+from accord.cli.multiview import describe_views, disagreement, innermost, unit
 from accord.cli.program import debug_option
-from accord.cli.terminal import print_pairs, print_table
+from accord.cli.reading import default_format, reader_of, reading_options, take_reading_options
+from accord.cli.terminal import computing, print_pairs, print_table
 
+_PARTS = ("structure", "learner", "view", "views")  # parameters that have parameters
 _MATRIX = 12  # labels at most for transitions as a matrix
 # Fitted attributes that tell how training went.
 _OUTCOMES = (
@@ -19,22 +22,35 @@ _OUTCOMES = (
 )  # fmt: skip
 
 
-@click.command(short_help="Show a model's labels, sizes, features and transitions.")
+@click.command(short_help="Show a model's labels, sizes, views, features and transitions.")
 @click.argument("model")
+@click.argument("data", required=False)
 @click.option("--top", type=click.IntRange(min=0), default=5, show_default=True, help="Features per label to show.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@reading_options
 @debug_option
-def inspect(model: str, top: int, as_json: bool) -> None:
-    """Show what MODEL is: its kind, sizes, parameters, strongest features and transitions.
+def inspect(model: str, data: str | None, top: int, as_json: bool, **options: Any) -> None:
+    """Show what MODEL is: its kind, sizes, views, parameters, strongest features and transitions.
+
+    With DATA (a file, or - for standard input) also how often the views of a model of several disagree on them, which
+    is an estimate of its error that needs no labels. Labels in DATA are not looked at.
 
     \b
     Examples:
       accord inspect names.accord --top 10
+      accord inspect names.accord new.txt
       accord inspect names.accord --json | jq .labels
     """
     import accord
 
-    found = describe(accord.load(model), top)
+    fitted = accord.load(model)
+    found = describe(fitted, top)
+    if data is not None:
+        reader = reader_of(fitted, take_reading_options(options))
+        reader = reader.for_file(data, default_format(fitted, reader))
+        with computing():
+            rate = disagreement(fitted, reader.load(data, labeled=False).X)
+        found["disagreement"] = {"data": data, "rate": rate, "of": unit(fitted)}
     found["file"] = {"path": model, "bytes": Path(model).stat().st_size}
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False))
@@ -44,13 +60,13 @@ def inspect(model: str, top: int, as_json: bool) -> None:
 
 def describe(model: Any, top: int) -> dict[str, Any]:
     """Everything about a model as plain values."""
-    structure, view, weights = model.structure_, model.view_, model.weights_
-    params = model.get_params(deep=False)
-    parts = {"structure": params.pop("structure"), "view": params.pop("view")}
+    structure, weights = model.structure_, model.weights_
+    view = innermost(model.view_)
     return {
         "kind": type(model).__name__,
         "structure": type(structure).__name__,
         "view": type(view).__name__,
+        "views": describe_views(model),
         "labels": [_plain(label) for label in structure.labels_],
         "sizes": {
             "labels": structure.n_labels_,
@@ -60,14 +76,30 @@ def describe(model: Any, top: int) -> dict[str, Any]:
             "transitions": int(structure.n_transitions_),
             **({"token_types": len(view.types_)} if hasattr(view, "types_") else {}),
         },
-        "parameters": {
-            type(model).__name__: _plain(params),
-            **{type(part).__name__: _plain(part.get_params(deep=False)) for part in parts.values() if part is not None},
-        },
+        "parameters": _parameters(model),
         "training": {name[:-1]: _plain(getattr(model, name)) for name in _OUTCOMES if hasattr(model, name)},
         "features": _features(model, top),
         "transitions": _transitions(model) if structure.has_transitions else None,
     }
+
+
+def _parameters(model: Any) -> dict[str, dict[str, Any]]:
+    """The constructor parameters of the model and of what it is made of, by class; parts have entries of their own."""
+    owners = [model, *([model.learner] if hasattr(model, "learner") else []), model.structure, *_views(model.view_)]
+    out: dict[str, dict[str, Any]] = {}
+    for owner in owners:
+        params = {k: v for k, v in owner.get_params(deep=False).items() if k not in _PARTS}
+        name = kind = type(owner).__name__
+        while name in out:
+            name = f"{kind} {len(out)}"
+        out[name] = _plain(params)
+    return out
+
+
+def _views(view: Any) -> list[Any]:
+    """A view and those that it is made of."""
+    inner = [view.view_] if hasattr(view, "view_") else getattr(view, "views_", [])
+    return [view, *(part for one in inner for part in _views(one))]
 
 
 def _plain(value: Any) -> Any:
@@ -110,7 +142,7 @@ def _names(model: Any, features: Any) -> list[str]:
 
     names = model.view_.feature_names(features)
     kept = getattr(model, "input_", {})
-    if not isinstance(model.view_, ArrayFeatures) or not kept:
+    if not isinstance(innermost(model.view_), ArrayFeatures) or not kept:
         return names
     first = 0 if kept.get("zero_based") else 1
     columns = kept.get("feature_names") or [str(k + first) for k in range(kept.get("n_features", 0))]
@@ -147,6 +179,8 @@ def _print(found: dict[str, Any]) -> None:
     labels = found["labels"]
     click.echo("Labels: " + ", ".join(map(str, labels[:40])) + (", ...\n" if len(labels) > 40 else "\n"))
     print_pairs("Sizes", _named(found["sizes"]))
+    if found["views"] is not None:
+        _print_views(found)
     for owner, parameters in found["parameters"].items():
         click.echo()
         print_pairs(f"Parameters of {owner}", _named(parameters))
@@ -156,6 +190,17 @@ def _print(found: dict[str, Any]) -> None:
     _print_features(found["features"])
     if found["transitions"] is not None:
         _print_transitions(found["transitions"], [str(label) for label in labels])
+
+
+def _print_views(found: dict[str, Any]) -> None:
+    views = found["views"]
+    click.echo()
+    width = len(f"{max(view['features'] for view in views):,}")
+    pairs = [(view["name"], f"{view['features']:>{width},} features with a weight") for view in views]
+    print_pairs(f"Views ({len(views)}; the model is their sum)", pairs)
+    if "disagreement" in found:
+        seen = found["disagreement"]
+        click.echo(f"They disagree on {100 * seen['rate']:.2f} % of the {seen['of']} of {seen['data']}.")
 
 
 def _named(values: dict[str, Any]) -> list[tuple[str, str]]:

@@ -13,11 +13,24 @@ from typing import Any
 import click
 
 # Name on the command line -> name of the class in `accord`.
-LEARNERS = {"perceptron": "StructuredPerceptron", "svm": "StructuredSVM", "crf": "CRF", "hmm": "HMM"}
+LEARNERS = {
+    "perceptron": "StructuredPerceptron",
+    "svm": "StructuredSVM",
+    "crf": "CRF",
+    "hmm": "HMM",
+    "co-perceptron": "CoPerceptron",
+    "co-svm": "CoSVM",
+    "sum-of-views": "SumOfViews",
+}
+SEVERAL_VIEWS = ("co-perceptron", "co-svm", "sum-of-views")
+BASES = ("perceptron", "svm", "crf")  # what a sum of views can be made of
 STRUCTURES = {"sequence": "Sequence", "multiclass": "MultiClass", "taxonomy": "Taxonomy"}
 VIEWS = {"tokens": "TokenFeatures", "dicts": "DictFeatures", "numbers": "ArrayFeatures", "kernel": "KernelFeatures"}
-CLASSES = {**LEARNERS, **STRUCTURES, **VIEWS}
-SECTIONS = {"Learner": LEARNERS, "Structure": STRUCTURES, "Features": VIEWS}
+COMPOSITIONS = {"random": "RandomSplit", "odd-even": "OddEvenSplit", "token-surface": "FeatureGroups"}
+CLASSES = {**LEARNERS, **STRUCTURES, **VIEWS, **COMPOSITIONS}
+SECTIONS = {"Learner": LEARNERS, "Structure": STRUCTURES, "Features": VIEWS, "Several views": COMPOSITIONS}
+# Options that choose one of the classes, or add one, stand with its parameters.
+CHOOSING = {"base_learner": "Learner", "distributional": "Features", "views": "Several views"}
 
 
 class Parsed(click.ParamType):
@@ -115,9 +128,11 @@ def _all(value: Any, *owners: str) -> dict[str, Any]:
 
 PARAMETERS = [
     # learners
-    Parameter("C", _all(1.0, "svm", "crf"), "Weight of the data against the regulariser.", float),
-    Parameter("norm", _all(1, "svm"), "Power of the slacks.", Choice(["1", "2"])),
-    Parameter("rescaling", _all("margin", "svm"), "What the loss scales.", Choice(["margin", "slack"])),
+    Parameter("C", _all(1.0, "svm", "crf", "co-svm"), "Weight of the data against the regulariser.", float),
+    Parameter("norm", _all(1, "svm", "co-svm"), "Power of the slacks.", Choice(["1", "2"])),
+    Parameter(
+        "rescaling", _all("margin", "svm", "co-svm"), "What the loss scales.", Choice(["margin", "slack"])
+    ),
     Parameter(
         "solver",
         {"svm": "cutting-plane", "crf": "lbfgs"},
@@ -128,17 +143,36 @@ PARAMETERS = [
         "reoptimize", _all("example", "svm"), "Cutting planes: one working set at a time, or all.",
         Choice(["example", "all"]),
     ),
-    Parameter("tol", {"svm": 0.01, "crf": 1e-5, "hmm": 1e-4}, "When to stop.", float),
+    Parameter("tol", {"svm": 0.01, "crf": 1e-5, "hmm": 1e-4, "co-svm": 0.01}, "When to stop.", float),
     Parameter(
-        "max_iter", {"perceptron": 10, "svm": 1000, "crf": 200, "hmm": 20}, "Passes over the data at most.",
+        "max_iter",
+        {"perceptron": 10, "svm": 1000, "crf": 200, "hmm": 20, "co-perceptron": 10, "co-svm": 60},
+        "Passes over the data at most.",
         click.IntRange(min=1),
     ),
-    Parameter("averaged", _all(True, "perceptron"), "Take the mean of all weight vectors, not the last one."),
+    Parameter(
+        "averaged", _all(True, "perceptron", "co-perceptron"), "Take the mean of all weight vectors, not the last one."
+    ),
     Parameter("shuffle", _all(True, "perceptron"), "A new random order in each pass."),
     Parameter("learning_rate", _all("auto", "crf"), "First step size of --solver sgd.", NUMBER_OR_AUTO),
     Parameter("emission", _all("bernoulli", "hmm"), "What features are.", Choice(["bernoulli", "gaussian"])),
     Parameter("smoothing", _all(0.1, "hmm"), "Pseudo-count added to every event.", float),
-    Parameter("unlabeled_weight", _all("auto", "hmm"), "How much an unlabeled example counts.", NUMBER_OR_AUTO),
+    Parameter(
+        "unlabeled_weight", _all("auto", "hmm", "co-perceptron", "co-svm"),
+        "How much an unlabeled example counts (0: nothing, 1: as a labeled one); auto finds out on held-out labels.",
+        NUMBER_OR_AUTO,
+    ),
+    Parameter(
+        "ramp", {"co-perceptron": 0, "co-svm": 30}, "The unlabeled weight rises until this pass.",
+        click.IntRange(min=0),
+    ),
+    Parameter(
+        "balance", _all(False, "co-perceptron", "co-svm"), "Labels as frequent in unlabeled as in labeled examples."
+    ),
+    Parameter(
+        "max_repeats", _all(10, "co-svm"), "Decoding steps at most in a visit to an unlabeled example.",
+        click.IntRange(min=1),
+    ),
     # structures
     Parameter(
         "loss",
@@ -187,6 +221,12 @@ PARAMETERS = [
     Parameter("coef0", _all(1.0, "kernel"), "Constant of the polynomial kernel.", float),
     Parameter("method", _all("cholesky", "kernel"), "Exact or approximate.", Choice(["cholesky", "nystroem"])),
     Parameter("n_components", _all(None, "kernel"), "Kernel features at most.", click.IntRange(min=1)),
+    # several views
+    Parameter("n_views", {"random": 2, "sum-of-views": 8}, "Number of random views.", click.IntRange(min=1)),
+    Parameter(
+        "share", {"random": None, "sum-of-views": 0.6},
+        "Fraction of the features that each random view has; none: every feature is in one view.", float,
+    ),
 ]  # fmt: skip
 _WHOLE = ("norm", "order")  # choices that are numbers
 
@@ -200,9 +240,9 @@ class TrainCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, the parameters of each kind of class under a heading of their own."""
-        place = {
-            p.name: title for p in PARAMETERS for title, owners in SECTIONS.items() if set(p.defaults) & set(owners)
-        }
+        place = dict(CHOOSING)
+        for title, owners in SECTIONS.items():
+            place |= {p.name: title for p in PARAMETERS if set(p.defaults) & set(owners)}
         titles = ["Options", *(f"{title} ({', '.join(owners)})" for title, owners in SECTIONS.items())]
         records: dict[str, list[tuple[str, str]]] = {title: [] for title in titles}
         for param in self.get_params(ctx):

@@ -14,9 +14,13 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 import sys
+import threading
 import traceback
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import click
@@ -81,6 +85,30 @@ class Program(click.Group):
                 if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                     _drop_stdout()
                 raise Failure(_one_line(error)) from error
+
+
+@contextmanager
+def noticing_interrupts() -> Iterator[list[int]]:
+    """A list that gets an entry by every Ctrl-C, which raises KeyboardInterrupt all the same.
+
+    Learners that return what they have so far catch the exception; this tells that there was one.
+    """
+    seen: list[int] = []
+
+    def notice(number: int, frame: Any) -> None:
+        seen.append(number)
+        signal.default_int_handler(number, frame)
+
+    # left alone where it is ignored (nohup) or handled by others; only the main thread may set handlers
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not ours or threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
+    signal.signal(signal.SIGINT, notice)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def debug_option(function: Any) -> Any:

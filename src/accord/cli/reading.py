@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from accord.cli.multiview import innermost
 from accord.cli.parameters import LENGTHS, NAMES, Parsed
 
 FORMATS = ("conll", "text", "csv", "svmlight")
@@ -28,7 +29,7 @@ _EXTENSIONS = {
 BATCH = 4096
 _REMEMBERED = (
     "format", "token_column", "label_column", "feature_columns", "comment", "header", "categorical", "feature_names",
-    "zero_based", "n_features",
+    "zero_based", "n_features", "unknown_label",
 )  # fmt: skip
 
 
@@ -58,6 +59,7 @@ class Reader:
     feature_names: tuple[str, ...] | None = None
     zero_based: bool | None = None
     n_features: int | None = None
+    unknown_label: str | None = None
     encoding: str = "utf-8"
 
     # -- which format ---------------------------------------------------------------------------------------------
@@ -79,6 +81,18 @@ class Reader:
     # -- reading --------------------------------------------------------------------------------------------------
     def batches(self, source: str, size: int = BATCH, labeled: bool = True) -> Iterator[Batch]:
         """Read in batches of at most `size` examples; without `labeled`, labels in the file are not looked at."""
+        if self.unknown_label is not None:
+            return (batch._replace(Y=self.hide(batch.Y)) for batch in self._batches(source, size, labeled))
+        return self._batches(source, size, labeled)
+
+    def hide(self, Y: list[Any]) -> list[Any]:
+        """Outputs with None for the unknown label."""
+        unknown = self.unknown_label
+        if not self.sequence:
+            return [None if y == unknown else y for y in Y]
+        return [y if y is None else [None if label == unknown else label for label in y] for y in Y]
+
+    def _batches(self, source: str, size: int, labeled: bool) -> Iterator[Batch]:
         if self.format == "conll":
             return _grouped(self._sentences(source, labeled), size)
         if self.format == "text":
@@ -97,16 +111,19 @@ class Reader:
 
     def _sentences(self, source: str, labeled: bool) -> Iterator[tuple[Any, Any, list[str]]]:
         from accord.datasets import iter_conll
+        from accord.datasets.formats.conll import UNLABELED
 
         label_column = -1 if self.label_column is None else self.label_column
         if isinstance(label_column, str):
             raise click.UsageError(f"--label-column {label_column}: columns of a CoNLL file are numbers")
+        # "_" otherwise stands for a whole sentence without labels
+        how: Any = (self.unknown_label == UNLABELED or "partial") if labeled else False
         extra = self.feature_columns or ()
         known: dict[Any, Any] = {}
         share = known.setdefault  # one object per distinct token: a corpus repeats them many times over
         for tokens, labels, columns in iter_conll(
-            source, self.columns, self.token_column or 0, label_column, "partial" if labeled else False,
-            self.encoding, extra_columns=extra, comment=self.comment,
+            source, self.columns, self.token_column or 0, label_column, how, self.encoding,
+             extra_columns=extra, comment=self.comment,
         ):  # fmt: skip
             tokens = list(map(share, tokens, tokens))
             if labels is not None:
@@ -179,10 +196,11 @@ def reader_of(model: Any, options: dict[str, Any]) -> Reader:
     known = {f.name for f in fields(Reader)}
     kept = {k: v for k, v in getattr(model, "input_", {}).items() if k in known}
     kept = {k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()}
-    if "feature_names" not in kept and getattr(model.view_, "columns_", None):
-        kept["feature_names"] = tuple(model.view_.columns_)
-    if "n_features" not in kept and hasattr(model.view_, "n_columns_"):
-        kept["n_features"] = model.view_.n_columns_
+    view = innermost(model.view_)
+    if "feature_names" not in kept and getattr(view, "columns_", None):
+        kept["feature_names"] = tuple(view.columns_)
+    if "n_features" not in kept and hasattr(view, "n_columns_"):
+        kept["n_features"] = view.n_columns_
     sequence = not model.structure_.single_row
     if sequence:
         kept.pop("format", None)  # a tagger trained on CoNLL columns reads text just as well
@@ -196,7 +214,7 @@ def default_format(model: Any, reader: Reader) -> str:
         return "conll" if reader.feature_columns else "text"
     from accord.views import ArrayFeatures
 
-    return "csv" if isinstance(model.view_, ArrayFeatures) else "text"
+    return "csv" if isinstance(innermost(model.view_), ArrayFeatures) else "text"
 
 
 # -- options ------------------------------------------------------------------------------------------------------
@@ -217,6 +235,13 @@ _OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
         {
             "type": LENGTHS,
             "help": "CoNLL: features are the token and these columns (numbers from 0, such as 1,2), and no others.",
+        },
+    ),
+    (
+        ("--unknown-label",),
+        {
+            "metavar": "TEXT",
+            "help": "Label that stands for no label, also of single tokens of a sentence, such as ?.  [default: none]",
         },
     ),
     (("--columns",), {"type": int, "help": "CoNLL: number of columns.  [default: as in the first line]"}),

@@ -20,7 +20,8 @@ def load_training_csv(reader: Reader, source: str) -> tuple[Batch, Reader]:
     label = -1 if reader.label_column is None else reader.label_column
     header = "auto" if reader.header is None else reader.header
     table = read_csv(source, label, reader.delimiter, header, reader.encoding, categorical=reader.categorical)
-    return Batch(table.X, list(table.y)), _settled(reader, table)
+    y = list(table.y)
+    return Batch(table.X, y if reader.unknown_label is None else reader.hide(y)), _settled(reader, table)
 
 
 def _settled(reader: Reader, table: Table) -> Reader:

@@ -43,6 +43,15 @@ def same(a, b):
 
 
 @njit(cache=True, nogil=True)
+def has_labels(output, y):
+    """Whether an output has all annotated labels."""
+    missing = 0
+    for t in range(y.size):
+        missing += y[t] >= 0 and output[t] != y[t]
+    return missing == 0
+
+
+@njit(cache=True, nogil=True)
 def transitions_of(weights, n_dims, n_transitions):
     """The transition weights at the end of one view's weights."""
     first = n_dims * weights.shape[1]
@@ -80,6 +89,7 @@ def co_perceptron_epoch(
     order,
     eta,
     unlabeled_weight,
+    pseudo,
     n_dims,
     n_transitions,
     W,
@@ -91,8 +101,10 @@ def co_perceptron_epoch(
 ):
     """One pass. ``outside`` (n_views,) is the window's outer unit in each view; ``W_sum`` is empty: do not average.
 
-    Examples without any label are skipped, and not counted, when ``unlabeled_weight`` is zero. Returns (clock, wrong
-    labeled outputs of all views, not fully labeled examples on which views disagree, tokens of those).
+    ``pseudo`` (n_views, n_rows) holds the outputs that views teach their peers, or is empty: what they predict now.
+    Examples without any label are skipped when ``unlabeled_weight`` is zero; ``clock`` (1,) counts the others. Returns
+    (outputs of all views with a wrong annotated label, not fully labeled examples on which views disagree, tokens of
+    those, updates).
     """
     n_views, n_labels, n_rows = W.shape[0], init.shape[1], y.size
     longest = 0
@@ -105,7 +117,7 @@ def co_perceptron_epoch(
     target = np.empty((n_views, longest), np.int32)
     per_label, per_node = np.zeros(n_labels), np.empty(W.shape[2])
     counts = np.zeros(n_transitions)
-    wrong, disagreements, disagreeing_tokens = 0, 0, 0
+    wrong, disagreements, disagreeing_tokens, updates = 0, 0, 0, 0
     for i in order_of_examples:
         lo, n = offsets[i], offsets[i + 1] - offsets[i]
         truth = y[lo : lo + n]
@@ -119,6 +131,9 @@ def co_perceptron_epoch(
             if known == n:
                 for t in range(n):
                     target[v, t] = truth[t]
+            elif pseudo.size > 0:
+                for t in range(n):
+                    target[v, t] = pseudo[v, lo + t]
             elif known == 0:
                 for t in range(n):
                     target[v, t] = found[v, t]
@@ -147,7 +162,8 @@ def co_perceptron_epoch(
                     count_weighted_transitions(found[v, :n], truth, unlabeled_weight, -eta, n_labels, order, counts)
             if not changed:
                 continue
-            wrong += known == n
+            updates += 1
+            wrong += not has_labels(found[v, :n], truth)
             for t in range(n):
                 weight = 1.0 if truth[t] >= 0 else unlabeled_weight
                 differs = False
@@ -163,7 +179,7 @@ def co_perceptron_epoch(
                     add_row(features, v * n_rows + lo + t, per_node, W[v])
                     if W_sum.size > 0:
                         for z in range(per_node.size):
-                            per_node[z] *= clock
+                            per_node[z] *= clock[0]
                         add_row(features, v * n_rows + lo + t, per_node, W_sum[v])
                     clear(per_label)
             tw = transitions_of(W[v], n_dims, n_transitions)
@@ -172,7 +188,7 @@ def co_perceptron_epoch(
             if W_sum.size > 0:
                 tw_sum = transitions_of(W_sum[v], n_dims, n_transitions)
                 for p in range(n_transitions):
-                    tw_sum[p] += clock * counts[p]
+                    tw_sum[p] += clock[0] * counts[p]
             refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
-        clock += 1.0
-    return clock, wrong, disagreements, disagreeing_tokens
+        clock[0] += 1.0
+    return wrong, disagreements, disagreeing_tokens, updates

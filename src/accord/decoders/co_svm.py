@@ -14,6 +14,7 @@ from numba import njit
 
 from accord.decoders.co_perceptron import force, known_labels, same, transitions_of
 from accord.decoders.frank_wolfe import clear_row
+from accord.decoders.margin import best_with_margin
 from accord.decoders.online import (
     clear,
     count_transitions,
@@ -25,8 +26,8 @@ from accord.decoders.online import (
 )
 from accord.decoders.sparse import Window, add_row
 from accord.decoders.violator import SLACK, copy_labels, find_violator, loss_value
-from accord.decoders.viterbi import k_best
 
+NEG_INF = -np.inf
 PRECISION = 1e-10  # of the subspace solver, relative to the largest violation
 
 
@@ -190,6 +191,8 @@ def visit_unlabeled(
     norm,
     C,
     unlabeled_weight,
+    pseudo,
+    pseudo_margin,
     tol,
     max_repeats,
     n_dims,
@@ -203,8 +206,10 @@ def visit_unlabeled(
 ):
     """Visit the given examples, whose labels are partly or wholly unknown (-1), and rebuild their blocks.
 
-    ``work`` is a zero array like ``W[0]``. Returns (examples on which views disagree at the end of their visit,
-    tokens of those, subspace steps, least gain of the dual in a step).
+    ``pseudo`` (n_views, n_rows) holds the outputs that views teach their peers, ``pseudo_margin`` (n_views, n_examples)
+    their margins; if empty, it is what they predict at the time. ``work`` is a zero array like ``W[0]``. Returns
+    (examples on which views disagree at the end of their visit, tokens of those, subspace steps, least gain of the
+    dual in a step).
     """
     n_views, n_labels, n_rows = W.shape[0], init.shape[1], y.size
     n_pairs, n_kept = blocks.learner.size, blocks.output.shape[1]
@@ -214,6 +219,7 @@ def visit_unlabeled(
     unary = np.empty((n_views, longest, n_labels))
     free = np.empty((longest, n_labels))
     scoring = score_work(longest, window, W[0])
+    decoding = np.empty((longest, step.shape[1] * step.shape[2]))
     predicted = np.empty((n_views, longest), np.int32)
     margin = np.empty(n_views)
     found = np.empty(longest, np.int32)
@@ -235,17 +241,25 @@ def visit_unlabeled(
             if forget_block(features, label_map, v * n_rows + lo, lo, n, blocks, i, p, eta, order, n_labels, W[v], tw):
                 refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
         stale[:] = True
+        feasible = True  # else no output is allowed, and there is nothing to learn
         for _ in range(max_repeats):
             for v in range(n_views):
                 if not stale[v]:
                     continue
                 here = Window(window.size, window.first, window.before, outside[v])
                 score_input(features, here, label_map, v * n_rows + lo, W[v], scoring, unary[v, :n])
-                force(unary[v, :n], truth, free)
-                scores, outputs = k_best(free[:n], init[v], step[v], final[v], 2)
-                copy_labels(outputs[0], predicted[v, :n])
-                margin[v] = scores[0] - scores[1] if scores.size > 1 else np.inf
+                if pseudo.size > 0:
+                    copy_labels(pseudo[v, lo : lo + n], predicted[v, :n])
+                    margin[v] = pseudo_margin[v, i]
+                else:
+                    force(unary[v, :n], truth, free)
+                    margin[v] = best_with_margin(
+                        free[:n], init[v], step[v], final[v], decoding, predicted[v, :n]
+                    )[1]
+                feasible = feasible and margin[v] > NEG_INF
                 stale[v] = False
+            if not feasible:
+                break
             changed = False
             for p in range(n_pairs):
                 v, u = blocks.learner[p], blocks.peer[p]
@@ -255,12 +269,12 @@ def visit_unlabeled(
                 target = blocks.target[p, lo : lo + n]
                 if weight <= 1e-12 or not same(target, predicted[u, :n]):
                     if forget_block(features, label_map, row, lo, n, blocks, i, p, eta, order, n_labels, W[v], tw):
+                        refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
                         stale[v], changed = True, True
                     copy_labels(predicted[u, :n], target)
                 if weight <= 1e-12:
                     continue
                 if stale[v]:
-                    refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
                     here = Window(window.size, window.first, window.before, outside[v])
                     score_input(features, here, label_map, row, W[v], scoring, unary[v, :n])
                 chain_score = path_score(unary[v, :n], init[v], step[v], final[v], target)
@@ -268,7 +282,7 @@ def visit_unlabeled(
                     loss, rescaling, norm, unary[v, :n], init[v], step[v], final[v], target, chain_score, found[:n]
                 )
                 size = blocks.size[i, p]
-                slack, listed, mass = 0.0, False, 0.0
+                slack, listed, mass, paid = 0.0, False, 0.0, 0.0
                 for k in range(size):
                     output = blocks.output[p, k, lo : lo + n]
                     score = path_score(unary[v, :n], init[v], step[v], final[v], output)
@@ -276,7 +290,12 @@ def visit_unlabeled(
                     slack = max(slack, linear[k])
                     listed = listed or same(output, found[:n])
                     mass += blocks.alpha[i, p, k]
+                    paid += blocks.alpha[i, p, k] * linear[k]
                 budget = C * weight if norm == 1 else np.inf
+                ridge = 0.0 if norm == 1 else 1.0 / (C * weight)
+                # how far the block is from optimal: its peer's margin and its view's weights may have changed since
+                most = C * weight * (slack if norm == 1 else 0.5 * slack * slack)
+                gap = most - paid + 0.5 * ridge * mass * mass
                 if h > slack + tol and not listed and size < n_kept:
                     delta = loss_value(loss, target, found[:n])
                     root = np.sqrt(delta) if norm == 2 else delta
@@ -290,9 +309,8 @@ def visit_unlabeled(
                         eta, order, n_labels, work, work_tw, gram[p],
                     )  # fmt: skip
                     size += 1
-                elif mass <= budget * (1.0 + 1e-9):
-                    continue  # optimal already, up to what the other views and examples have changed
-                ridge = 0.0 if norm == 1 else 1.0 / (C * weight)
+                elif mass <= budget * (1.0 + 1e-9) and gap <= min(0.01, tol) * most:
+                    continue
                 alpha = blocks.alpha[i, p]
                 shrink = min(1.0, budget / mass) if mass > 0.0 else 1.0
                 for k in range(size):
@@ -322,6 +340,8 @@ def visit_unlabeled(
                     refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
             if not changed:
                 break
+        if not feasible:
+            continue
         apart = 0
         for t in range(n):
             for v in range(1, n_views):
@@ -344,3 +364,17 @@ def keep_constraint(blocks, gram, i, p, lo, n, source, place, size):
         gram[place, b] = gram[source, b]
     for b in range(size):
         gram[b, place] = gram[b, source]
+
+
+@njit(cache=True, nogil=True)
+def predict_with_margin(offsets, unary, init, step, final, labels, margins):
+    """Best output of every packed chain and the score by which it beats the second best (infinite: there is none)."""
+    longest = 0
+    for i in range(offsets.size - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    decoding = np.empty((longest, step.shape[0] * step.shape[1]))
+    for i in range(offsets.size - 1):
+        lo, hi = offsets[i], offsets[i + 1]
+        margins[i] = np.inf
+        if hi > lo:
+            margins[i] = best_with_margin(unary[lo:hi], init, step, final, decoding, labels[lo:hi])[1]

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from accord.exceptions import InputError
-from accord.learners.multiview import MultiViewLearner, join_inputs
+from accord.learners.multiview import MultiViewLearner, join_inputs, sum_weights
 from accord.learners.randomness import generator
 from accord.learners.safety import Candidate, choose
 from accord.learners.svm import check_margin_params
@@ -29,12 +29,18 @@ class ConsensusLearner(MultiViewLearner):
     """Base of the co-learners: packs all inputs once, chooses the unlabeled weight, trains, sums the views."""
 
     unlabeled_weight: Any
+    max_iter: int
+    ramp: int
     random_state: Any
+    n_iter_: int
+    history_: list[dict[str, float]]
 
     def fit(self, X: Any, Y: Any) -> Any:
         """Train on labeled and unlabeled examples (``Y[i] is None``; within a sequence, ``None`` for single tokens)."""
         self._check_params()
         labeled, y, unlabeled = self._prepare(X, Y)
+        for name in ("weights_", "view_weights_"):  # of an earlier fit, if this one is broken off
+            self.__dict__.pop(name, None)
         rng = generator(self.random_state)
         rows = join_inputs(labeled, unlabeled)
         y = np.concatenate([y, np.full(unlabeled.n_rows, -1, np.int32)])
@@ -43,15 +49,25 @@ class ConsensusLearner(MultiViewLearner):
         weight = self.unlabeled_weight
         if weight == "auto":
             weight, channels = self._choose(rows, channels, y, labeled.n_inputs, rng)
+            if len(channels) < len(self.view_names_):
+                self.view_names_ = ["view"]
         elif not unlabeled.n_inputs and weight > 0 and np.all(y >= 0):
             warnings.warn("Y has no unlabeled example (None): the views learn from labels alone", stacklevel=2)
         self.unlabeled_weight_ = float(weight)
-        self.history_: list[dict[str, float]] = []
-        self._keep(self._train(channels, y, self.unlabeled_weight_, rng, self.verbose > 0))
+        weights, interrupted = self._train(channels, y, self.unlabeled_weight_, rng, self.verbose > 0)
+        if interrupted:
+            warnings.warn(
+                f"interrupted after {self.n_iter_} passes: the model is what was learned so far", stacklevel=2
+            )
+        self._keep(weights)
         self.transduction_ = self._transduce(unlabeled)
         return self
 
     def _check_params(self) -> None:
+        if self.max_iter < 1:
+            raise InputError(f"max_iter is {self.max_iter}; expected at least 1")
+        if self.ramp < 0:
+            raise InputError(f"ramp is {self.ramp}; expected a number of passes, 0 or more")
         weight = self.unlabeled_weight
         is_number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(weight, bool)
         if weight != "auto" and not (is_number and 0 <= weight <= 1):
@@ -59,8 +75,8 @@ class ConsensusLearner(MultiViewLearner):
 
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
-    ) -> list[Weights]:
-        """The weights of each view; ``history_`` gets an entry per pass."""
+    ) -> tuple[list[Weights], bool]:
+        """The weights of each view, and whether Ctrl-C ended it early; ``history_`` has an entry per pass."""
         raise NotImplementedError
 
     def _choose(
@@ -71,15 +87,17 @@ class ConsensusLearner(MultiViewLearner):
         has_hidden = bool(np.any(y < 0))
         for weight in UNLABELED_WEIGHTS if has_hidden else UNLABELED_WEIGHTS[:1]:
             if len(channels) > 1 or weight > 0:
-                candidates.append(Candidate(f"{len(channels)} views", weight, channels))
+                name = f"{len(channels)} views" if len(channels) > 1 else "one view"
+                candidates.append(Candidate(name, weight, channels))
 
         def errors(candidate: Candidate, used: np.ndarray, held_out: np.ndarray) -> tuple[int, int]:
             parts = [c.take(used) for c in candidate.channels]
-            self.history_ = []
-            weights = self._train(parts, y[ragged_rows(rows.offsets, used)], candidate.weight, generator(seed), False)
-            self._keep(weights)
+            labels = y[ragged_rows(rows.offsets, used)]
+            weights, interrupted = self._train(parts, labels, candidate.weight, generator(seed), False)
+            if interrupted:  # nothing has been chosen yet, so there is no model to return
+                raise KeyboardInterrupt
             truth = y[ragged_rows(rows.offsets, held_out)]
-            wrong = (self._decode_view(rows.take(held_out), self.weights_, 0) != truth) & (truth >= 0)
+            wrong = (self._decode_view(rows.take(held_out), sum_weights(weights), 0) != truth) & (truth >= 0)
             return int(wrong.sum()), int(np.sum(truth >= 0))
 
         seed = int(rng.integers(2**31))
@@ -91,9 +109,6 @@ class ConsensusLearner(MultiViewLearner):
         if not unlabeled.n_inputs:
             return []
         return self.structure_.outputs(self._decode_view(unlabeled, self.weights_, 0), unlabeled.offsets)
-
-    def _warn_of_interrupt(self) -> None:
-        warnings.warn(f"interrupted after {self.n_iter_} passes: the model is what was learned so far", stacklevel=4)
 
 
 class CoPerceptron(ConsensusLearner):
@@ -117,6 +132,9 @@ class CoPerceptron(ConsensusLearner):
         Return the mean of all weight vectors (better on new data) or the last one.
     ramp : int
         The unlabeled weight rises exponentially and reaches its value at this pass; 0: at once.
+    balance : bool
+        Choose pseudo-outputs so that labels are about as frequent among them as among the labeled examples. Helps when
+        few labels make a learner drift to the frequent ones, provided that the labeled examples are a fair sample.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -148,6 +166,7 @@ class CoPerceptron(ConsensusLearner):
         max_iter: int = 10,
         averaged: bool = True,
         ramp: int = 0,
+        balance: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -158,31 +177,26 @@ class CoPerceptron(ConsensusLearner):
         self.max_iter = max_iter
         self.averaged = averaged
         self.ramp = ramp
+        self.balance = balance
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_params(self) -> None:
-        super()._check_params()
-        if self.max_iter < 1:
-            raise InputError(f"max_iter is {self.max_iter}; expected at least 1")
-
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
-    ) -> list[Weights]:
+    ) -> tuple[list[Weights], bool]:
         problem = ConsensusProblem(self.structure_, channels, stack_channels(channels), y)
+        self.history_ = []
         with self._progress(self.max_iter if show else 0, "co-perceptron") as progress:
             weights = co_perceptron.train(
-                problem, weight, self.max_iter, self.averaged, self.ramp, rng, self.history_,
+                problem, weight, self.max_iter, self.averaged, self.ramp, self.balance, rng, self.history_,
                 lambda info: progress.advance(info=info),
             )  # fmt: skip
         interrupted = bool(self.history_) and "interrupted" in self.history_[-1]
         if interrupted:
             self.history_.pop()
         self.n_iter_ = len(self.history_)
-        if interrupted:
-            self._warn_of_interrupt()
-        return weights.copies()
+        return weights.copies(), interrupted
 
 
 class CoSVM(ConsensusLearner):
@@ -209,6 +223,8 @@ class CoSVM(ConsensusLearner):
         Decoding steps at most in one visit to an unlabeled example (the papers' r_max).
     ramp : int
         The unlabeled weight rises exponentially and reaches its value at this pass.
+    balance : bool
+        Label frequencies of pseudo-outputs are those of the labeled examples; see :class:`CoPerceptron`.
     tol : float
         Largest violation left beyond the slack.
     max_iter : int
@@ -240,6 +256,7 @@ class CoSVM(ConsensusLearner):
         unlabeled_weight: Any = "auto",
         max_repeats: int = 10,
         ramp: int = 30,
+        balance: bool = False,
         tol: float = 0.01,
         max_iter: int = 60,
         random_state: Any = None,
@@ -254,6 +271,7 @@ class CoSVM(ConsensusLearner):
         self.unlabeled_weight = unlabeled_weight
         self.max_repeats = max_repeats
         self.ramp = ramp
+        self.balance = balance
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -268,20 +286,19 @@ class CoSVM(ConsensusLearner):
 
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
-    ) -> list[Weights]:
+    ) -> tuple[list[Weights], bool]:
         margins: dict[str, Any] = {"rescaling": self.rescaling, "norm": self.norm}
         problem = ConsensusProblem(self.structure_, channels, stack_channels(channels), y, **margins)
         labeled = [self._problem(*problem.labeled_part(v), **margins) for v in range(len(channels))]
-        hidden = problem.unlabeled.size and weight > 0
+        hidden = (problem.unlabeled if weight > 0 else problem.partly_labeled).size > 0
         max_iter = self.max_iter if hidden else 1000
         with self._progress(max_iter if show else 0, "co-SVM") as progress:
             result = co_svm.train(
-                problem, labeled, self.C, weight, self.tol, max_iter, self.max_repeats, self.ramp if hidden else 0, rng,
+                problem, labeled, self.C, weight, self.tol, max_iter, self.max_repeats, self.ramp if weight > 0 else 0,
+                self.balance, rng,
                 lambda info: progress.advance(info=info),
             )  # fmt: skip
         self.history_, self.n_iter_, self.converged_ = result.history, result.n_iter, result.converged
-        if result.interrupted:
-            self._warn_of_interrupt()
-        elif not result.converged and not hidden:
+        if not (result.converged or result.interrupted or hidden):
             warnings.warn(f"co-SVM stopped after {result.n_iter} passes; raise tol", ConvergenceWarning, stacklevel=3)
-        return result.weights.copies()
+        return result.weights.copies(), result.interrupted

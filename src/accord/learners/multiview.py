@@ -32,11 +32,15 @@ class MultiViewLearner(StructuredLearner):
     def _new_view(self, structure: ChainStructure, X: Any) -> View:
         """By default two random halves of the features."""
         if self.views is None:
-            return RandomSplit(inputs.default_view(structure, X))
+            return RandomSplit(self._whole_view(structure, X))
         view = clone(as_view(self.views))
         if isinstance(view, (RandomSplit, OddEvenSplit, FeatureGroups)) and view.view is None:
-            view.view = inputs.default_view(structure, X)
+            view.view = self._whole_view(structure, X)
         return view
+
+    def _whole_view(self, structure: ChainStructure, X: Any) -> View:
+        """What is split if the split does not say."""
+        return inputs.default_view(structure, X)
 
     def _channels(self, rows: Rows, rng: np.random.Generator) -> list[Rows]:
         channels = self.view_.channels(rows, rng)
@@ -47,8 +51,7 @@ class MultiViewLearner(StructuredLearner):
     def _keep(self, weights: list[Weights]) -> None:
         """Keep the views' weights and their sum."""
         self.view_weights_ = weights
-        transitions = np.sum([w.transitions for w in weights], axis=0)
-        self.weights_ = Weights(np.sum([w.unary for w in weights], axis=0), transitions)
+        self.weights_ = sum_weights(weights)
         self._forget_products()
 
     @property
@@ -93,6 +96,11 @@ class MultiViewLearner(StructuredLearner):
         vit.viterbi_batch(rows.offsets, unary, *s.chain(weights.transitions), y, scores)
         raise_infeasible(scores, first)
         return y
+
+
+def sum_weights(weights: list[Weights]) -> Weights:
+    """The weights of the summed decision functions."""
+    return Weights(np.sum([w.unary for w in weights], axis=0), np.sum([w.transitions for w in weights], axis=0))
 
 
 def join_inputs(labeled: Rows, unlabeled: Rows) -> Rows:

@@ -96,4 +96,7 @@ class SumOfViews(MultiViewLearner):
     def _new_view(self, structure: Any, X: Any) -> View:
         if self.views is not None:
             return super()._new_view(structure, X)
-        return RandomSplit(self.learner._new_view(structure, X), self.n_views, self.share)
+        return RandomSplit(self._whole_view(structure, X), self.n_views, self.share)
+
+    def _whole_view(self, structure: Any, X: Any) -> View:
+        return self.learner._new_view(structure, X)

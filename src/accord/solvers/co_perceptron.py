@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from accord.solvers.balance import Balance, no_pseudo_outputs
+
 
 def ramp(epoch: int, length: int) -> float:
     """Factor of the unlabeled weight in an epoch: rises exponentially from 0.001 and reaches 1 at epoch ``length``."""
@@ -23,6 +25,7 @@ def train(
     max_iter: int,
     averaged: bool,
     ramp_epochs: int,
+    balance: bool,
     rng: np.random.Generator,
     history: list[dict[str, float]],
     on_epoch: Callable[[str], None] = lambda info: None,
@@ -30,15 +33,19 @@ def train(
     """Weights of the views after ``max_iter`` passes, or after an interrupt; ``history`` gets an entry per pass."""
     weights = problem.zero_weights()
     sums = np.zeros_like(weights.stacked) if averaged else np.empty((0, *weights.stacked.shape[1:]))
-    clock = 1.0
+    clock = np.ones(1)
     n_unlabeled = max(problem.unlabeled.size, 1)
     n_tokens = max(int(np.diff(problem.offsets)[problem.unlabeled].sum()), 1)
+    balanced = Balance(problem) if balance and problem.unlabeled.size else None
+    pseudo, _ = no_pseudo_outputs()
     visited = np.arange(problem.n_examples) if unlabeled_weight > 0 else problem.with_labels
     try:
         for epoch in range(max_iter):
             weight = unlabeled_weight * ramp(epoch, ramp_epochs)
-            clock, wrong, apart, tokens = problem.co_perceptron_epoch(
-                weights, sums, rng.permutation(visited), weight, clock
+            if balanced and weight > 0 and epoch > 0:  # in the first pass there is nothing to balance yet
+                pseudo, _ = balanced.pseudo_outputs(weights)
+            wrong, apart, tokens, updates = problem.co_perceptron_epoch(
+                weights, sums, rng.permutation(visited), weight if epoch or not balanced else 0.0, pseudo, clock
             )
             history.append(
                 {
@@ -49,10 +56,10 @@ def train(
                 }
             )
             on_epoch(f"{wrong} outputs wrong, views disagree on {100 * tokens / n_tokens:.1f} % of tokens")
-            if wrong == 0 and apart == 0:
+            if updates == 0 and (epoch > 0 or not balanced):
                 break
     except KeyboardInterrupt:
         history.append({"interrupted": True})
     if averaged:
-        weights.stacked -= sums / clock
+        weights.stacked -= sums / clock[0]
     return weights

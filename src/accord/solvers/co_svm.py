@@ -1,9 +1,9 @@
 """The co-support vector machine [thesis 6.3, OP 6.5-6.7, Tables 6.1 and 6.2].
 
 View v solves ``min |w_v|^2 / 2 + (C / r) (sum_labeled xi^r + C_u sum_unlabeled min(gamma_u, 1) xi^r)``, where the
-target of an unlabeled example is the prediction of the peer view u and gamma_u the margin between u's best and second-best
-output. Each pass visits the labeled examples of every view as the cutting-plane solver does, then every unlabeled
-example, whose constraints are made anew. ``C_u`` rises exponentially to its final value.
+target of an unlabeled example is the prediction of the peer view u and gamma_u the margin between u's best and
+second-best output. Each pass visits the labeled examples of every view as the cutting-plane solver does, then every
+unlabeled example, whose constraints are made anew. ``C_u`` rises exponentially to its final value.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from accord.solvers.balance import Balance, no_pseudo_outputs
 from accord.solvers.co_perceptron import ramp
 from accord.solvers.cutting_plane import SETTLED, CuttingPlane
 
@@ -41,6 +42,7 @@ def train(
     max_iter: int,
     max_repeats: int,
     ramp_epochs: int,
+    balance: bool,
     rng: np.random.Generator,
     on_epoch: Callable[[str], None] = lambda info: None,
 ) -> CoSVMResult:
@@ -50,18 +52,23 @@ def train(
     blocks = problem.new_blocks(max_repeats)
     work = np.zeros_like(weights.stacked[0])
     unlabeled = problem.unlabeled if unlabeled_weight > 0 else problem.partly_labeled
+    balanced = Balance(problem) if balance and unlabeled.size else None
+    pseudo = no_pseudo_outputs()
     result = CoSVMResult(weights, 0, False)
     n_unlabeled = max(unlabeled.size, 1)
     n_tokens = max(int(np.diff(problem.offsets)[unlabeled].sum()), 1)
     try:
         while not result.converged and result.n_iter < max_iter:
             weight = unlabeled_weight * ramp(result.n_iter, ramp_epochs)
+            before = weights.stacked.copy() if unlabeled.size else None
             added, unsettled = _visit_labeled(solvers, rng)
-            apart, tokens, steps, before = 0, 0, 0, weights.stacked.copy() if unlabeled.size else None
+            apart, tokens, steps = 0, 0, 0
             order = rng.permutation(unlabeled)
+            if balanced:
+                pseudo = balanced.pseudo_outputs(weights)
             for first in range(0, order.size, CHUNK):
                 found = problem.visit_unlabeled(
-                    weights, blocks, order[first : first + CHUNK], C, weight, tol, max_repeats, work
+                    weights, blocks, order[first : first + CHUNK], C, weight, pseudo, tol, max_repeats, work
                 )
                 apart, tokens, steps = apart + found[0], tokens + found[1], steps + found[2]
             settled = added == 0 and unsettled <= min(tol, SETTLED)

@@ -197,6 +197,12 @@ class ChainStructure(Structure):
         count_transitions(y, self.eta_, self.n_labels_, self.order_, counts)
         return Weights(np.asarray(features).T @ self.node_coefficients(per_label), counts)
 
+    def count_labels(self, offsets: np.ndarray, unary: np.ndarray, chain: tuple, bias: np.ndarray) -> np.ndarray:
+        """How often each label is predicted for packed inputs with constants (n_labels,) added to the scores."""
+        y, scores = np.empty(unary.shape[0], np.int32), np.empty(offsets.size - 1)
+        vit.viterbi_batch(offsets, unary + bias, *chain, y, scores)
+        return np.bincount(y, minlength=self.n_labels_).astype(float)
+
     # -- outputs and label numbers ----------------------------------------------------------------------------
     def encode(self, Y: Sequence[Any], offsets: np.ndarray, index: Any = None) -> np.ndarray:
         """Label numbers of packed outputs, -1 for ``None`` inside a sequence (a token that is not annotated).

@@ -14,6 +14,7 @@ import numpy as np
 from accord.decoders import co_perceptron, co_svm
 from accord.structures.base import Weights
 from accord.structures.chain import RESCALINGS, ChainStructure
+from accord.structures.problem import ChainProblem
 
 
 class ViewWeights:
@@ -85,6 +86,8 @@ class ConsensusProblem:
         self.unlabeled = np.flatnonzero(known < lengths)
         self.partly_labeled = np.flatnonzero((0 < known) & (known < lengths))
         self.with_labels = np.flatnonzero((known > 0) | (lengths == 0))
+        # labels that break the constraints free the unlabeled examples from them, too
+        self.constrained = ChainProblem(structure, *self.labeled_part(0)).constrained
 
     @property
     def n_examples(self) -> int:
@@ -96,7 +99,7 @@ class ConsensusProblem:
 
     def chains(self, weights: ViewWeights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The decoders' arrays (init, step, final) of all views, views first."""
-        chains = [self.structure.chain(weights.view(v).transitions) for v in range(self.n_views)]
+        chains = [self.structure.chain(weights.view(v).transitions, self.constrained) for v in range(self.n_views)]
         init, step, final = (np.stack(arrays) for arrays in zip(*chains))
         return init, step, final
 
@@ -104,15 +107,56 @@ class ConsensusProblem:
         """The fully labeled examples in view ``v`` and their label numbers."""
         return self.channels[v].take(self.labeled), self.y[np.repeat(self.is_labeled, np.diff(self.offsets))]
 
+    def label_frequency(self) -> np.ndarray:
+        """How frequent each label is among the annotated rows, as if each had been seen once more."""
+        counts = np.bincount(self.y[self.y >= 0], minlength=self.structure.n_labels_) + 1.0
+        return counts / counts.sum()
+
+    def unlabeled_scores(self, weights: ViewWeights, v: int) -> tuple[np.ndarray, np.ndarray, tuple]:
+        """Label scores of view ``v`` for the examples that are not fully labeled, with annotated labels forced:
+        (offsets, scores, the decoder's arrays)."""
+        s, w = self.structure, weights.view(v)
+        rows = self.channels[v].take(self.unlabeled)
+        unary = s.label_scores(rows.scores(w.unary))
+        y = self.y[np.repeat(~self.is_labeled, np.diff(self.offsets))]
+        known = np.flatnonzero(y >= 0)
+        keep = unary[known, y[known]]
+        unary[known] = -np.inf
+        unary[known, y[known]] = keep
+        return rows.offsets, unary, s.chain(w.transitions, self.constrained)
+
+    def pseudo_outputs(self, weights: ViewWeights, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What each view predicts for the unlabeled examples with constants (n_views, n_labels) added to its scores:
+        labels (n_views, n_rows) and margins (n_views, n_examples)."""
+        labels = np.repeat(self.y[None], self.n_views, axis=0)
+        margins = np.full((self.n_views, self.n_examples), np.inf)
+        here = np.repeat(~self.is_labeled, np.diff(self.offsets))
+        for v in range(self.n_views):
+            offsets, unary, chain = self.unlabeled_scores(weights, v)
+            found, by = np.empty(unary.shape[0], np.int32), np.empty(offsets.size - 1)
+            co_svm.predict_with_margin(offsets, unary + bias[v], *chain, found, by)
+            labels[v, here], margins[v, self.unlabeled] = found, by
+        return labels, margins
+
     # -- co-perceptron ----------------------------------------------------------------------------------------------
     def co_perceptron_epoch(
-        self, weights: ViewWeights, sums: np.ndarray, order: np.ndarray, unlabeled_weight: float, clock: float
-    ) -> tuple[float, int, int, int]:
-        """One pass in the given order: (clock, wrong outputs, disagreements, disagreeing tokens)."""
+        self,
+        weights: ViewWeights,
+        sums: np.ndarray,
+        order: np.ndarray,
+        unlabeled_weight: float,
+        pseudo: np.ndarray,
+        clock: np.ndarray,
+    ) -> tuple[int, int, int, int]:
+        """One pass in the given order: (wrong outputs, disagreements, disagreeing tokens, updates).
+
+        ``clock`` (1,) counts examples, in place, so that what an interrupt leaves can still be averaged.
+        """
         s = self.structure
         return co_perceptron.co_perceptron_epoch(
             self.features, self.window, self.outside, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
-            unlabeled_weight, self.n_dims, s.n_transitions_, weights.stacked, *self.chains(weights), sums, clock,
+            unlabeled_weight, pseudo, self.n_dims, s.n_transitions_, weights.stacked, *self.chains(weights), sums,
+            clock,
         )  # fmt: skip
 
     # -- co-support vector machine ----------------------------------------------------------------------------------
@@ -133,12 +177,13 @@ class ConsensusProblem:
 
     def visit_unlabeled(
         self, weights: ViewWeights, blocks: co_svm.Blocks, order: np.ndarray, C: float, unlabeled_weight: float,
-        tol: float, max_repeats: int, work: np.ndarray,
+        pseudo: tuple[np.ndarray, np.ndarray], tol: float, max_repeats: int, work: np.ndarray,
     ) -> tuple[int, int, int, float]:  # fmt: skip
         """Rebuild the blocks of the given examples: (disagreements, tokens of those, subspace steps, least gain)."""
         s = self.structure
         return co_svm.visit_unlabeled(
             self.features, self.window, self.outside, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
-            s.loss_, self.rescaling, self.norm, C, unlabeled_weight, tol, max_repeats, self.n_dims, s.n_transitions_,
+            s.loss_, self.rescaling, self.norm, C, unlabeled_weight, *pseudo, tol, max_repeats, self.n_dims,
+            s.n_transitions_,
             weights.stacked, *self.chains(weights), blocks, work,
         )  # fmt: skip

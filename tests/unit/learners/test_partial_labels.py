@@ -55,7 +55,7 @@ X_NEW, Y_NEW = embedded_ner(200, random_state=99)
 
 
 @each_learner
-def test_half_the_labels_are_better_than_half_the_sentences_less(name):
+def test_hidden_labels_are_better_than_dropped_sentences(name):
     """Ten complete sentences, and fifty of which half the labels are hidden: far better than the ten alone."""
     partial = make(name).fit(X, Y[:10] + hide(Y[10:], 0.5)).score(X_NEW, Y_NEW)
     dropped = make(name).fit(X, Y[:10] + [None] * 50).score(X_NEW, Y_NEW)

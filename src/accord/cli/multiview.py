@@ -1,0 +1,39 @@
+"""Models of several views: what the commands tell about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord.exceptions import InputError
+
+
+def describe_views(model: Any) -> list[dict[str, Any]] | None:
+    """The name of each view, and to how many features it gives a weight; None for a model without views."""
+    if not hasattr(model, "view_weights_"):
+        return None
+    names = model.view_names_
+    if len(names) != model.n_views_:  # "auto" has put all features into one view
+        names = ["all features"]
+    return [
+        {"name": name, "features": int((weights.unary != 0).any(axis=1).sum())}
+        for name, weights in zip(names, model.view_weights_)
+    ]
+
+
+def disagreement(model: Any, X: Any) -> float:
+    """How often two views differ."""
+    if not hasattr(model, "disagreement"):
+        raise InputError(f"a {type(model).__name__} has one view; views can only disagree in a model of several")
+    return float(model.disagreement(X))
+
+
+def unit(model: Any) -> str:
+    """What disagreement counts."""
+    return "examples" if model.structure_.single_row else "tokens"
+
+
+def innermost(view: Any) -> Any:
+    """The view within splits."""
+    while hasattr(view, "view_"):
+        view = view.view_
+    return view
