@@ -18,6 +18,9 @@ _HOME = {
     "KernelFeatures": "accord.views",
     "ConcatenatedViews": "accord.views",
     "RandomSplit": "accord.views",
+    "CanonicalFeatures": "accord.views",
+    "DistributionalFeatures": "accord.views",
+    "Embeddings": "accord.views",
     "OddEvenSplit": "accord.views",
     "FeatureGroups": "accord.views",
     "Select": "accord.views",
@@ -26,6 +29,7 @@ _HOME = {
     "CoPerceptron": "accord.learners",
     "CoSVM": "accord.learners",
     "SumOfViews": "accord.learners",
+    "TypeConsistency": "accord.learners",
     "CRF": "accord.learners",
     "HMM": "accord.learners",
     "load": "accord.learners",
@@ -40,12 +44,25 @@ __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
     from accord.exceptions import AccordError, FormatError, InfeasibleError, InputError, ModelFileError
-    from accord.learners import CRF, HMM, CoPerceptron, CoSVM, StructuredPerceptron, StructuredSVM, SumOfViews, load
+    from accord.learners import (
+        CRF,
+        HMM,
+        CoPerceptron,
+        CoSVM,
+        StructuredPerceptron,
+        StructuredSVM,
+        SumOfViews,
+        TypeConsistency,
+        load,
+    )
     from accord.structures import MultiClass, Sequence, Taxonomy
     from accord.views import (
         ArrayFeatures,
+        CanonicalFeatures,
         ConcatenatedViews,
         DictFeatures,
+        DistributionalFeatures,
+        Embeddings,
         FeatureGroups,
         KernelFeatures,
         OddEvenSplit,

@@ -15,7 +15,7 @@ COMMANDS = ("demo", "train", "predict", "evaluate", "inspect", "reproduce", "ben
 # Constructor parameters that are given in another way: structure and view by --task and the data, the rest by options
 # of their own; and those that mean nothing for files.
 ELSEWHERE = {
-    **dict.fromkeys(LEARNERS, {"structure", "view", "views", "learner", "random_state", "n_jobs", "verbose"}),
+    **{name: {"structure", "view", "views", "learner", "random_state", "n_jobs", "verbose"} for name in LEARNERS},
     "random": {"view"},
     "odd-even": {"view"},
     "token-surface": {"view", "groups"},

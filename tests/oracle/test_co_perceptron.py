@@ -1,11 +1,11 @@
-"""The co-perceptron against its definition in plain Python: any number of views, unlabeled and partly labeled outputs."""
+"""The co-perceptron against its definition in plain Python: any number of views, unlabeled and partly labeled ones."""
 
 from dataclasses import dataclass
 
 import enumerate_losses as el
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from plain_chain import weight_index
 from plain_co_perceptron import Machine, train
@@ -47,7 +47,10 @@ class Task:
             row = np.zeros(len(self.index))
             for part, value in w.items():
                 own = ("emit", part[1] + v * N_DIMS, part[2]) if part[0] == "emit" else part
-                row[self.index[own]] = value
+                if own in self.index:
+                    row[self.index[own]] = value
+                else:  # the root of a taxonomy, which Accord leaves out
+                    assert abs(value) < 1e-9
             flat.append(row)
         return flat, n_passes
 
@@ -63,7 +66,8 @@ def hide(rng, y, kind):
     """An output with all, some or none of its labels."""
     if kind == "unlabeled":
         return [None] * len(y)
-    return [None if kind == "partial" and rng.random() < 0.5 else c for c in y]
+    kept = rng.integers(len(y))  # by a partly labeled one, whatever happens
+    return [None if kind == "partial" and t != kept and rng.random() < 0.6 else c for t, c in enumerate(y)]
 
 
 def build(structure, labels, label_nodes, nodes, draw_output, order, eta, n_views, kinds, seed, **machine):
@@ -128,7 +132,8 @@ def taxonomy(n_views, kinds, seed):
 
 def agree(task, C_u, averaged, seed, **options):
     expected, passes = task.expected(C_u, averaged, seed, **options)
-    assume(task.machine.near_ties == 0)
+    if task.machine.near_ties:
+        reject()
     model = task.fit(C_u, averaged, seed, **options)
     assert len(model.view_weights_) == len(expected)
     for found, w in zip(model.view_weights_, expected):
@@ -185,9 +190,9 @@ def test_one_pass_by_hand():
     """Two views of one feature, classes a and b; a tie goes to a.
 
     The labeled ([1, 1], b): both views find a (tie) and learn b: w = (-1, +1). The unlabeled ([1, -2]): the first view
-    finds b (+1 > -1), the second a (2 > -2), so the first moves by 1/2 towards a, its feature being 1: (-1/2, +1/2), and
-    the second towards b, its feature being -2: (-1 + 1, 1 - 1) = (0, 0). If the unlabeled one comes first, both find a
-    (tie) and learn nothing.
+    finds b (+1 > -1), the second a (2 > -2), so the first moves by 1/2 towards a, its feature being 1: (-1/2, +1/2),
+    and the second towards b, its feature being -2: (-1 + 1, 1 - 1) = (0, 0). If the unlabeled one comes first, both
+    find a (tie) and learn nothing.
     """
     X, Y = np.array([[1.0, 1.0], [1.0, -2.0]]), ["b", None]
     plain = ArrayFeatures(bias=False)
@@ -212,7 +217,7 @@ def test_one_pass_by_hand():
 )
 @pytest.mark.filterwarnings("ignore:Y has no unlabeled example")
 def test_one_view_is_the_perceptron(order, averaged, seed, partial):
-    """Without hidden labels for any C_u; with them for C_u = 1, where a view that learns from itself learns all of it."""
+    """Without hidden labels for any C_u; with them for C_u = 1, where a view learns all of what it teaches itself."""
     kinds = ["complete"] + ["partial" if partial else "complete"] * 5
     task = sequences(1, kinds, seed, order=order)
     options = {"view": ArrayFeatures(bias=False), "max_iter": PASSES, "averaged": averaged, "random_state": seed}
@@ -226,8 +231,13 @@ def test_one_view_is_the_perceptron(order, averaged, seed, partial):
 @pytest.mark.parametrize("n_views", [1, 2, 3])
 def test_examples_that_are_only_partly_labeled_are_learned_until_their_labels_are_right(n_views):
     """No example is complete: the passes must not end because none of the complete ones is wrong."""
-    task = sequences(n_views, ["partial"] * 8, 0)
-    model = task.fit(0.1, True, 0, passes=20)
-    assert model.n_iter_ > 2
+    rng = np.random.default_rng(0)
+    labels = [rng.integers(0, 3, 3).tolist() for _ in range(12)]
+    X = [np.tile(np.eye(3)[y], n_views) + 0.2 * rng.normal(size=(3, 3 * n_views)) for y in labels]
+    Y = [[None, *(TAGS[c] for c in y[1:])] for y in labels]
+    views = [Select(slice(3 * v, 3 * v + 3), ArrayFeatures(bias=False)) for v in range(n_views)]
+    model = CoPerceptron(Sequence(), views, unlabeled_weight=0.1, max_iter=20, random_state=0).fit(X, Y)
+    assert model.n_iter_ >= 2
     assert model.history_[0]["wrong_outputs"] > 0
-    assert model.score(task.X, task.Y) == 1.0
+    assert model.history_[-1]["wrong_outputs"] == 0
+    assert model.score(X, Y) == 1.0

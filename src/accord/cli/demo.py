@@ -1,42 +1,34 @@
-"""``accord demo``: learning curves of the supervised learners on generated data, with a report.
-
-Two tasks, both generated: names of persons, places and organisations in sentences of a made-up language (label
-sequences), and documents about topics that form a tree (a taxonomy).
-"""
+"""``accord demo``: supervised against semi-supervised learners on generated data, with a report."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from accord.cli import demo_tasks as tasks
 from accord.cli.program import debug_option
 from accord.cli.terminal import computing, print_table
 
 if TYPE_CHECKING:
-    from accord.evaluation import Results, Task
+    from accord.evaluation import Results
 
-NAMES, TOPICS = "names in sentences", "topics in a tree"
-SENTENCES = (10, 20, 40, 80, 160)  # labeled training sentences
-DOCUMENTS = (27, 54, 108, 216)  # labeled training documents
-N_TEST = 300
-LEARNERS = ("HMM", "perceptron", "CRF", "SVM")
-STRUCTURES = ("SVM, flat classes", "SVM, taxonomy")
+_SLOW = ("SVM", "co-perceptron")  # learners with kernels of their own, compiled in a second process
+_SURE = 0.05  # level at which a difference is called one
 
 
-@click.command(short_help="Train on generated data, print a table, write a report.")
+@click.command(short_help="Train on generated data, with and without unlabeled examples; write a report.")
 @click.option(
     "--output", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), default="accord-demo",
     show_default=True, help="Folder for the report.",
 )  # fmt: skip
 @click.option(
-    "--repetitions", type=click.IntRange(min=1), default=3, show_default=True, help="Draws per training size."
+    "--repetitions", type=click.IntRange(min=1), default=5, show_default=True, help="Draws per training size."
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the data and the learners."
@@ -44,7 +36,11 @@ STRUCTURES = ("SVM, flat classes", "SVM, taxonomy")
 @click.option("--n-jobs", type=int, default=1, show_default=True, help="Processes.")
 @debug_option
 def demo(output: Path, repetitions: int, seed: int, n_jobs: int) -> None:
-    """Train the learners on generated data, print a table, write a report with plots.
+    """Train the learners on generated data, print tables, write a report with plots.
+
+    Names in sentences: every learner sees a few labeled sentences, and once more with hundreds of unlabeled ones
+    besides. The differences between the two tell whether unlabeled sentences pay. Topics in a tree: a learner that
+    knows the tree against one that does not.
 
     Needs no data and takes less than a minute, the first time a little more than later: kernels are compiled then.
 
@@ -56,14 +52,16 @@ def demo(output: Path, repetitions: int, seed: int, n_jobs: int) -> None:
     output.mkdir(parents=True, exist_ok=True)
     helper = _Helper()
     with computing(announce=True, on_compile=helper.start):
-        warm_up(LEARNERS[:-1])
+        warm_up([name for name in tasks.LEARNERS if name not in _SLOW])
         helper.wait()
-        warm_up(LEARNERS[-1:])
+        warm_up(_SLOW)
         results = run(repetitions, seed, n_jobs)
     _print_names(results)
+    lessons = verdicts(results)
+    click.echo("\n".join(lessons) + "\n")
     _print_topics(results)
     command = f"accord demo --repetitions {repetitions} --seed {seed}"
-    page = _report(results, output, command, seed)
+    page = _report(results, output, lessons, command, seed)
     click.echo(f"\nReport with plots: {page.resolve()}")
 
 
@@ -71,11 +69,11 @@ def run(repetitions: int, seed: int, n_jobs: int = 1) -> Results:
     """All learners on all training sizes; the last metric is the time of training alone."""
     from accord.evaluation import Results, make_tasks, run_experiment
 
-    names = make_tasks(NAMES, LEARNERS, {"n_labeled": SENTENCES}, repetitions, seed)
-    topics = make_tasks(TOPICS, STRUCTURES, {"n_labeled": DOCUMENTS}, repetitions, seed)
+    names = make_tasks(tasks.NAMES, tasks.LEARNERS, {"n_labeled": tasks.SENTENCES}, repetitions, seed)
+    topics = make_tasks(tasks.TOPICS, tasks.STRUCTURES, {"n_labeled": tasks.DOCUMENTS}, repetitions, seed)
     found = [
-        run_experiment(names, tag_names, n_jobs=n_jobs, progress=True),
-        run_experiment(topics, classify_topics, n_jobs=n_jobs, progress=True),
+        run_experiment(names, tasks.tag_names, n_jobs=n_jobs, progress=True),
+        run_experiment(topics, tasks.classify_topics, n_jobs=n_jobs, progress=True),
     ]
     return Results(row for results in found for row in results.rows)
 
@@ -85,20 +83,20 @@ def warm_up(learners: Sequence[str]) -> None:
     from accord.evaluation import Task
 
     for method in learners:
-        tag_names(Task(NAMES, method, {"n_labeled": 4}, 0), n_test=2)
+        tasks.tag_names(Task(tasks.NAMES, method, {"n_labeled": 4}, 0), n_test=2)
     if "SVM" in learners:
-        for method in STRUCTURES:
-            classify_topics(Task(TOPICS, method, {"n_labeled": DOCUMENTS[0]}, 0))
+        for method in tasks.STRUCTURES:
+            tasks.classify_topics(Task(tasks.TOPICS, method, {"n_labeled": tasks.DOCUMENTS[0]}, 0))
 
 
 class _Helper:
-    """Compiles the largest kernels, those of the SVM, in a second process while this one compiles the others."""
+    """Compiles some of the kernels in a second process while this one compiles the others."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        code = f"from accord.cli.demo import warm_up; warm_up({LEARNERS[-1:]!r})"
+        code = f"from accord.cli.demo import warm_up; warm_up({_SLOW!r})"
         if (os.cpu_count() or 1) > 1:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", code],
@@ -113,75 +111,26 @@ class _Helper:
             self.process.wait()
 
 
-def tag_names(task: Task, n_test: int = N_TEST) -> dict[str, float]:
-    """Train one learner on the first sentences of a repetition; all learners get the same ones."""
-    from accord import CRF, HMM, Sequence, StructuredPerceptron, StructuredSVM, TokenFeatures
-    from accord.datasets import embedded_ner
-    from accord.evaluation import span_f1, token_error
-
-    structure, view = Sequence(constraints="iob2"), TokenFeatures(window=1)
-    learners: dict[str, Any] = {
-        # counts smaller than one: most features of a few sentences are rare
-        "HMM": lambda: HMM(structure, TokenFeatures(window=0), smoothing=0.1),
-        "perceptron": lambda: StructuredPerceptron(structure, view, random_state=task.seed),
-        "CRF": lambda: CRF(structure, view),
-        # the loss counts wrong tokens: as a fraction of the sentence it asks for a tiny margin only
-        "SVM": lambda: StructuredSVM(
-            Sequence(constraints="iob2", normalize=False),
-            view,
-            C=0.1,
-            solver="frank-wolfe",
-            tol=0.1,
-            random_state=task.seed,
-        ),
-    }
-    X, Y = embedded_ner(max(SENTENCES), random_state=task.repetition_seed)
-    X_test, Y_test = embedded_ner(n_test, random_state=task.experiment_seed)
-    n = task.setting["n_labeled"]
-    start = time.perf_counter()
-    model = learners[task.method]().fit(X[:n], Y[:n])
-    seconds = time.perf_counter() - start
-    y = model.predict(X_test)
-    return {"token_error": token_error(Y_test, y), "span_f1": span_f1(Y_test, y), "seconds": seconds}
-
-
-def classify_topics(task: Task) -> dict[str, float]:
-    """Train a support vector machine that knows the tree of topics, or one that does not."""
-    from accord import ArrayFeatures, MultiClass, StructuredSVM, Taxonomy
-    from accord.datasets import taxonomy_documents
-    from accord.evaluation import TreeLoss, zero_one_loss
-
-    X, y, taxonomy = taxonomy_documents(
-        max(DOCUMENTS) + N_TEST, depth=3, branching=3, share_own=0.6, random_state=task.repetition_seed
-    )
-    tree: dict[Any, Any] = dict(taxonomy)
-    structure = MultiClass() if task.method == STRUCTURES[0] else Taxonomy(tree)
-    n = task.setting["n_labeled"]
-    start = time.perf_counter()
-    model = StructuredSVM(structure, ArrayFeatures(), solver="frank-wolfe", tol=0.1, random_state=task.seed)
-    model.fit(X[:n], y[:n])
-    seconds = time.perf_counter() - start
-    X_test, y_test = X[max(DOCUMENTS) :], y[max(DOCUMENTS) :]
-    found = model.predict(X_test)
-    return {
-        "zero_one_loss": zero_one_loss(y_test, found),
-        "tree_loss": TreeLoss(tree)(y_test, found),
-        "seconds": seconds,
-    }
-
-
 # -- output -------------------------------------------------------------------------------------------------------
 def _print_names(results: Results) -> None:
-    heads = ["learner", "sentences", "token error %", "span F1 %", "seconds"]
-    rows = _rows(results.where(experiment=NAMES), LEARNERS, SENTENCES, ("token_error", "span_f1", "seconds"))
-    sections = range(len(SENTENCES) - 1, len(rows), len(SENTENCES))
-    print_table("Names in sentences: label sequences, mean ± standard error", heads, rows, sections)
+    results = results.where(experiment=tasks.NAMES)
+    heads = ["learner", "labeled", "unlabeled", "token error %", "difference", "span F1 %", "seconds"]
+    rows = _rows(results, tasks.LEARNERS, tasks.SENTENCES, ("token_error", "span_f1", "seconds"))
+    supervised = {name: base for base, name in tasks.PAIRS.items()}
+    for row, (method, n) in zip(rows, [(m, n) for m in tasks.LEARNERS for n in tasks.SENTENCES]):
+        base = supervised.get(method)
+        row.insert(2, "0" if base is None else str(tasks.N_UNLABELED))
+        row.insert(4, "" if base is None else _difference(results, method, base, n))
+    sections = range(2 * len(tasks.SENTENCES) - 1, len(rows), 2 * len(tasks.SENTENCES))
+    title = "Names in sentences: mean ± standard error; difference to the learner above, without unlabeled sentences"
+    print_table(title, heads, rows, sections)
 
 
 def _print_topics(results: Results) -> None:
     heads = ["learner", "documents", "0/1 loss %", "tree loss", "seconds"]
-    rows = _rows(results.where(experiment=TOPICS), STRUCTURES, DOCUMENTS, ("zero_one_loss", "tree_loss", "seconds"))
-    sections = range(len(DOCUMENTS) - 1, len(rows), len(DOCUMENTS))
+    part = results.where(experiment=tasks.TOPICS)
+    rows = _rows(part, tasks.STRUCTURES, tasks.DOCUMENTS, ("zero_one_loss", "tree_loss", "seconds"))
+    sections = range(len(tasks.DOCUMENTS) - 1, len(rows), len(tasks.DOCUMENTS))
     print_table("Topics in a tree: classes, mean ± standard error", heads, rows, sections)
 
 
@@ -204,23 +153,62 @@ def _rows(results: Results, methods: Sequence[str], sizes: Sequence[int], metric
     ]
 
 
-def _report(results: Results, output: Path, command: str, seed: int) -> Path:
+def _differences(results: Results, method: str, base: str, n: int) -> list[float]:
+    """Token error of a method minus that of another, draw by draw."""
+    a, b = (results.values(name, "token_error", {"n_labeled": n}) for name in (method, base))
+    return [a[k] - b[k] for k in sorted(a)]
+
+
+def _difference(results: Results, method: str, base: str, n: int) -> str:
+    import numpy as np
+
+    d = 100 * np.array(_differences(results, method, base, n))
+    error = f" ± {d.std(ddof=1) / len(d) ** 0.5:.2f}" if len(d) > 1 else ""
+    return f"{d.mean():+.2f}{error}"
+
+
+def verdicts(results: Results) -> list[str]:
+    """For every learner a sentence: whether unlabeled sentences helped it, over all training sizes."""
+    from accord.evaluation import paired_t_test
+    from accord.evaluation.significance import format_p
+
+    results = results.where(experiment=tasks.NAMES)
+    out = []
+    for base, method in tasks.PAIRS.items():
+        # one figure per draw: the sizes of a draw share their sentences
+        by_draw = zip(*(_differences(results, method, base, n) for n in tasks.SENTENCES))
+        d = [sum(row) / len(row) for row in by_draw]
+        mean = 100 * sum(d) / len(d)
+        what = f"{mean:+.2f} points of token error against {base}"
+        if len(d) < 2:
+            out.append(f"{method}: {what} (one draw tells nothing about chance)")
+            continue
+        p = paired_t_test(d, [0.0] * len(d)).p_value
+        word = "no clear difference" if p >= _SURE or mean == 0 else "unlabeled sentences pay" if mean < 0 else "worse"
+        out.append(f"{method}: {word}, {what} ({format_p(p)}, {len(d)} draws)")
+    return out
+
+
+def _report(results: Results, output: Path, lessons: Sequence[str], command: str, seed: int) -> Path:
     from accord.evaluation import write_report
 
     paths = write_report(
         output,
-        "Accord demo: learning from few examples",
+        "Accord demo: learning from few labeled and many unlabeled examples",
         results,
         metrics=["token_error", "span_f1", "zero_one_loss", "tree_loss", "seconds"],
         x="n_labeled",
         description=(
             "Two generated tasks. Names: label the persons, places and organisations in sentences of a made-up "
-            "language; a third of the names are made up on the spot. Topics: classify documents into the 27 leaves of "
-            "a tree of topics; one learner knows the tree, the other does not. Learning curves over the number of "
-            "labeled training examples (n_labeled)."
+            "language; a third of the names are made up on the spot. Each learner is trained on n_labeled labeled "
+            f"sentences, and again on these and {tasks.N_UNLABELED} unlabeled ones: as Baum-Welch (HMM), as two views "
+            "that have to agree (co-perceptron), or with classes of words that have similar neighbours (word classes). "
+            "Topics: classify documents into the 27 leaves of a tree of topics; one learner knows the tree, the other "
+            "does not."
         ),
         notes=[
-            f"Every learner of a repetition sees the same training examples; {N_TEST} others are for testing.",
+            *lessons,
+            f"Every learner of a repetition sees the same training examples; {tasks.N_TEST} others are for testing.",
             "Seconds are those of training, on one core.",
         ],
         command=command,

@@ -14,6 +14,9 @@ ocr_letters           train (fold 0), test (the rest) letter images (T, 128), le
 wipo_alpha_d          train, test                     patents, 100 latent features, 57 leaves
 cora_big              train (all papers)              paper titles, TF-IDF, 70 leaves; 187 papers are unlabeled
 newsgroups20          train, test                     word counts of posts, 20 leaves
+webkb_course          train (all pages)               word counts of web pages, course or other
+citation_cora         train (all papers)              words of abstracts (0/1), 7 classes
+citation_citeseer     train (all papers)              words of papers (0/1), 6 classes; 15 papers are unlabeled
 ====================  ==============================  =========================================================
 """
 
@@ -105,7 +108,8 @@ def load(name: str, data: str | os.PathLike[str] | None = None, part: str = "tra
         A part from the table, or ``"all"`` for all of them in the table's order.
     extra : bool
         Also fill `Dataset.extra`: ``pos`` for the token sets that have it, ``cites`` and ``authors`` for cora_big,
-        ``subject`` for newsgroups20.
+        ``subject`` for newsgroups20, ``anchor`` (word counts of the links to a page) for webkb_course, ``links``
+        (papers × papers, symmetric) for the citation sets.
 
     Returns
     -------
@@ -192,6 +196,14 @@ def _load_cora(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> 
     return _classes(name, matrices.pop("text"), arrays, leaves, read_taxonomy(classes), parts, matrices)
 
 
+def _load_flat(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    """Two views of the examples of a few classes, whose names stand here since the files only number them."""
+    file, first, second, labels = _FLAT[name]
+    path = _file(folder, file)
+    matrices = _sparse(path, *((first, second) if extra else (first,)))
+    return _classes(name, matrices.pop(first), _arrays(path, "y"), labels, {}, parts, matrices)
+
+
 def _classes(
     name: str,
     X: Any,
@@ -206,7 +218,7 @@ def _classes(
     split = np.where(is_test, "test", "train")
     rows = np.concatenate([np.flatnonzero(split == part) for part in parts])
     Y = [leaves[k] if k >= 0 else None for k in arrays["y"][rows]]
-    return Dataset(name, X[rows], Y, split[rows], taxonomy, {key: value[rows] for key, value in extra.items()})
+    return Dataset(name, X[rows], Y, split[rows], taxonomy or None, {key: value[rows] for key, value in extra.items()})
 
 
 def _arrays(path: Path, *names: str) -> dict[str, np.ndarray]:
@@ -251,6 +263,15 @@ _COLUMN_PREFIX = {
     "ud_english_ewt_pos": "ewt",
     "bc2gm": "bc2gm",
 }
+_TOPICS = (
+    "Theory,Reinforcement_Learning,Genetic_Algorithms,Neural_Networks,Probabilistic_Methods,Case_Based,Rule_Learning"
+)
+# Name → file, views, classes
+_FLAT: dict[str, tuple[str, str, str, list[str]]] = {
+    "webkb_course": ("webkb_course.npz", "page", "anchor", ["other", "course"]),
+    "citation_cora": ("cora.npz", "text", "links", _TOPICS.split(",")),
+    "citation_citeseer": ("citeseer.npz", "text", "links", ["AI", "ML", "IR", "DB", "Agents", "HCI"]),
+}
 _Loader = Callable[[str, Path, tuple[str, ...], bool], Dataset]
 _LOADERS: dict[str, tuple[_Loader, tuple[str, ...]]] = {
     "conll2002_esp": (_load_columns, ("train", "testa", "testb")),
@@ -261,4 +282,7 @@ _LOADERS: dict[str, tuple[_Loader, tuple[str, ...]]] = {
     "wipo_alpha_d": (_load_wipo, ("train", "test")),
     "cora_big": (_load_cora, ("train",)),
     "newsgroups20": (_load_newsgroups, ("train", "test")),
+    "webkb_course": (_load_flat, ("train",)),
+    "citation_cora": (_load_flat, ("train",)),
+    "citation_citeseer": (_load_flat, ("train",)),
 }

@@ -63,7 +63,7 @@ def maximise_subspace(gram, linear, size, ridge, budget, alpha):
         for b in range(size):
             slope[a] -= (gram[a, b] + ridge) * alpha[b]
     gain = 0.0
-    for _ in range(1000 * size):
+    for _ in range(20_000 * size):
         up, down = size, size if left > 0.0 else -1
         for a in range(size):
             if slope[a] > slope[up]:
@@ -309,7 +309,7 @@ def visit_unlabeled(
                         eta, order, n_labels, work, work_tw, gram[p],
                     )  # fmt: skip
                     size += 1
-                elif mass <= budget * (1.0 + 1e-9) and gap <= min(0.01, tol) * most:
+                elif mass <= budget * (1.0 + 1e-9) and gap <= min(0.01, tol) * most + 1e-9 * C * weight:
                     continue
                 alpha = blocks.alpha[i, p]
                 shrink = min(1.0, budget / mass) if mass > 0.0 else 1.0

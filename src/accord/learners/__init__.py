@@ -6,6 +6,17 @@ from accord.learners.generative import HMM
 from accord.learners.model_file import load
 from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.svm import StructuredSVM
+from accord.learners.type_consistency import TypeConsistency
 from accord.learners.view_sum import SumOfViews
 
-__all__ = ["CRF", "HMM", "CoPerceptron", "CoSVM", "StructuredPerceptron", "StructuredSVM", "SumOfViews", "load"]
+__all__ = [
+    "CRF",
+    "HMM",
+    "CoPerceptron",
+    "CoSVM",
+    "StructuredPerceptron",
+    "StructuredSVM",
+    "SumOfViews",
+    "TypeConsistency",
+    "load",
+]

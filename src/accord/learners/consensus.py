@@ -12,14 +12,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from accord.exceptions import InputError
-from accord.learners.multiview import MultiViewLearner, join_inputs, sum_weights
+from accord.learners.multiview import MultiViewLearner, sum_weights
 from accord.learners.randomness import generator
 from accord.learners.safety import Candidate, choose
 from accord.learners.svm import check_margin_params
 from accord.solvers import co_perceptron, co_svm
 from accord.structures.base import Structure, Weights
 from accord.structures.consensus import ConsensusProblem
-from accord.views.rows import Rows, ragged_rows, stack_channels
+from accord.views.rows import Rows, join_inputs, ragged_rows, stack_channels
 
 # What "auto" tries for unlabeled_weight, on top of the supervised learner with one view.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -101,12 +100,3 @@ class MultiViewLearner(StructuredLearner):
 def sum_weights(weights: list[Weights]) -> Weights:
     """The weights of the summed decision functions."""
     return Weights(np.sum([w.unary for w in weights], axis=0), np.sum([w.transitions for w in weights], axis=0))
-
-
-def join_inputs(labeled: Rows, unlabeled: Rows) -> Rows:
-    """The inputs of both, which are rows of the same table, one after another."""
-    return replace(
-        labeled,
-        slots=np.concatenate([labeled.slots, unlabeled.slots]),
-        offsets=np.concatenate([labeled.offsets, labeled.offsets[-1] + unlabeled.offsets[1:]]),
-    )

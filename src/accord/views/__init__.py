@@ -1,9 +1,12 @@
 """Views: maps from inputs to packed features, fitted on labeled and unlabeled inputs alike, blind to labels."""
 
 from accord.views.base import View
+from accord.views.canonical import CanonicalFeatures
 from accord.views.compose import ConcatenatedViews, as_view
 from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
+from accord.views.distributional import DistributionalFeatures
+from accord.views.embeddings import Embeddings
 from accord.views.kernel import KernelFeatures
 from accord.views.rows import Rows
 from accord.views.select import Select
@@ -12,8 +15,11 @@ from accord.views.text import TokenFeatures
 
 __all__ = [
     "ArrayFeatures",
+    "CanonicalFeatures",
     "ConcatenatedViews",
     "DictFeatures",
+    "DistributionalFeatures",
+    "Embeddings",
     "FeatureGroups",
     "KernelFeatures",
     "OddEvenSplit",

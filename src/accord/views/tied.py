@@ -33,8 +33,9 @@ class Tied:
         if self.original is None or self.group is None or self.scale is None:
             return weights
         out = np.zeros((self.original.n_dims, weights.shape[1]))
-        for here, base, stride in zip(self.columns, self.original.base.tolist(), self.original.stride.tolist()):
-            out[base + here * stride] = weights[base + self.group[here] * stride] * self.scale[here, None]
+        places = zip(self.columns, self.original.base.tolist(), self.rows.base.tolist(), self.rows.stride.tolist())
+        for here, base, tied_base, stride in places:
+            out[base + here * stride] = weights[tied_base + self.group[here] * stride] * self.scale[here, None]
         return out
 
 
@@ -53,12 +54,14 @@ def tie(rows: Rows) -> Tied:
     values = table.data * np.sqrt(size[table.indices])
     n_groups = int(group.max(initial=0)) + 1
     small = sp.csr_array((values[keep], (row[keep], columns[keep])), shape=(used.size, n_groups))
+    base, n_dims = _packed(rows, n_groups)
     tied = replace(
         rows,
         table=as_table(small),
+        base=base,
         slots=np.searchsorted(used, rows.slots).astype(np.int32),
         bounds=np.searchsorted(used, rows.bounds).astype(np.int64),
-        n_dims=int(np.max(rows.base + (n_groups - 1) * rows.stride)) + 1,
+        n_dims=n_dims,
         shared=False,
     )
     found: dict[tuple[int, int], np.ndarray] = {}
@@ -68,6 +71,24 @@ def tie(rows: Rows) -> Tied:
     occurs = np.bincount(table.indices, minlength=size.size) > 0
     scale = np.where(occurs, 1.0 / np.sqrt(size), 0.0)
     return Tied(tied, rows, group, scale, tuple(found[b] for b in map(tuple, tied.bounds.tolist())))
+
+
+def _packed(rows: Rows, n_columns: int) -> tuple[np.ndarray, int]:
+    """Where the features of each slot begin when units have ``n_columns`` columns; and the number of features.
+
+    Slots that interleave, as those of a window do, stay interleaved; the features of other slots follow at once,
+    however far away they were numbered.
+    """
+    base = np.empty_like(rows.base)
+    n_dims = 0
+    order = np.argsort(rows.base, kind="stable")
+    first = None  # the slot that the present run of interleaved slots began with
+    for k in order.tolist():
+        if first is None or rows.stride[k] != rows.stride[first] or rows.base[k] - rows.base[first] >= rows.stride[k]:
+            first, start = k, n_dims
+            n_dims += n_columns * int(rows.stride[k])
+        base[k] = start + rows.base[k] - rows.base[first]
+    return base, n_dims
 
 
 def _groups(table: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:

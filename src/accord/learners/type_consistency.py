@@ -1,0 +1,276 @@
+"""Type consistency: what a model predicts for a word everywhere in unlabeled text is evidence for its next occurrence.
+
+A first model tags all sentences. Its labels are counted per kind of word (the word itself, its ending, its class), and
+the log odds of the counts are added to its token scores: label propagation over a graph that joins equal words. Then a
+*student*, a perceptron on plain text features, learns the result on the unlabeled sentences, and its scores are added,
+too. All three are linear in their features, so the outcome is one linear model over the features of all.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from accord.decoders import viterbi as vit
+from accord.exceptions import InputError
+from accord.learners import inputs
+from accord.learners.base import ProbabilisticLearner, StructuredLearner
+from accord.learners.perceptron import StructuredPerceptron
+from accord.learners.randomness import generator
+from accord.learners.safety import choose
+from accord.structures.base import Structure, Weights
+from accord.views import ConcatenatedViews, TokenFeatures, View
+from accord.views.rows import Rows, join_inputs, ragged_rows
+from accord.views.type_odds import TypeOdds
+
+# Labeled sentences count so many times when the student learns from them and from pseudo-labeled ones.
+COPIES = 5
+
+
+class Stage(NamedTuple):
+    """How far to go: the strength of the type evidence, and whether a student learns from it."""
+
+    name: str
+    weight: float
+    student: bool
+
+
+class Parts(NamedTuple):
+    """Inputs as each of the three linear models sees them, labeled ones first."""
+
+    X: list[Any]
+    rows: Rows
+    student_rows: Rows | None
+    y: np.ndarray  # label numbers; -1 where there is none
+
+
+class TypeConsistency(StructuredLearner):
+    """Add evidence about kinds of words, gathered from unlabeled sentences, to a sequence learner.
+
+    Parameters
+    ----------
+    learner : CRF, StructuredSVM or StructuredPerceptron
+        The first model; its ``structure`` (a Sequence) and ``view`` are those of the whole. Views that learn from
+        unlabeled text (:class:`CanonicalFeatures`, :class:`DistributionalFeatures`) make it a better one.
+    strength : float or "auto"
+        Factor of the log odds of each kind; 0 is the learner alone. "auto" compares the learner alone, with type
+        evidence (0.4), and with a student on top, on held-out labeled folds, and takes the best.
+    keys : sequence of str
+        Kinds of words: "word" (in lower case), "suffix2" to "suffix4", "class" (left out if no view has word classes).
+    smoothing : float
+        Tokens with the average distribution of labels that are added to every kind.
+    student : bool
+        Let a perceptron learn the result on unlabeled sentences.
+    student_view : View, optional
+        Its features; default: ``TokenFeatures(window=1)``.
+    max_student : int
+        Unlabeled sentences that the student learns from, at most.
+    random_state, n_jobs, verbose : as everywhere
+
+    Attributes
+    ----------
+    weights_ : Weights
+        Of the learner's features, the type evidence and the student's features, side by side.
+    strength_, student_ : float, bool
+        What was used.
+    auto_report_ : list of dict or None
+        What "auto" tried, the errors on each fold, and why it chose.
+    transduction_ : list
+        Outputs predicted for the unlabeled training examples.
+
+    Examples
+    --------
+    >>> from accord import CRF, Sequence, TypeConsistency
+    >>> X = [["Ana", "lives", "in", "Rome"], ["Tom", "left"], ["Ana", "left"]]
+    >>> Y = [["PER", "O", "O", "LOC"], ["PER", "O"], None]
+    >>> TypeConsistency(CRF(Sequence()), strength=0.4, random_state=0).fit(X, Y).transduction_
+    [['PER', 'O']]
+    """
+
+    def __init__(
+        self,
+        learner: StructuredLearner,
+        strength: Any = "auto",
+        keys: tuple[str, ...] = ("word", "suffix4", "class"),
+        smoothing: float = 1.0,
+        student: bool = True,
+        student_view: View | None = None,
+        max_student: int = 8000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.learner = learner
+        self.strength = strength
+        self.keys = keys
+        self.smoothing = smoothing
+        self.student = student
+        self.student_view = student_view
+        self.max_student = max_student
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def structure(self) -> Structure:  # type: ignore[override]
+        """What is predicted."""
+        return self.learner.structure
+
+    def fit(self, X: Any, Y: Any) -> TypeConsistency:
+        """Train on labeled and unlabeled sentences (``Y[i] is None``)."""
+        self._check_params()
+        labeled, y, unlabeled = self._prepare(X, Y)
+        if self.structure_.single_row:
+            raise InputError("structure: TypeConsistency is for sequences of words; expected Sequence()")
+        parts = self._parts(X, Y, labeled, y, unlabeled)
+        rng = generator(self.random_state)
+        n_labeled = labeled.n_inputs
+        self.auto_report_: list[dict[str, Any]] | None = None
+        stage = Stage("fixed", 0.0 if self.strength == "auto" else float(self.strength), self.student)
+        if not unlabeled.n_inputs:
+            warnings.warn("Y has no unlabeled example (None): only the learner itself is trained", stacklevel=2)
+            stage = Stage("learner alone", 0.0, False)
+        elif self.strength == "auto":
+            stage = self._choose(parts, n_labeled, rng)
+        self.strength_, self.student_ = stage.weight, stage.student and stage.weight > 0
+        self._assemble(parts, stage, rng)
+        everything = self.structure_.outputs(
+            self._decode(self._all_scores(parts), parts.rows.offsets), parts.rows.offsets
+        )
+        self.transduction_ = everything[n_labeled:]
+        return self
+
+    def _check_params(self) -> None:
+        if not isinstance(self.learner, StructuredLearner) or type(self.learner)._learn is StructuredLearner._learn:
+            raise InputError(f"learner is {self.learner!r}; expected a CRF, StructuredSVM or StructuredPerceptron")
+        self.learner._check_params()
+        number = isinstance(self.strength, (int, float)) and not isinstance(self.strength, bool) and self.strength >= 0
+        if self.strength != "auto" and not number:
+            raise InputError(f'strength is {self.strength!r}; expected a number, 0 or more, or "auto"')
+        if not self.smoothing > 0:
+            raise InputError(f"smoothing is {self.smoothing!r}; expected a positive number")
+
+    def _new_view(self, structure: Any, X: Any) -> View:
+        return self.learner._new_view(structure, X)
+
+    def _parts(self, X: Any, Y: Any, labeled: Rows, y: np.ndarray, unlabeled: Rows) -> Parts:
+        given = [i for i, output in enumerate(Y) if not inputs.is_unlabeled(output)]
+        given_set = set(given)
+        sentences = [X[i] for i in given] + [x for i, x in enumerate(X) if i not in given_set]
+        self._base_view, self._student_view = self.view_, None
+        if self.student:
+            self._student_view = TokenFeatures(window=1) if self.student_view is None else clone(self.student_view)
+        student_rows = None if self._student_view is None else self._student_view.fit_rows(sentences)
+        hidden = np.full(unlabeled.n_rows, -1, np.int32)
+        return Parts(sentences, join_inputs(labeled, unlabeled), student_rows, np.concatenate([y, hidden]))
+
+    # -- the three models -------------------------------------------------------------------------------------------
+    def _assemble(self, parts: Parts, stage: Stage, rng: np.random.Generator) -> None:
+        """Train on all labeled inputs of ``parts`` and set the model: views, weights and their parts."""
+        base = self._first_model(parts, rng)
+        unary = parts.rows.scores(base.unary)
+        views, blocks, transitions = [self._base_view], [base.unary], base.transitions
+        self._scores = unary
+        if stage.weight > 0:
+            odds = TypeOdds(self._keys(), self.smoothing, self._words())
+            odds.learn(
+                parts.X,
+                self._with_truth(self._decode((unary, transitions), parts.rows.offsets), parts),
+                self.structure_.n_labels_,
+            )
+            evidence = odds.transform(parts.X).scores(np.eye(self.structure_.n_labels_))
+            factor = stage.weight
+            if not isinstance(self.learner, ProbabilisticLearner):  # log odds in units of the learner's scores
+                factor *= _spread(unary) / max(_spread(evidence), 1e-12)
+            unary = unary + factor * evidence
+            views.append(odds)
+            blocks.append(factor * np.eye(self.structure_.n_labels_))
+            if stage.student and parts.student_rows is not None:
+                taught = self._with_truth(self._decode((unary, transitions), parts.rows.offsets), parts)
+                learned = self._teach(parts, taught, rng)
+                scores = parts.student_rows.scores(learned.unary)
+                factor = float(unary.std() / max(scores.std(), 1e-12))
+                unary = unary + factor * scores
+                transitions = transitions + factor * learned.transitions
+                views.append(self._student_view)  # type: ignore[arg-type]
+                blocks.append(factor * learned.unary)
+        self.view_ = ConcatenatedViews.of_fitted(views) if len(views) > 1 else views[0]
+        self.weights_ = Weights(np.concatenate(blocks), transitions)
+        self._scores = unary
+        self._forget_products()
+
+    def _first_model(self, parts: Parts, rng: np.random.Generator) -> Weights:
+        given = np.flatnonzero(np.add.reduceat(parts.y >= 0, parts.rows.offsets[:-1]) > 0)
+        part = clone(self.learner)
+        if "random_state" in part.get_params():
+            part.set_params(random_state=int(rng.integers(2**31)))
+        part.structure_ = self.structure_
+        return part._learn(parts.rows.take(given), parts.y[ragged_rows(parts.rows.offsets, given)]).weights_
+
+    def _teach(self, parts: Parts, y: np.ndarray, rng: np.random.Generator) -> Weights:
+        """A perceptron that learns pseudo-labels, and the labeled sentences several times."""
+        rows = parts.student_rows
+        assert rows is not None
+        known = np.add.reduceat(parts.y >= 0, rows.offsets[:-1]) > 0
+        others = np.flatnonzero(~known)
+        if others.size > self.max_student:
+            others = rng.choice(others, self.max_student, replace=False)
+        chosen = np.concatenate([np.repeat(np.flatnonzero(known), COPIES), others])
+        student = StructuredPerceptron(self.learner.structure, max_iter=2, random_state=int(rng.integers(2**31)))
+        student.structure_ = self.structure_
+        return student._learn(rows.take(chosen), y[ragged_rows(rows.offsets, chosen)]).weights_
+
+    # -- choosing ---------------------------------------------------------------------------------------------------
+    def _choose(self, parts: Parts, n_labeled: int, rng: np.random.Generator) -> Stage:
+        stages = [Stage("learner alone", 0.0, False), Stage("type evidence", 0.4, False)]
+        if self.student:
+            stages.append(Stage("type evidence and student", 0.4, True))
+        seed = int(rng.integers(2**31))
+
+        def errors(stage: Stage, used: np.ndarray, held_out: np.ndarray) -> tuple[int, int]:
+            truth = parts.y[ragged_rows(parts.rows.offsets, held_out)]
+            both = np.concatenate([used, held_out])
+            hidden = parts.y[ragged_rows(parts.rows.offsets, both)].copy()
+            hidden[hidden.size - truth.size :] = -1
+            student_rows = None if parts.student_rows is None else parts.student_rows.take(both)
+            inner = Parts([parts.X[i] for i in both], parts.rows.take(both), student_rows, hidden)
+            self._assemble(inner, stage, generator(seed))
+            found = self._decode(self._all_scores(inner), inner.rows.offsets)[hidden.size - truth.size :]
+            return int(np.sum((found != truth) & (truth >= 0))), int(np.sum(truth >= 0))
+
+        chosen, self.auto_report_ = choose(stages, errors, n_labeled, parts.rows.n_inputs, None, rng, strict=False)
+        return chosen
+
+    # -- helpers ----------------------------------------------------------------------------------------------------
+    def _keys(self) -> tuple[str, ...]:
+        return tuple(key for key in self.keys if key != "class" or self._words() is not None)
+
+    def _words(self) -> Any:
+        """The part of the learner's view that knows word classes."""
+        parts = [self._base_view, *getattr(self._base_view, "views_", [])]
+        return next((v for v in parts if getattr(v, "n_classes", 0) and hasattr(v, "word_classes")), None)
+
+    def _decode(self, scores: tuple[np.ndarray, np.ndarray], offsets: np.ndarray) -> np.ndarray:
+        unary, transitions = scores
+        y, best = np.empty(unary.shape[0], np.int32), np.empty(offsets.size - 1)
+        vit.viterbi_batch(offsets, unary, *self.structure_.chain(transitions), y, best)
+        return y
+
+    def _all_scores(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of all training tokens, as the last call of ``_assemble`` left them."""
+        return self._scores, self.weights_.transitions
+
+    @staticmethod
+    def _with_truth(y: np.ndarray, parts: Parts) -> np.ndarray:
+        return np.where(parts.y >= 0, parts.y, y).astype(np.int32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in super().__getstate__().items() if k not in ("_scores", "_base_view", "_student_view")}
+
+
+def _spread(scores: np.ndarray) -> float:
+    """Typical difference between the scores of two labels of a token."""
+    return float(np.mean(np.std(scores, axis=1)))

@@ -1,0 +1,98 @@
+"""What a model predicts for a kind of word, as features of the words of that kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from accord.exceptions import InputError
+from accord.views.base import View
+from accord.views.inputs import distinct_tokens, flatten_tokens
+from accord.views.rows import Rows, as_table
+
+KEYS = ("word", "suffix2", "suffix3", "suffix4", "class")
+
+
+class TypeOdds(View):
+    """Log odds of every label for the kinds a word belongs to, summed over the kinds: one feature per label.
+
+    ``learn`` counts predicted labels; :class:`accord.TypeConsistency` calls it. A kind that was never seen says nothing.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        The kinds: "word" (in lower case), "suffix2" to "suffix4" (last letters of it), "class" (word class).
+    smoothing : float
+        Tokens with the average distribution of labels that are added to every kind.
+    words : view with ``word_classes``, optional
+        Fitted view that knows the classes of words, for the key "class".
+    """
+
+    def __init__(self, keys: tuple[str, ...] = ("word", "suffix4"), smoothing: float = 1.0, words: Any = None) -> None:
+        self.keys = keys
+        self.smoothing = smoothing
+        self.words = words
+
+    def learn(self, X: Any, y: np.ndarray, n_labels: int) -> TypeOdds:
+        """Count the labels (packed label numbers) of every kind of word in ``X``."""
+        for key in self.keys:
+            if key not in KEYS:
+                raise InputError(f"keys has {key!r}; expected some of {KEYS}")
+        tokens, offsets = flatten_tokens(X)
+        distinct = distinct_tokens(tokens, offsets)
+        number = {word: i for i, word in enumerate(distinct)}
+        types = np.fromiter(map(number.__getitem__, tokens), np.int64, len(tokens))
+        per_type = np.zeros((len(distinct), n_labels))
+        np.add.at(per_type, (types, y), 1.0)
+        total = per_type.sum(axis=0) + 1e-3
+        prior = total / total.sum()
+        self.n_dims_ = n_labels
+        self.kinds_: list[dict[Any, int]] = []
+        self.odds_: list[np.ndarray] = []
+        for key in self.keys:
+            names = self._names(key, distinct)
+            kinds = {name: i for i, name in enumerate(dict.fromkeys(names))}
+            counts = np.zeros((len(kinds), n_labels))
+            np.add.at(counts, [kinds[name] for name in names], per_type)
+            smooth = (counts + self.smoothing * prior) / (counts.sum(axis=1, keepdims=True) + self.smoothing)
+            self.kinds_.append(kinds)
+            self.odds_.append(np.log(smooth / prior))
+        return self
+
+    def fit_rows(self, X: Any) -> Rows:
+        """Rows of ``X``; what there is to know comes from ``learn``."""
+        return self.transform(X)
+
+    def transform(self, X: Any) -> Rows:
+        """One row of summed log odds per token."""
+        check_is_fitted(self, "odds_")
+        tokens, offsets = flatten_tokens(X)
+        distinct = distinct_tokens(tokens, offsets)
+        number = {word: i for i, word in enumerate(distinct)}
+        table = np.zeros((len(distinct), self.n_dims_))
+        for key, kinds, odds in zip(self.keys, self.kinds_, self.odds_):
+            place = np.fromiter((kinds.get(name, -1) for name in self._names(key, distinct)), np.int64, len(distinct))
+            table[place >= 0] += odds[place[place >= 0]]
+        types = np.fromiter(map(number.__getitem__, tokens), np.int32, len(tokens))
+        return Rows(
+            table=as_table(table),
+            slots=types[:, None],
+            base=np.zeros(1, np.int64),
+            stride=np.ones(1, np.int64),
+            bounds=np.array([[0, len(distinct)]], np.int64),
+            offsets=offsets,
+            n_dims=self.n_dims_,
+        )
+
+    def feature_names(self, features: Any) -> list[str]:
+        """Names such as ``type:3``: the log odds of label number 3."""
+        return [f"type:{int(f)}" for f in features]
+
+    def _names(self, key: str, words: list[str]) -> list[Any]:
+        if key == "word":
+            return [word.lower() for word in words]
+        if key == "class":
+            return self.words.word_classes(words).tolist() if words else []
+        return [word.lower()[-int(key[-1]) :] for word in words]

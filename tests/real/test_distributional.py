@@ -1,0 +1,68 @@
+"""Word vectors and classes learned from Spanish newspapers, and what they are worth to a learner with few labels.
+
+Needs a local data folder; set ACCORD_DATA.
+"""
+
+import numpy as np
+import pytest
+
+from accord.datasets import available, load
+from accord.learners import StructuredPerceptron
+from accord.structures import Sequence
+from accord.views.distributional import DistributionalFeatures
+from accord.views.text import TokenFeatures
+
+pytestmark = pytest.mark.slow
+
+DAYS = ["lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"]
+CITIES = ["madrid", "barcelona", "sevilla", "valencia", "bilbao", "zaragoza"]
+SAYS = ["dijo", "explicó", "indicó", "afirmó", "aseguró", "señaló"]
+
+
+@pytest.fixture(scope="module")
+def spanish(data_dir):
+    if "conll2002_esp" not in available(data_dir):
+        pytest.skip("the data folder has no conll2002_esp")
+    return load("conll2002_esp", data_dir, part="train"), load("conll2002_esp", data_dir, part="testa")
+
+
+@pytest.fixture(scope="module")
+def view(spanish):
+    return DistributionalFeatures().fit(spanish[0].X)
+
+
+@pytest.mark.parametrize("group", [DAYS, CITIES, SAYS], ids=["days", "cities", "says"])
+def test_words_used_alike_are_near(view, group):
+    """Far nearer to each other than to other frequent words, and most of them in the same one of 128 classes."""
+    place = {word: p for p, word in enumerate(view.words_)}
+    own = view.vectors_[[place[word] for word in group]]
+    others = view.vectors_[:1000]
+    among = (own @ own.T)[~np.eye(len(group), dtype=bool)].mean()
+    assert among > 0.4
+    assert among > (own @ others.T).mean() + 0.3
+    classes = [view.class_of(word)[128] for word in group]
+    commonest = max(set(classes), key=classes.count)
+    assert classes.count(commonest) > len(group) / 2
+    assert (view.word_classes_[:, 1] == commonest).mean() < 0.03
+
+
+def test_a_fit_can_be_repeated(spanish, view):
+    again = DistributionalFeatures().fit(spanish[0].X[::-1])
+    np.testing.assert_array_equal(again.vectors_, view.vectors_)
+    np.testing.assert_array_equal(again.word_classes_, view.word_classes_)
+
+
+def test_few_labels_go_further(spanish):
+    """100 labeled sentences, all others unlabeled: fewer wrong tokens than with token features alone."""
+    train, test = spanish
+    errors = {"tokens": [], "both": []}
+    for draw in range(5):
+        labeled = set(np.random.default_rng(draw).choice(len(train.X), 100, replace=False).tolist())
+        Y = [y if i in labeled else None for i, y in enumerate(train.Y)]
+        for name, views in (
+            ("tokens", [TokenFeatures(window=1)]),
+            ("both", [TokenFeatures(window=1), DistributionalFeatures(window=1)]),
+        ):
+            model = StructuredPerceptron(Sequence(), view=views, random_state=draw).fit(train.X, Y)
+            errors[name].append(1 - model.score(test.X, test.Y))
+    assert np.mean(errors["both"]) < 0.98 * np.mean(errors["tokens"]), errors
