@@ -137,10 +137,8 @@ class TypeConsistency(StructuredLearner):
             stage = self._choose(parts, n_labeled, rng)
         self.strength_, self.student_ = stage.weight, stage.student and stage.weight > 0
         self._assemble(parts, stage, rng)
-        everything = self.structure_.outputs(
-            self._decode(self._all_scores(parts), parts.rows.offsets), parts.rows.offsets
-        )
-        self.transduction_ = everything[n_labeled:]
+        found = self._decode(self._all_scores(), parts.rows.offsets)
+        self.transduction_ = self.structure_.outputs(found, parts.rows.offsets)[n_labeled:]
         return self
 
     def _check_params(self) -> None:
@@ -176,11 +174,8 @@ class TypeConsistency(StructuredLearner):
         self._scores = unary
         if stage.weight > 0:
             odds = TypeOdds(self._keys(), self.smoothing, self._words())
-            odds.learn(
-                parts.X,
-                self._with_truth(self._decode((unary, transitions), parts.rows.offsets), parts),
-                self.structure_.n_labels_,
-            )
+            tagged = self._with_truth(self._decode((unary, transitions), parts.rows.offsets), parts)
+            odds.learn(parts.X, tagged, self.structure_.n_labels_)
             evidence = odds.transform(parts.X).scores(np.eye(self.structure_.n_labels_))
             factor = stage.weight
             if not isinstance(self.learner, ProbabilisticLearner):  # log odds in units of the learner's scores
@@ -238,7 +233,7 @@ class TypeConsistency(StructuredLearner):
             student_rows = None if parts.student_rows is None else parts.student_rows.take(both)
             inner = Parts([parts.X[i] for i in both], parts.rows.take(both), student_rows, hidden)
             self._assemble(inner, stage, generator(seed))
-            found = self._decode(self._all_scores(inner), inner.rows.offsets)[hidden.size - truth.size :]
+            found = self._decode(self._all_scores(), inner.rows.offsets)[hidden.size - truth.size :]
             return int(np.sum((found != truth) & (truth >= 0))), int(np.sum(truth >= 0))
 
         chosen, self.auto_report_ = choose(stages, errors, n_labeled, parts.rows.n_inputs, None, rng, strict=False)
@@ -259,7 +254,7 @@ class TypeConsistency(StructuredLearner):
         vit.viterbi_batch(offsets, unary, *self.structure_.chain(transitions), y, best)
         return y
 
-    def _all_scores(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
+    def _all_scores(self) -> tuple[np.ndarray, np.ndarray]:
         """Scores of all training tokens, as the last call of ``_assemble`` left them."""
         return self._scores, self.weights_.transitions
 

@@ -18,7 +18,7 @@ KEYS = ("word", "suffix2", "suffix3", "suffix4", "class")
 class TypeOdds(View):
     """Log odds of every label for the kinds a word belongs to, summed over the kinds: one feature per label.
 
-    ``learn`` counts predicted labels; :class:`accord.TypeConsistency` calls it. A kind that was never seen says nothing.
+    ``learn`` counts predicted labels for :class:`accord.TypeConsistency`. A kind that was never seen says nothing.
 
     Parameters
     ----------

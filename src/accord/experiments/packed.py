@@ -1,0 +1,48 @@
+"""Features of a pool of sentences, packed once for all repetitions of an experiment.
+
+Views never see labels, so every repetition that uses the same sentences, labeled or not, would fit the same view again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord.exceptions import InputError
+from accord.views.base import View
+from accord.views.rows import Rows
+
+
+class PackedOnce(View):
+    """A view that is fitted on a pool beforehand and later only picks the rows of the sentences it is given.
+
+    Parameters
+    ----------
+    view : View, fitted by ``pack``
+    """
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    def pack(self, X: list[Any]) -> PackedOnce:
+        """Fit the view on the pool."""
+        self._pool = X  # keeps the sentences alive, whose identities are the keys
+        self._rows = self.view.fit_rows(X)
+        self._place = {id(x): i for i, x in enumerate(X)}
+        self.n_dims_ = self.view.n_dims_
+        self.views_ = getattr(self.view, "views_", [self.view])
+        return self
+
+    def fit_rows(self, X: Any) -> Rows:
+        """The rows of sentences of the pool (the very objects)."""
+        try:
+            return self._rows.take([self._place[id(x)] for x in X])  # type: ignore[arg-type]
+        except KeyError:
+            raise InputError("X has a sentence that is not of the pool this view was packed for") from None
+
+    def transform(self, X: Any) -> Rows:
+        """Rows of any sentences."""
+        return self.view.transform(X)
+
+    def __sklearn_clone__(self) -> PackedOnce:
+        """Itself: what it has learned depends on the pool alone."""
+        return self
