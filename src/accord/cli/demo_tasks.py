@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,12 +36,11 @@ STRUCTURES = ("SVM, flat classes", "SVM, taxonomy")
 
 def tag_names(task: Task, n_test: int = N_TEST) -> dict[str, float]:
     """Train one learner on the first sentences of a repetition; all learners get the same ones."""
-    from accord.datasets import embedded_ner
     from accord.evaluation import span_f1, token_error
 
     n = task.setting["n_labeled"]
-    X, Y = embedded_ner(max(SENTENCES) + N_UNLABELED, random_state=task.repetition_seed)
-    X_test, Y_test = embedded_ner(n_test, random_state=task.experiment_seed)
+    X, Y = _sentences(max(SENTENCES) + N_UNLABELED, task.repetition_seed)
+    X_test, Y_test = _sentences(n_test, task.experiment_seed)
     X_train: list[Any] = X[:n]
     Y_train: list[Any] = Y[:n]
     if task.method not in PAIRS:
@@ -51,6 +51,13 @@ def tag_names(task: Task, n_test: int = N_TEST) -> dict[str, float]:
     seconds = time.perf_counter() - start
     y = model.predict(X_test)
     return {"token_error": token_error(Y_test, y), "span_f1": span_f1(Y_test, y), "seconds": seconds}
+
+
+@lru_cache(maxsize=16)
+def _sentences(n: int, seed: int) -> tuple[list[Any], list[Any]]:
+    from accord.datasets import embedded_ner
+
+    return embedded_ner(n, random_state=seed)
 
 
 def _learners(seed: int) -> dict[str, Callable[[], Any]]:

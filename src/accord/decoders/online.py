@@ -263,9 +263,10 @@ def crf_epoch(
         for t in range(n):
             for c in range(n_labels):
                 marginals[t, c] = -marginals[t, c] * step_size / scale
-                if hidden:
+            if hidden:
+                for c in range(n_labels):
                     marginals[t, c] += agreeing[t, c] * step_size / scale
-            if not hidden:
+            else:
                 marginals[t, y[lo + t]] += step_size / scale
             to_nodes(label_map, marginals[t], per_node)
             add_row(features, lo + t, per_node, W)

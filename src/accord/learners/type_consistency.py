@@ -166,9 +166,10 @@ class TypeConsistency(StructuredLearner):
         return Parts(sentences, join_inputs(labeled, unlabeled), student_rows, np.concatenate([y, hidden]))
 
     # -- the three models -------------------------------------------------------------------------------------------
-    def _assemble(self, parts: Parts, stage: Stage, rng: np.random.Generator) -> None:
-        """Train on all labeled inputs of ``parts`` and set the model: views, weights and their parts."""
-        base = self._first_model(parts, rng)
+    def _assemble(self, parts: Parts, stage: Stage, rng: np.random.Generator, base: Weights | None = None) -> Weights:
+        """Train on all labeled inputs of ``parts`` and set the model; returns the first model's weights, for reuse."""
+        seed = int(rng.integers(2**31))
+        base = self._first_model(parts, seed) if base is None else base
         unary = parts.rows.scores(base.unary)
         views, blocks, transitions = [self._base_view], [base.unary], base.transitions
         self._scores = unary
@@ -196,12 +197,13 @@ class TypeConsistency(StructuredLearner):
         self.weights_ = Weights(np.concatenate(blocks), transitions)
         self._scores = unary
         self._forget_products()
+        return base
 
-    def _first_model(self, parts: Parts, rng: np.random.Generator) -> Weights:
+    def _first_model(self, parts: Parts, seed: int) -> Weights:
         given = np.flatnonzero(np.add.reduceat(parts.y >= 0, parts.rows.offsets[:-1]) > 0)
         part = clone(self.learner)
         if "random_state" in part.get_params():
-            part.set_params(random_state=int(rng.integers(2**31)))
+            part.set_params(random_state=seed)
         part.structure_ = self.structure_
         return part._learn(parts.rows.take(given), parts.y[ragged_rows(parts.rows.offsets, given)]).weights_
 
@@ -224,6 +226,7 @@ class TypeConsistency(StructuredLearner):
         if self.student:
             stages.append(Stage("type evidence and student", 0.4, True))
         seed = int(rng.integers(2**31))
+        first_models: dict[int, Weights] = {}  # the stages of a fold begin with the same model
 
         def errors(stage: Stage, used: np.ndarray, held_out: np.ndarray) -> tuple[int, int]:
             truth = parts.y[ragged_rows(parts.rows.offsets, held_out)]
@@ -232,7 +235,8 @@ class TypeConsistency(StructuredLearner):
             hidden[hidden.size - truth.size :] = -1
             student_rows = None if parts.student_rows is None else parts.student_rows.take(both)
             inner = Parts([parts.X[i] for i in both], parts.rows.take(both), student_rows, hidden)
-            self._assemble(inner, stage, generator(seed))
+            fold = int(held_out[0])
+            first_models[fold] = self._assemble(inner, stage, generator(seed), first_models.get(fold))
             found = self._decode(self._all_scores(), inner.rows.offsets)[hidden.size - truth.size :]
             return int(np.sum((found != truth) & (truth >= 0))), int(np.sum(truth >= 0))
 

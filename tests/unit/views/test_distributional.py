@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import accord
 from accord.exceptions import InputError
 from accord.learners import StructuredPerceptron
 from accord.structures import Sequence
 from accord.views import distributional as d
 from accord.views.distributional import DistributionalFeatures
 from accord.views.rows import concatenate
+from accord.views.splits import RandomSplit
 from accord.views.text import TokenFeatures
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_classes has")
@@ -343,3 +345,25 @@ def test_unlabeled_sentences_teach_a_learner():
     both = [TokenFeatures(window=1), small(window=1)]
     model = StructuredPerceptron(Sequence(), view=both, random_state=0).fit(X, Y)
     assert len(model.predict(NEW)) == len(NEW)
+
+
+def test_model_files(tmp_path):
+    X = [["ana", "lives", "in", "Rome", "."], *TEXT]
+    Y = [["O", "O", "O", "LOC", "O"], *[None] * len(TEXT)]
+    model = StructuredPerceptron(Sequence(), view=small(window=1), random_state=0).fit(X, Y)
+    model.save(tmp_path / "model.accord")
+    loaded = accord.load(tmp_path / "model.accord")
+    assert loaded.predict(NEW) == model.predict(NEW)
+    assert loaded.view_.nearest("ana") == model.view_.nearest("ana")
+    assert loaded.view_.class_of("Unseen") == model.view_.class_of("Unseen")
+    assert loaded.view_.feature_names(range(9)) == model.view_.feature_names(range(9))
+
+
+def test_split_into_views():
+    """Each feature goes to exactly one of the views, which together are the whole."""
+    view = RandomSplit(small(window=1), n_views=2)
+    rows = view.fit_rows(TEXT)
+    parts = [part.matrix().toarray() for part in view.channels(rows, np.random.default_rng(0))]
+    assert all(part.any() for part in parts)
+    np.testing.assert_array_equal(sum(parts), dense(rows))
+    assert not (parts[0].any(axis=0) & parts[1].any(axis=0)).any()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import accord
 from accord.exceptions import FormatError, InputError
 from accord.learners import StructuredPerceptron
-from accord.learners.model_file import CLASSES
 from accord.structures import Sequence
 from accord.views.embeddings import Embeddings
 
@@ -63,7 +63,8 @@ def test_windows_are_those_of_a_slow_reference(window):
     rows = view.fit_rows(X)
     one = {token: row for x in X for token, row in zip(x, dense(Embeddings(VECTORS, scale=1).fit_rows([x])))}
     names = view.feature_names(range(view.n_dims_))
-    for row, (x, t) in zip(dense(rows), [(x, t) for x in X for t in range(len(x))]):
+    places = [(x, t) for x in X for t in range(len(x))]
+    for row, (x, t) in zip(dense(rows), places):
         expected = {}
         for shift in range(-before, after + 1):
             prefix = f"{shift:+d}:" if shift else "0:"
@@ -185,10 +186,7 @@ def test_pickle(tmp_path, as_file):
 
 
 @pytest.mark.parametrize("as_file", [False, True])
-def test_model_files_hold_the_needed_vectors_only(tmp_path, monkeypatch, as_file):
-    import accord
-
-    monkeypatch.setitem(CLASSES, "Embeddings", "accord.views.embeddings")
+def test_model_files_hold_the_needed_vectors_only(tmp_path, as_file):
     many = {**VECTORS, **{f"w{i}": [1.0, float(i)] for i in range(5000)}}
     text = "".join(f"{word} {a} {b}\n" for word, (a, b) in many.items())
     given = write(tmp_path, text) if as_file else many
