@@ -12,10 +12,11 @@ import accord
 from accord.cli.parameters import CLASSES, LEARNERS, PARAMETERS
 
 COMMANDS = ("demo", "train", "predict", "evaluate", "inspect", "reproduce", "bench")
+_ALWAYS = ("random_state", "n_jobs", "verbose")
 # Constructor parameters that are given in another way: structure and view by --task and the data, the rest by options
 # of their own; and those that mean nothing for files.
 ELSEWHERE = {
-    **{name: {"structure", "view", "views", "learner", "random_state", "n_jobs", "verbose"} for name in LEARNERS},
+    **{name: {"structure", "view", "views", "learner", "student_view", *_ALWAYS} for name in LEARNERS},
     "random": {"view"},
     "odd-even": {"view"},
     "token-surface": {"view", "groups"},

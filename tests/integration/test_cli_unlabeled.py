@@ -10,7 +10,6 @@ import pytest
 from cli_helpers import ok, run, write_documents, write_points
 
 import accord
-from accord import views
 from accord.datasets import embedded_ner, read_conll, write_conll
 
 FAST = ["--learner", "co-perceptron", "--max-iter", 3]
@@ -122,10 +121,16 @@ def test_labeled_is_another_name_for_data(folder):
         (["--views", "random"], "--views is for learners of several views (co-perceptron, co-svm, sum-of-views)"),
         (["--n-views", 3], "--n-views belongs to random and sum-of-views, but this model has crf"),
         (["--unlabeled-weight", "0.1"], "--unlabeled-weight belongs to hmm and co-perceptron and co-svm"),
-        (["--base-learner", "svm"], "--base-learner is what --learner sum-of-views sums; crf has none"),
+        (
+            ["--base-learner", "svm"],
+            "--base-learner is what sum-of-views and type-consistency are made of; crf has none",
+        ),
         ([*FAST, "--views", "odd-even", "--n-views", 3], "--n-views is for random views"),
         ([*FAST, "--views", "token-surface", "--feature-columns", "0"], "token-surface splits the features of plain"),
-        ([*FAST, "--distributional", "--feature-columns", "0"], "--distributional learns from sentences of plain tok"),
+        ([*FAST, "--views", "token-surface", "--canonical"], "token-surface splits the features of plain tokens"),
+        ([*FAST, "--distributional", "--feature-columns", "0"], "--distributional needs sentences of plain tokens"),
+        (["--learner", "type-consistency", "--feature-columns", "0"], "type-consistency needs sentences of plain"),
+        (["--embeddings", "nowhere.vec"], "nowhere.vec: No such file"),
         ([*FAST, "--unlabeled-weight", "2"], "unlabeled_weight is 2.0; expected a number from 0 to 1"),
         ([*FAST, "--unlabeled-weight", "much"], "'much' is not a number or auto"),
         ([*FAST, "--unlabeled", "nowhere.txt"], "nowhere.txt: No such file"),
@@ -214,17 +219,34 @@ def test_a_table_with_words_has_several_views_too(tmp_path):
     assert ok("predict", tmp_path / "m", tmp_path / "u.csv").splitlines() == feel
 
 
-def test_distributional_features(folder):
-    args = ["train", folder / "few.conll", "-o", folder / "d", "--unlabeled", folder / "many.txt", "--distributional"]
-    if not hasattr(views, "DistributionalFeatures"):
-        assert "has no distributional features" in run(*args).stderr
-        return
-    for learner in (["--learner", "perceptron"], FAST, [*FAST, "--views", "token-surface"]):
-        ok(*args, *learner)
-        model = accord.load(folder / "d")
-        names = model.view_.feature_names(np.arange(model.view_.n_dims_))
-        weights = model.weights_.unary[[name.startswith("distributional/") for name in names]]
-        assert np.any(weights != 0)
+@pytest.mark.parametrize("learner", [["--learner", "perceptron"], FAST, [*FAST, "--views", "odd-even"]])
+def test_features_of_words(folder, learner):
+    (folder / "vectors.txt").write_text("the 0.5 1.0\nin 1.0 -0.5\n. 0.1 0.1\n")
+    words = {"distributional": [], "canonical": [], "embeddings": [folder / "vectors.txt"]}
+    flags = [part for name, value in words.items() for part in (f"--{name}", *value)]
+    ok("train", folder / "few.conll", "-o", folder / "d", "--unlabeled", folder / "many.txt", *flags, *learner)
+    model = accord.load(folder / "d")
+    names = model.view_.feature_names(np.arange(model.view_.n_dims_))
+    for part in ("tokens", *words):
+        weights = model.weights_.unary[[name.startswith(f"{part}/") for name in names]]
+        assert np.any(weights != 0), part
+    assert len(ok("predict", folder / "d", stdin="Ana left .\n").splitlines()) == 4
+
+
+def test_type_consistency(folder):
+    args = ["--learner", "type-consistency", "--constraints", "iob2", "--keys", "word,suffix3", "--C", "0.5"]
+    files = ["--labeled", folder / "few.conll", "--unlabeled", folder / "many.txt", "-o", folder / "t"]
+    out = ok("train", *files, *args)
+    base = accord.CRF(accord.Sequence(constraints="iob2"), accord.TokenFeatures(), C=0.5, random_state=0)
+    expected = accord.TypeConsistency(base, keys=["word", "suffix3"], random_state=0).fit(*examples(folder))
+    same_weights(folder / "t", expected)
+    assert f'evidence from unlabeled sentences: {expected.strength_:g} (chosen by "auto")' in out
+    for entry in expected.auto_report_:
+        assert entry["candidate"] in out
+    ok("train", *files, "--learner", "type-consistency", "--base-learner", "perceptron", "--canonical", "--max-iter", 3)
+    found = json.loads(ok("inspect", folder / "t", "--json"))
+    assert found["parameters"]["StructuredPerceptron"]["max_iter"] == 3
+    assert found["parameters"]["CanonicalFeatures"]["n_classes"] > 0  # kinds of words, too
 
 
 # -- partial labels -----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from accord.cli.terminal import computing, print_table
 if TYPE_CHECKING:
     from accord.evaluation import Results
 
-_SLOW = ("SVM", "SVM + word classes", "co-perceptron")  # their kernels are compiled in a second process
+_SLOW = ("SVM", "SVM + word classes")  # their kernels, about half of all, are compiled in a second process
 _SURE = 0.05  # level at which a difference is called one
 
 

@@ -18,7 +18,7 @@ _MATRIX = 12  # labels at most for transitions as a matrix
 # Fitted attributes that tell how training went.
 _OUTCOMES = (
     "n_iter_", "converged_", "objective_", "dual_objective_", "duality_gap_", "n_constraints_", "exact_",
-    "unlabeled_weight_", "learning_rate_", "n_seen_",
+    "unlabeled_weight_", "strength_", "student_", "learning_rate_", "n_seen_",
 )  # fmt: skip
 
 

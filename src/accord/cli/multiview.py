@@ -11,9 +11,8 @@ def describe_views(model: Any) -> list[dict[str, Any]] | None:
     """The name of each view, and to how many features it gives a weight; None for a model without views."""
     if not hasattr(model, "view_weights_"):
         return None
-    names = model.view_names_
-    if len(names) != model.n_views_:  # "auto" has put all features into one view
-        names = ["all features"]
+    # one view is what "auto" falls back to
+    names = ["all features"] if model.n_views_ == 1 else model.view_names_
     return [
         {"name": name, "features": int((weights.unary != 0).any(axis=1).sum())}
         for name, weights in zip(names, model.view_weights_)
@@ -34,6 +33,8 @@ def unit(model: Any) -> str:
 
 def innermost(view: Any) -> Any:
     """The view within splits."""
-    while hasattr(view, "view_"):
+    from accord.views.compose import WrappingView
+
+    while isinstance(view, WrappingView):
         view = view.view_
     return view

@@ -21,16 +21,23 @@ LEARNERS = {
     "co-perceptron": "CoPerceptron",
     "co-svm": "CoSVM",
     "sum-of-views": "SumOfViews",
+    "type-consistency": "TypeConsistency",
 }
 SEVERAL_VIEWS = ("co-perceptron", "co-svm", "sum-of-views")
-BASES = ("perceptron", "svm", "crf")  # what a sum of views can be made of
+BASES = ("perceptron", "svm", "crf")  # what learners that are made of others can be made of
+DEFAULT_BASE = {"sum-of-views": "perceptron", "type-consistency": "crf"}
+WORD_VIEWS = {
+    "distributional": "DistributionalFeatures",
+    "canonical": "CanonicalFeatures",
+    "embeddings": "Embeddings",
+}
 STRUCTURES = {"sequence": "Sequence", "multiclass": "MultiClass", "taxonomy": "Taxonomy"}
 VIEWS = {"tokens": "TokenFeatures", "dicts": "DictFeatures", "numbers": "ArrayFeatures", "kernel": "KernelFeatures"}
 COMPOSITIONS = {"random": "RandomSplit", "odd-even": "OddEvenSplit", "token-surface": "FeatureGroups"}
 CLASSES = {**LEARNERS, **STRUCTURES, **VIEWS, **COMPOSITIONS}
 SECTIONS = {"Learner": LEARNERS, "Structure": STRUCTURES, "Features": VIEWS, "Several views": COMPOSITIONS}
 # Options that choose one of the classes, or add one, stand with its parameters.
-CHOOSING = {"base_learner": "Learner", "distributional": "Features", "views": "Several views"}
+CHOOSING = {"base_learner": "Learner", "views": "Several views", **dict.fromkeys(WORD_VIEWS, "Features")}
 
 
 class Parsed(click.ParamType):
@@ -156,7 +163,7 @@ PARAMETERS = [
     Parameter("shuffle", _all(True, "perceptron"), "A new random order in each pass."),
     Parameter("learning_rate", _all("auto", "crf"), "First step size of --solver sgd.", NUMBER_OR_AUTO),
     Parameter("emission", _all("bernoulli", "hmm"), "What features are.", Choice(["bernoulli", "gaussian"])),
-    Parameter("smoothing", _all(0.1, "hmm"), "Pseudo-count added to every event.", float),
+    Parameter("smoothing", {"hmm": 0.1, "type-consistency": 1.0}, "Pseudo-count added to every event.", float),
     Parameter(
         "unlabeled_weight", _all("auto", "hmm", "co-perceptron", "co-svm"),
         "How much an unlabeled example counts (0: nothing, 1: as a labeled one); auto finds out on held-out labels.",
@@ -171,6 +178,19 @@ PARAMETERS = [
     ),
     Parameter(
         "max_repeats", _all(10, "co-svm"), "Decoding steps at most in a visit to an unlabeled example.",
+        click.IntRange(min=1),
+    ),
+    Parameter(
+        "strength", _all("auto", "type-consistency"),
+        "Factor of what unlabeled sentences tell about kinds of words; auto finds out on held-out labels.",
+        NUMBER_OR_AUTO,
+    ),
+    Parameter(
+        "keys", _all(("word", "suffix4", "class"), "type-consistency"), "Kinds of words: word, suffix2-4, class.", NAMES
+    ),
+    Parameter("student", _all(True, "type-consistency"), "Let a perceptron learn what was found."),
+    Parameter(
+        "max_student", _all(8000, "type-consistency"), "Unlabeled sentences at most that it learns from.",
         click.IntRange(min=1),
     ),
     # structures

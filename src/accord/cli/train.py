@@ -39,16 +39,19 @@ from accord.exceptions import ModelFileError
 @click.option(
     "--learner", type=click.Choice(list(LEARNERS)), default="crf", show_default=True, help="How it is learned."
 )
-@click.option("--base-learner", type=click.Choice(BASES), help="What is summed.  [sum-of-views; default: perceptron]")
+@click.option(
+    "--base-learner",
+    type=click.Choice(BASES),
+    help="What it is made of.  [default: perceptron (sum-of-views), crf (type-consistency)]",
+)
 @click.option(
     "--views", type=click.Choice(list(COMPOSITIONS)),
     help="How features are shared out among views: at random, by odd and even columns, or words and letters against "
     "surface clues.  [co-perceptron, co-svm, sum-of-views; default: random]",
 )  # fmt: skip
-@click.option(
-    "--distributional", is_flag=True,
-    help="Add features of words learned from all sentences, the unlabeled ones above all.  [tokens]",
-)  # fmt: skip
+@click.option("--distributional", is_flag=True, help="Add classes and vectors of words, learned from all sentences.")
+@click.option("--canonical", is_flag=True, help="Add vectors of words that correlate with their neighbours', likewise.")
+@click.option("--embeddings", metavar="FILE", help="Add word vectors from a file of word2vec, GloVe or fastText.")
 @click.option("--taxonomy", metavar="FILE", help="Classes: child<TAB>parent edges or A/B/C paths, one per line.")
 @click.option("--valid", metavar="FILE", help="Labeled data to score the model on after training.")
 @click.option("--stream", is_flag=True, help="Train batch by batch, for data larger than memory (perceptron, crf).")
@@ -70,9 +73,10 @@ def train(data: str | None, labeled: str | None, model: Path, **options: Any) ->
     Classes     CSV, svmlight, or text lines `class<TAB>words`.
 
     Labels may be missing (`_` in CoNLL, an empty cell in CSV): such examples, and those of --unlabeled,
-    are unlabeled. With --unknown-label, single tokens may be. co-perceptron, co-svm and hmm learn from unlabeled
-    examples; for the others these only add to the features. What --unlabeled-weight auto has decided and why, and
-    how often the views disagree on unlabeled examples, is printed at the end.
+    are unlabeled. With --unknown-label, single tokens may be. co-perceptron, co-svm, type-consistency and hmm
+    learn from unlabeled examples, and so do --distributional and --canonical features of any learner; otherwise they
+    only add to the features. What auto has decided and why, and how often views disagree on unlabeled examples, is
+    printed at the end.
 
     With --stream, the data are read --max-iter times (once by default), and labels that are not
     in the first batch of standard input must be listed by --labels.
@@ -134,7 +138,7 @@ def _check_inputs(data: str, model: Path, options: dict[str, Any]) -> None:
     if model.is_dir() or not model.parent.is_dir():
         what = "is a folder, not a file" if model.is_dir() else "cannot be written: its folder does not exist"
         raise ModelFileError(f"--model {model} {what}")
-    for name in (data, *options["unlabeled"], options["valid"], options["taxonomy"]):
+    for name in (data, *options["unlabeled"], options["valid"], options["taxonomy"], options["embeddings"]):
         if name not in (None, "-"):
             open(name, "rb").close()
     if options["stream"] and options["learner"] not in ("perceptron", "crf"):

@@ -22,7 +22,9 @@ def print_training(trained: Trained) -> None:
         parts = ", ".join(f"{view['name']} ({view['features']:,} features)" for view in views)
         click.echo(f"{_count(len(views), 'view')}: {parts}")
     if hasattr(model, "unlabeled_weight_"):
-        print_choice(model)
+        _print_choice(model, "weight of an unlabeled example", model.unlabeled_weight, model.unlabeled_weight_)
+    elif hasattr(model, "strength_"):
+        _print_choice(model, "strength of the evidence from unlabeled sentences", model.strength, model.strength_)
     elif trained.n_unlabeled:
         click.echo(f"{type(model).__name__} learns from labels alone; unlabeled examples only add to its features")
     if views is not None and len(views) > 1 and trained.n_unlabeled and trained.unlabeled is not None:
@@ -30,11 +32,11 @@ def print_training(trained: Trained) -> None:
         click.echo(f"the views disagree on {100 * rate:.2f} % of the {unit(model)} of the unlabeled examples")
 
 
-def print_choice(model: Any) -> None:
-    """The weight of unlabeled examples; if it was chosen, what was tried and why it was taken."""
+def _print_choice(model: Any, what: str, asked: Any, used: float) -> None:
+    """How much unlabeled examples count; if that was chosen, what was tried and why it was taken."""
     report = getattr(model, "auto_report_", None)
-    chosen = ' (chosen by "auto")' if model.unlabeled_weight == "auto" else ""
-    click.echo(f"weight of an unlabeled example: {model.unlabeled_weight_:g}{chosen}")
+    chosen = ' (chosen by "auto")' if asked == "auto" else ""
+    click.echo(f"{what}: {used:g}{chosen}")
     if report:
         rows = [
             [
@@ -45,7 +47,7 @@ def print_choice(model: Any) -> None:
             ]
             for entry in report
         ]
-        heads = ["candidate", "why", "unlabeled weight", "error % on held-out labels"]
+        heads = ["candidate", "why", "weight", "error % on held-out labels"]
         print_table("", heads, rows, left=2)
 
 

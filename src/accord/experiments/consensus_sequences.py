@@ -198,8 +198,8 @@ class ConsensusSequences(Experiment):
     title = "Few labeled and some unlabeled sentences: co-perceptron and co-SVM, as in the papers"
     description = (
         "Token error on a holdout, after training on a few labeled sentences, drawn anew in each repetition until "
-        "every label occurs among them, and on unlabeled ones. Spanish: 3100 sentences of 10 to 40 tokens of the CoNLL-2002 "
-        "training set, 9 labels, holdout 300. Genes: 7500 BioCreative sentences, tokens of gene names against all "
+        "every label occurs among them, and on unlabeled ones. Spanish: 3100 sentences of 10 to 40 tokens of the "
+        "CoNLL-2002 training set, 9 labels, holdout 300. Genes: 7500 BioCreative sentences, tokens of gene names against all "
         "others, holdout 500. Features are those of the thesis' Tables 5.3 and 5.4; the views are tokens (and letter "
         "n-grams) and surface clues, or a random split drawn in each repetition. HMM, perceptron and SVM have all "
         "features in one view; 'two perceptrons' and 'two SVMs' add up two views that never saw an unlabeled sentence. "
@@ -247,10 +247,8 @@ class ConsensusSequences(Experiment):
             sentences += published_notes(results, self.published, "token_error", {"data": data, "curve": LABELED_CURVE})
         sentences += claim_notes(results, CLAIMS, "token_error", _describe)
         for data, sizes in UNLABELED.items():
-            settings = [{"data": data, "curve": UNLABELED_CURVE, "sentences": m} for m in (sizes[0], sizes[-1])]
-            what = (
-                f"{data}, {N_LABELED} labeled sentences, from {sizes[0]} to {sizes[-1]} unlabeled (the papers: falls)"
-            )
+            few, many = ({"data": data, "curve": UNLABELED_CURVE, "sentences": sizes[k]} for k in (0, -1))
+            what = f"{data}, {N_LABELED} labeled sentences, {sizes[0]} → {sizes[-1]} unlabeled (the papers: falls)"
             for method in ("co-perceptron", "co-perceptron, random split", "coSVM", "coSVM, random split"):
                 sentences += change_note(results, method, "token_error", few, many, what)
         return sentences

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from accord.exceptions import InputError
 from accord.learners.multiview import MultiViewLearner, sum_weights
 from accord.learners.randomness import generator
-from accord.learners.safety import Candidate, choose
+from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.svm import check_margin_params
 from accord.solvers import co_perceptron, co_svm
 from accord.structures.base import Structure, Weights
@@ -103,7 +103,9 @@ class ConsensusLearner(MultiViewLearner):
         seed = int(rng.integers(2**31))
         classes = y[:n_labeled] if self.structure_.single_row else None
         chosen, self.auto_report_ = choose(candidates, errors, n_labeled, rows.n_inputs, classes, rng)
-        return chosen.weight, chosen.channels
+        # Candidates were compared with a part of the unlabeled examples; all of them together get no more say than that.
+        n_unlabeled = rows.n_inputs - n_labeled
+        return chosen.weight * min(1.0, MAX_UNLABELED / max(n_unlabeled, 1)), chosen.channels
 
     def _transduce(self, unlabeled: Rows) -> list[Any]:
         if not unlabeled.n_inputs:

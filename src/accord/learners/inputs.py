@@ -36,18 +36,21 @@ def output_list(X: Any, Y: Any) -> list[Any]:
         raise InputError(f"Y is a {type(Y).__name__}; expected a list with one output per input")
     if count(X) != len(Y):
         raise InputError(f"X has {count(X)} inputs but Y has {len(Y)} outputs; they must pair up")
-    return [None if is_unlabeled(y) else _with_none(y) for y in Y]
+    outputs = [None if is_unlabeled(y) else y for y in Y]
+    try:
+        distinct = set().union(*(y for y in outputs if isinstance(y, (list, tuple, np.ndarray))))
+    except TypeError:  # refused by check_outputs
+        return outputs
+    if any(label is not None and is_unlabeled(label) for label in distinct):
+        return [_with_none(y) for y in outputs]
+    return outputs
 
 
 def _with_none(y: Any) -> Any:
     """What a DataFrame makes of None inside a sequence becomes None again."""
-    try:
-        distinct = set(y) if isinstance(y, (list, tuple, np.ndarray)) else ()
-    except TypeError:  # refused by check_outputs
+    if not isinstance(y, (list, tuple, np.ndarray)):
         return y
-    if any(label is not None and is_unlabeled(label) for label in distinct):
-        return [None if is_unlabeled(label) else label for label in y]
-    return y
+    return [None if is_unlabeled(label) else label for label in y]
 
 
 def labeled_inputs(outputs: Sequence[Any]) -> np.ndarray:
@@ -56,7 +59,7 @@ def labeled_inputs(outputs: Sequence[Any]) -> np.ndarray:
 
 
 def _is_hidden(y: Any) -> bool:
-    return isinstance(y, (list, tuple, np.ndarray)) and len(y) > 0 and all(label is None for label in y)
+    return isinstance(y, (list, tuple, np.ndarray)) and len(y) > 0 and y[0] is None and all(label is None for label in y)
 
 
 def is_unlabeled(y: Any) -> bool:
@@ -102,7 +105,7 @@ def check_outputs(structure: ChainStructure, Y: Sequence[Any]) -> None:
                 "or None for an unlabeled input"
             )
         try:
-            distinct = {y} if structure.single_row else {label for label in set(y) if not is_unlabeled(label)}
+            distinct = {y} if structure.single_row else set(y) - {None}
         except TypeError:
             distinct = None
         if distinct is None or (declared is not None and not distinct <= declared):
