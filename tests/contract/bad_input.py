@@ -6,9 +6,9 @@ A function gets ``make``, which builds a learner, does the wrong thing and retur
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from accord import CRF, HMM, MultiClass, Sequence, StructuredPerceptron, StructuredSVM, Taxonomy
+from accord import CRF, HMM, CoPerceptron, CoSVM, MultiClass, Sequence, StructuredPerceptron, StructuredSVM, Taxonomy
 
-LEARNERS = [StructuredPerceptron, StructuredSVM, CRF, HMM]
+LEARNERS = [StructuredPerceptron, StructuredSVM, CRF, HMM, CoPerceptron, CoSVM]
 ROWS: dict[str, "Row"] = {}
 
 SENTENCES = [["Tom", "left"], ["Ana", "saw", "Tom"], ["Eva"]]
@@ -127,7 +127,7 @@ def _(make):
     model.predict([["Ana"], ["Lee", "Ana"]], given=[None, ["I-P", None]])
 
 
-@row("constraints-broken", StructuredPerceptron, StructuredSVM, CRF)
+@row("constraints-broken", StructuredPerceptron, StructuredSVM, CRF, CoPerceptron, CoSVM)
 def _(make):
     make(Sequence(constraints="iob2")).fit([["Ana"], ["Lee", "left"]], [["B-P"], ["I-P", "O"]])
 

@@ -11,6 +11,8 @@ import accord
 from accord import (
     CRF,
     HMM,
+    CoPerceptron,
+    CoSVM,
     KernelFeatures,
     MultiClass,
     Sequence,
@@ -64,7 +66,7 @@ def _(make):
     make(Sequence(), view=TokenFeatures(window=-1)).fit(SENTENCES, TAGS)
 
 
-@row("C", StructuredSVM, CRF)
+@row("C", StructuredSVM, CRF, CoSVM)
 def _(make):
     make(Sequence(), C=0).fit(SENTENCES, TAGS)
 
@@ -74,7 +76,7 @@ def _(make):
     make(Sequence(), solver="newton").fit(SENTENCES, TAGS)
 
 
-@row("random-state", StructuredPerceptron, StructuredSVM)
+@row("random-state", StructuredPerceptron, StructuredSVM, CoPerceptron, CoSVM)
 def _(make):
     make(Sequence(), random_state="today").fit(SENTENCES, TAGS)
 

@@ -9,12 +9,16 @@ from accord import (
     HMM,
     ArrayFeatures,
     ConcatenatedViews,
+    CoPerceptron,
+    CoSVM,
     DictFeatures,
     KernelFeatures,
     MultiClass,
+    RandomSplit,
     Sequence,
     StructuredPerceptron,
     StructuredSVM,
+    SumOfViews,
     Taxonomy,
     TokenFeatures,
 )
@@ -75,7 +79,30 @@ LEARNERS = {
     "crf, sgd": lambda s, **p: CRF(s, solver="sgd", max_iter=4, random_state=0, **p),
     "hmm": lambda s, **p: HMM(s, unlabeled_weight=0.5, random_state=0, **p),
     "hmm, gaussian": lambda s, **p: HMM(s, emission="gaussian", random_state=0, **p),
+    "co-perceptron": lambda s, view=None, **p: CoPerceptron(
+        s, RandomSplit(view), unlabeled_weight=0.1, max_iter=4, random_state=0, **p
+    ),
+    "co-svm": lambda s, view=None, **p: CoSVM(
+        s, RandomSplit(view), unlabeled_weight=0.1, tol=0.1, max_iter=4, ramp=2, random_state=0, **p
+    ),
+    "co-svm, slack, 2-norm": lambda s, view=None, **p: CoSVM(
+        s,
+        RandomSplit(view),
+        C=0.1,
+        unlabeled_weight=0.1,
+        tol=0.1,
+        max_iter=4,
+        ramp=2,
+        rescaling="slack",
+        norm=2,
+        random_state=0,
+        **p,
+    ),
+    "sum of views": lambda s, view=None, **p: SumOfViews(
+        StructuredPerceptron(s, view=view, max_iter=4, random_state=0), n_views=3, **p
+    ),
 }
+MULTI_VIEW = ("co-perceptron", "co-svm", "co-svm, slack, 2-norm", "sum of views")
 
 TASKS = {
     "classes": (lambda: MultiClass(), {"view": ArrayFeatures()}, classes),
@@ -141,3 +168,10 @@ CASES = [(learner, task) for learner in LEARNERS for task in TASKS if is_defined
 def weights(model):
     """All numbers a fitted model predicts with."""
     return np.concatenate([model.weights_.flat(), getattr(model, "bias_", np.empty(0))])
+
+
+def called(model, name):
+    """What a parameter of most learners is called in this one."""
+    if isinstance(model, SumOfViews):
+        return f"learner__{name}"
+    return "views" if name == "view" and isinstance(model, (CoPerceptron, CoSVM)) else name

@@ -7,20 +7,31 @@ import sys
 
 import numpy as np
 import pytest
-from battery import CASES, LEARNERS, make, weights
+from battery import CASES, LEARNERS, called, make, weights
 from sklearn.base import clone
 
 import accord
-from accord import CRF, HMM, Sequence, StructuredPerceptron, StructuredSVM, TokenFeatures
+from accord import (
+    CRF,
+    HMM,
+    CoPerceptron,
+    CoSVM,
+    Sequence,
+    StructuredPerceptron,
+    StructuredSVM,
+    SumOfViews,
+    TokenFeatures,
+)
 
 each_case = pytest.mark.parametrize(("learner", "task"), CASES)
-each_class = pytest.mark.parametrize("cls", [StructuredPerceptron, StructuredSVM, CRF, HMM])
+CLASSES = [StructuredPerceptron, StructuredSVM, CRF, HMM, CoPerceptron, CoSVM]
+each_class = pytest.mark.parametrize("cls", CLASSES)
 
 
 # -- parameters -------------------------------------------------------------------------------------------------------
 
 
-@each_class
+@pytest.mark.parametrize("cls", [*CLASSES, SumOfViews])
 def test_constructor_only_stores(cls):
     names = list(inspect.signature(cls).parameters)
     given = {name: object() for name in names}
@@ -37,11 +48,12 @@ def test_a_structure_is_all_that_must_be_given(cls):
 
 @each_class
 def test_nested_parameters_can_be_read_and_set(cls):
-    model = cls(Sequence(loss="zero-one"), view=TokenFeatures(window=2))
+    view = called(cls(Sequence()), "view")
+    model = cls(Sequence(loss="zero-one"), **{view: TokenFeatures(window=2)})
     assert model.get_params()["structure__loss"] == "zero-one"
-    assert model.get_params()["view__window"] == 2
-    model.set_params(structure__loss="hamming", view__window=0, random_state=5)
-    assert (model.structure.loss, model.view.window, model.random_state) == ("hamming", 0, 5)
+    assert model.get_params()[f"{view}__window"] == 2
+    model.set_params(structure__loss="hamming", **{f"{view}__window": 0}, random_state=5)
+    assert (model.structure.loss, getattr(model, view).window, model.random_state) == ("hamming", 0, 5)
     with pytest.raises(ValueError, match="Invalid parameter 'losss'"):
         model.set_params(structure__losss="hamming")
 
@@ -60,17 +72,14 @@ def test_clone_copies_parameters_but_not_what_was_learned(fitted, learner, task)
 def test_fit_changes_no_parameter(learner, task):
     case = make(learner, task)
     before = case.model.get_params()
-    before_repr, view_before, structure_before = (
-        repr(case.model),
-        set(vars(case.model.view)),
-        set(vars(case.model.structure)),
-    )
+    view = before[called(case.model, "view")]
+    before_repr, view_before, structure_before = repr(case.model), set(vars(view)), set(vars(case.model.structure))
     assert case.model.fit(case.X, case.Y) is case.model
     after = case.model.get_params()
     assert before.keys() == after.keys()
     assert all(before[name] is after[name] for name in before)
     assert repr(case.model) == before_repr
-    assert set(vars(case.model.view)) == view_before
+    assert set(vars(view)) == view_before
     assert set(vars(case.model.structure)) == structure_before
 
 
@@ -94,14 +103,17 @@ def test_an_earlier_fit_leaves_no_trace(fitted, learner, task):
     assert model.predict(case.X_new) == case.model.predict(case.X_new)
 
 
-@pytest.mark.parametrize("learner", ["perceptron", "svm", "svm, frank-wolfe", "crf, sgd"])
+@pytest.mark.parametrize(
+    "learner", ["perceptron", "svm", "svm, frank-wolfe", "crf, sgd", "co-perceptron", "co-svm", "sum of views"]
+)
 def test_the_seed_matters_and_may_be_a_generator(learner):
     case = make(learner, "token vectors")
-    by_seed = [weights(clone(case.model).set_params(random_state=s).fit(case.X, case.Y)) for s in (0, 0, 1)]
+    seed = called(case.model, "random_state")
+    by_seed = [weights(clone(case.model).set_params(**{seed: s}).fit(case.X, case.partly)) for s in (0, 0, 1)]
     assert np.array_equal(by_seed[0], by_seed[1])
     assert not np.array_equal(by_seed[0], by_seed[2])
     seeds = [np.random.default_rng(0), np.random.default_rng(0), np.random.RandomState(0), np.random.RandomState(0)]
-    found = [weights(case.model.set_params(random_state=s).fit(case.X, case.Y)) for s in seeds]
+    found = [weights(case.model.set_params(**{seed: s}).fit(case.X, case.partly)) for s in seeds]
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], by_seed[0])
     assert np.array_equal(found[2], found[3])

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from battery import CASES, LEARNERS, TASKS, make
+from battery import CASES, LEARNERS, MULTI_VIEW, TASKS, make
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from accord import CRF, HMM, MultiClass, StructuredPerceptron, StructuredSVM
+from accord import CRF, HMM, CoPerceptron, CoSVM, MultiClass, StructuredPerceptron, StructuredSVM
 
 each_case = pytest.mark.parametrize(("learner", "task"), CASES)
-each_class = pytest.mark.parametrize("cls", [StructuredPerceptron, StructuredSVM, CRF, HMM])
+each_class = pytest.mark.parametrize("cls", [StructuredPerceptron, StructuredSVM, CRF, HMM, CoPerceptron, CoSVM])
 
 
 @each_case
@@ -149,7 +149,8 @@ SAME_FEATURES = (
 
 
 @pytest.mark.parametrize(
-    ("learner", "task"), [(c, t) for c, t in CASES if t in SAME_FEATURES and not c.startswith("hmm")]
+    ("learner", "task"),
+    [(c, t) for c, t in CASES if t in SAME_FEATURES and not c.startswith("hmm") and c not in MULTI_VIEW],
 )
 def test_supervised_learners_take_only_features_from_unlabeled_examples(learner, task):
     case = make(learner, task)
@@ -163,8 +164,9 @@ def test_supervised_learners_take_only_features_from_unlabeled_examples(learner,
     assert both.predict(case.X) == alone.predict(case.X)
 
 
-def test_hidden_markov_models_predict_the_unlabeled_training_examples():
-    case = make("hmm", "tokens")
+@pytest.mark.parametrize("learner", ["hmm", "co-perceptron", "co-svm"])
+def test_semi_supervised_learners_predict_the_unlabeled_training_examples(learner):
+    case = make(learner, "tokens")
     model = case.model.fit(case.X, case.partly)
     unlabeled = [x for x, y in zip(case.X, case.partly) if y is None]
     assert len(unlabeled) >= 5

@@ -172,7 +172,7 @@ def test_supervised_learners_take_features_from_unlabeled_text(folder):
     out = ok("train", folder / "few.conll", "-o", folder / "p", "--learner", "perceptron", "--unlabeled",
              folder / "many.txt")  # fmt: skip
     assert "StructuredPerceptron: 12 labeled and 30 unlabeled sentences" in out
-    assert "unlabeled examples only add to its features" in out
+    assert "unlabeled examples only shape its features" in out
     same_weights(folder / "p", accord.StructuredPerceptron(accord.Sequence(), random_state=0).fit(*examples(folder)))
 
 
@@ -393,6 +393,16 @@ def test_ctrl_c_keeps_what_was_learned_so_far(folder, monkeypatch, learner):
     assert accord.load(path).n_iter_ == 2
     assert ok("predict", path, folder / "many.txt")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_while_auto_is_choosing_keeps_nothing(folder, monkeypatch):
+    from accord.structures.consensus import ConsensusProblem
+
+    monkeypatch.setattr(ConsensusProblem, "co_perceptron_epoch", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    result = run("train", folder / "few.conll", "-o", folder / "never", "--unlabeled", folder / "many.txt", *FAST)
+    assert result.exit_code == 130
+    assert f"the model is lost, and {folder / 'never'} was not written" in result.stderr
+    assert not (folder / "never").exists()
 
 
 def test_ctrl_c_is_heard_by_learners_that_keep_nothing(folder, monkeypatch):

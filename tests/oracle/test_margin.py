@@ -24,6 +24,7 @@ def test_margin(case):
     best = ranked(case.chain)
     if not best:
         assert top == margin == -math.inf
+        assert labels.tolist() == [0] * n
         return
     assert top == pytest.approx(best[0][0], rel=1e-10, abs=1e-10)
     assert score(case.chain, labels.tolist()) == pytest.approx(top, rel=1e-10, abs=1e-10)

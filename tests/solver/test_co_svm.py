@@ -14,7 +14,7 @@ from accord import (
     Select,
     Sequence,
 )
-from accord.decoders.co_svm import maximise_subspace
+from accord.decoders.subspace import maximise_subspace
 from accord.solvers import qp
 from accord.structures.consensus import ConsensusProblem
 from accord.views import as_view

@@ -263,8 +263,13 @@ def test_binary_classes_are_a_binary_co_svm(seed):
     labeled, unlabeled = np.flatnonzero(y), np.flatnonzero(y == 0)
     orders = []
     draw = np.random.default_rng(seed)
-    for _ in range(passes):
-        orders.append(([labeled[draw.permutation(6)] for _ in columns], draw.permutation(np.arange(6, 14))))
+
+    def draw_labeled():
+        return [labeled[draw.permutation(6)] for _ in columns]
+
+    for _ in range(passes):  # labeled, unlabeled, and labeled again
+        first, middle, last = draw_labeled(), draw.permutation(np.arange(6, 14)), draw_labeled()
+        orders += [(first, middle), (last, [])]
     expected = binary_co_svm(X, y, columns, C, C_u, orders)
     assert np.array_equal(unlabeled, np.arange(6, 14))
     model = CoSVM(

@@ -89,6 +89,8 @@ def _parameters(model: Any) -> dict[str, dict[str, Any]]:
     out: dict[str, dict[str, Any]] = {}
     for owner in owners:
         params = {k: v for k, v in owner.get_params(deep=False).items() if k not in _PARTS}
+        if not params:
+            continue
         name = kind = type(owner).__name__
         while name in out:
             name = f"{kind} {len(out)}"

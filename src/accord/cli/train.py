@@ -75,14 +75,14 @@ def train(data: str | None, labeled: str | None, model: Path, **options: Any) ->
     Labels may be missing (`_` in CoNLL, an empty cell in CSV): such examples, and those of --unlabeled,
     are unlabeled. With --unknown-label, single tokens may be. co-perceptron, co-svm, type-consistency and hmm
     learn from unlabeled examples, and so do --distributional and --canonical features of any learner; otherwise they
-    only add to the features. What auto has decided and why, and how often views disagree on unlabeled examples, is
-    printed at the end.
+    only say which features there are. What auto has decided and why, and how often views disagree on unlabeled
+    examples, is printed at the end.
 
     With --stream, the data are read --max-iter times (once by default), and labels that are not
     in the first batch of standard input must be listed by --labels.
 
-    Ctrl-C ends the training: co-perceptron and co-svm then write the model they have so far, the others write nothing;
-    the exit code is 130 either way.
+    Ctrl-C ends the training: co-perceptron and co-svm then write the model they have so far (none while auto is still
+    choosing), the others write nothing; the exit code is 130 either way.
 
     \b
     Examples:

@@ -10,6 +10,8 @@ from accord.cli.fitting import Trained
 from accord.cli.multiview import describe_views, disagreement, unit
 from accord.cli.terminal import print_table
 
+_LISTED = 4  # views at most that are named one by one
+
 
 def print_training(trained: Trained) -> None:
     """Print it, if there were unlabeled examples or there are several views; else there is nothing to tell."""
@@ -19,14 +21,13 @@ def print_training(trained: Trained) -> None:
         return
     click.echo(_examples(trained))
     if views is not None:
-        parts = ", ".join(f"{view['name']} ({view['features']:,} features)" for view in views)
-        click.echo(f"{_count(len(views), 'view')}: {parts}")
+        click.echo(_sizes(views))
     if hasattr(model, "unlabeled_weight_"):
         _print_choice(model, "weight of an unlabeled example", model.unlabeled_weight, model.unlabeled_weight_)
     elif hasattr(model, "strength_"):
         _print_choice(model, "strength of the evidence from unlabeled sentences", model.strength, model.strength_)
     elif trained.n_unlabeled:
-        click.echo(f"{type(model).__name__} learns from labels alone; unlabeled examples only add to its features")
+        click.echo(f"{type(model).__name__} learns from labels alone; unlabeled examples only shape its features")
     if views is not None and len(views) > 1 and trained.n_unlabeled and trained.unlabeled is not None:
         rate = disagreement(model, trained.unlabeled)
         click.echo(f"the views disagree on {100 * rate:.2f} % of the {unit(model)} of the unlabeled examples")
@@ -56,6 +57,14 @@ def _examples(trained: Trained) -> str:
     partly = f" ({trained.n_partial:,} of them partly)" if trained.n_partial else ""
     name = type(trained.model).__name__
     return f"{name}: {trained.n_labeled:,} labeled{partly} and {_count(trained.n_unlabeled, f'unlabeled {kind}')}"
+
+
+def _sizes(views: list[dict[str, Any]]) -> str:
+    if len(views) <= _LISTED:
+        parts = ", ".join(f"{view['name']} ({view['features']:,} features)" for view in views)
+        return f"{_count(len(views), 'view')}: {parts}"
+    sizes = [view["features"] for view in views]
+    return f"{len(views)} views of {min(sizes):,} to {max(sizes):,} features"
 
 
 def _count(n: int, what: str) -> str:

@@ -8,11 +8,12 @@ NEG_INF = -np.inf
 
 @njit(cache=True, nogil=True)
 def best_with_margin(unary, init, step, final, score, labels):
-    """Write the best labels into ``labels``; returns (their score, margin), minus infinity if nothing is feasible.
+    """Write the best labels into ``labels``; returns (their score, margin).
 
     ``score`` (n_tokens at least, n_states) is work space. The second-best path leaves the best one once and for all
     when both are followed from the end, so it costs the best alternative on the way back: hardly more than Viterbi, and
-    a tenth of a list of the two best outputs. With a single feasible output the margin is infinite.
+    a tenth of a list of the two best outputs. With a single feasible output the margin is infinite. If none is
+    feasible, score and margin are minus infinity and the labels all 0.
     """
     n_tokens, n_labels = unary.shape
     A, B = step.shape[0], step.shape[1]
@@ -44,6 +45,8 @@ def best_with_margin(unary, init, step, final, score, labels):
         elif v > second:
             second = v
     if top == NEG_INF:
+        for t in range(n_tokens):
+            labels[t] = 0
         return top, NEG_INF
     margin = top - second
     for t in range(n_tokens - 1, 0, -1):

@@ -7,9 +7,17 @@
 | strong-sequences | `strong_sequences` | none: do unlabeled sentences pay against strong baselines? |
 | strong-classes | `strong_classes` | none: two natural views and a handful of labels |
 | hmm-few-labels | `hmm_few_labels` | thesis 5.4, HMM at 5, 10 and 20 labeled sentences |
+| co-learning-sequences | `consensus_sequences` | thesis 5.4.1, 5.4.2 and 6.5.2; multiview_sequential, Figures 1 and 2 |
+| co-learning-splits | `consensus_splits` | thesis 5.4.4; multiview_sequential, Figure 3 |
+| co-learning-classes | `consensus_classes` | thesis 6.5.1 |
+| co-learning-time | `consensus_time` | thesis 5.4.3 and 6.5.4; multiview_sequential, Figure 2 |
 """
 
 from accord.experiments.base import Experiment
+from accord.experiments.consensus_classes import ConsensusClasses
+from accord.experiments.consensus_sequences import ConsensusSequences
+from accord.experiments.consensus_splits import ConsensusSplits
+from accord.experiments.consensus_time import ConsensusTime
 from accord.experiments.hierarchical_classification import HierarchicalClassification
 from accord.experiments.hmm_few_labels import FewLabels
 from accord.experiments.strong_classes import StrongClasses
@@ -22,6 +30,10 @@ REGISTRY: dict[str, Experiment] = {
         SupervisedSequences(),
         HierarchicalClassification(),
         FewLabels(),
+        ConsensusSequences(),
+        ConsensusSplits(),
+        ConsensusClasses(),
+        ConsensusTime(),
         StrongSequences(),
         StrongClasses(),
     )

@@ -32,8 +32,8 @@ LABELED_CURVE, UNLABELED_CURVE = f"labeled, with {N_UNLABELED} unlabeled", f"unl
 PERCEPTRON_WEIGHT, SVM_WEIGHT = 0.01, 0.001
 C, RAMP = 1.0, 30  # as in the papers, which do not divide C by the number of sentences
 MAX_ITER = 40  # passes of the co-SVM; the papers do not tell theirs
-
-QUICK_LENGTH = 14  # tokens at most of a sentence in the quick version
+QUICK_SIZES, QUICK_TOKENS = (5, N_LABELED), range(5, 15)  # the quick version: sizes, and the lengths of its sentences
+QUICK_RAMP, QUICK_MAX_ITER = 5, 10
 
 SPLITS: dict[str, Callable[[View], View]] = {
     "token/surface": FeatureGroups,
@@ -50,6 +50,7 @@ class Case:
     structure: Sequence
     view: View
     seed: int
+    quick: bool = False
 
 
 Maker = Callable[[Case], StructuredLearner]
@@ -82,15 +83,14 @@ def two_svms(split: str) -> Maker:
 
 def co_svm(split: str, weight: Any, **settings: Any) -> Maker:
     """Two views that learn from unlabeled sentences."""
-    passes: dict[str, Any] = {"ramp": RAMP, "max_iter": MAX_ITER}
-    return lambda case: CoSVM(
-        case.structure,
-        SPLITS[split](case.view),
-        C=C,
-        unlabeled_weight=weight,
-        random_state=case.seed,
-        **{**passes, **settings},
-    )
+
+    def make(case: Case) -> CoSVM:
+        ramp, max_iter = (QUICK_RAMP, QUICK_MAX_ITER) if case.quick else (RAMP, MAX_ITER)
+        passes: dict[str, Any] = {"ramp": ramp, "max_iter": max_iter, **settings}
+        views = SPLITS[split](case.view)
+        return CoSVM(case.structure, views, C=C, unlabeled_weight=weight, random_state=case.seed, **passes)
+
+    return make
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,7 @@ class Sentences:
     """Pools of sentences, the draws made from them and the errors found, which several settings share."""
 
     pools: dict[str, Pool]
+    quick: bool
     draws: dict[Any, Draw] = field(default_factory=dict)
     errors: dict[Any, float] = field(default_factory=dict)
 
@@ -157,31 +158,31 @@ class Sentences:
         key = (name, data, n_labeled, n_unlabeled, seed)
         if key not in self.errors:
             parts = self.draw(data, n_labeled, n_unlabeled, seed)
-            self.errors[key] = fit_and_test(method.make, self.pools[data], parts, seed)
+            self.errors[key] = self.fit_and_test(method, data, parts, seed)
         return self.errors[key]
+
+    def fit_and_test(self, method: Method, data: str, parts: Draw, seed: int) -> float:
+        """Train on the labeled and unlabeled part, test on the holdout."""
+        pool = self.pools[data]
+        learner: Any = method.make(Case(pool.structure, pool.features(), seed, self.quick))
+        X, Y = parts.training(pool.X, pool.Y)
+        if isinstance(learner, HMM):
+            learner.set_params(**tune(learner, {"smoothing": SMOOTHING}, X, Y, random_state=seed).best_params)
+        if not len(parts.unlabeled) and getattr(learner, "unlabeled_weight", "auto") != "auto":
+            learner.set_params(unlabeled_weight=0.0)  # nothing to weigh
+        X_test, Y_test = parts.test(pool.X, pool.Y)
+        return token_error(Y_test, learner.fit(X, Y).predict(X_test))
 
 
 def load_sentences(data: DataFolder, quick: bool, seed: int) -> Sentences:
-    """The pools of the experiment on the HMM; the quick version has only short Spanish sentences."""
+    """The pools of the experiment on the HMM; the quick version has short sentences of one of them."""
     pools = FewLabels().load(data, quick, seed)
     if not quick:
-        return Sentences(pools)
-    spanish = pools[SPANISH]
-    short = [i for i, x in enumerate(spanish.X) if len(x) <= QUICK_LENGTH]
-    X, Y = [spanish.X[i] for i in short], [spanish.Y[i] for i in short]
-    return Sentences({SPANISH: Pool(X, Y, spanish.features, 100)})
-
-
-def fit_and_test(make: Maker, pool: Pool, parts: Draw, seed: int) -> float:
-    """Token error on the holdout."""
-    learner: Any = make(Case(pool.structure, pool.features(), seed))
-    X, Y = parts.training(pool.X, pool.Y)
-    if isinstance(learner, HMM):
-        learner.set_params(**tune(learner, {"smoothing": SMOOTHING}, X, Y, random_state=seed).best_params)
-    if not len(parts.unlabeled) and getattr(learner, "unlabeled_weight", "auto") != "auto":
-        learner.set_params(unlabeled_weight=0.0)  # nothing to weigh
-    X_test, Y_test = parts.test(pool.X, pool.Y)
-    return token_error(Y_test, learner.fit(X, Y).predict(X_test))
+        return Sentences(pools, quick)
+    genes = pools[GENES]
+    short = [i for i, x in enumerate(genes.X) if len(x) in QUICK_TOKENS]
+    X, Y = [genes.X[i] for i in short], [genes.Y[i] for i in short]
+    return Sentences({GENES: Pool(X, Y, genes.features, 100)}, quick)
 
 
 def _published(data: str, values: tuple[float, ...], source: str) -> list[Published]:
@@ -199,13 +200,13 @@ class ConsensusSequences(Experiment):
     description = (
         "Token error on a holdout, after training on a few labeled sentences, drawn anew in each repetition until "
         "every label occurs among them, and on unlabeled ones. Spanish: 3100 sentences of 10 to 40 tokens of the "
-        "CoNLL-2002 training set, 9 labels, holdout 300. Genes: 7500 BioCreative sentences, tokens of gene names against all "
-        "others, holdout 500. Features are those of the thesis' Tables 5.3 and 5.4; the views are tokens (and letter "
-        "n-grams) and surface clues, or a random split drawn in each repetition. HMM, perceptron and SVM have all "
-        "features in one view; 'two perceptrons' and 'two SVMs' add up two views that never saw an unlabeled sentence. "
-        "Perceptrons are plain (the last weights), as in the papers, unless they are called averaged. SVMs minimise "
-        "the Hamming distance in tokens, margin-rescaled, with 1-norm slacks and C = 1; 'slack' is the slack-rescaled "
-        "variant with 2-norm slacks. The papers do not tell which of these they used for sentences. "
+        "CoNLL-2002 training set, 9 labels, holdout 300. Genes: 7500 BioCreative sentences, tokens of gene names "
+        "against all others, holdout 500. Features are those of the thesis' Tables 5.3 and 5.4; the views are tokens "
+        "(and letter n-grams) and surface clues, or a random split drawn in each repetition. HMM, perceptron and SVM "
+        "have all features in one view; 'two perceptrons' and 'two SVMs' add up two views that never saw an unlabeled "
+        "sentence. Perceptrons are plain (the last weights), as in the papers, unless they are called averaged. SVMs "
+        "minimise the Hamming distance in tokens, margin-rescaled, with 1-norm slacks and C = 1; 'slack' is the "
+        "slack-rescaled variant with 2-norm slacks. The papers do not tell which of these they used for sentences. "
         f"Weight of the unlabeled sentences: {PERCEPTRON_WEIGHT} for the co-perceptron, {SVM_WEIGHT} for the co-SVM, "
         f"reached in pass {RAMP} of at most {MAX_ITER}; 'auto' chooses it on the labeled sentences."
     )
@@ -258,7 +259,7 @@ def _curves(data: str, quick: bool) -> dict[str, tuple[int, ...]]:
     """The curves of a data set and their points."""
     if not quick:
         return {LABELED_CURVE: SIZES, UNLABELED_CURVE: UNLABELED[data]}
-    return {LABELED_CURVE: (N_LABELED, 20)} if data == SPANISH else {}
+    return {LABELED_CURVE: QUICK_SIZES} if data == GENES else {}
 
 
 def _sizes(curve: str, size: int) -> tuple[int, int]:

@@ -56,10 +56,8 @@ def _sentence(claim: Claim, metric: str, found: Sequence[Comparison], describe: 
         groups[outcome].append(f"{describe(c.setting)} {factor * c.test.difference:+.{digits}f}")
     parts = [f"{outcome} in {len(where)} ({'; '.join(where)})" for outcome, where in groups.items() if where]
     unit = "% points of " if info.percent else ""
-    return (
-        f"{claim.better} minus {claim.worse}, {unit}{info.label} ({claim.source}), of {len(found)} settings: "
-        f"{', '.join(parts)}."
-    )
+    tested = f"{len(found)} setting{'s' * (len(found) != 1)}"
+    return f"{claim.better} minus {claim.worse}, {unit}{info.label} ({claim.source}); {tested}: {', '.join(parts)}."
 
 
 def change_note(

@@ -103,7 +103,7 @@ class ConsensusLearner(MultiViewLearner):
         seed = int(rng.integers(2**31))
         classes = y[:n_labeled] if self.structure_.single_row else None
         chosen, self.auto_report_ = choose(candidates, errors, n_labeled, rows.n_inputs, classes, rng)
-        # Candidates were compared with a part of the unlabeled examples; all of them together get no more say than that.
+        # Candidates were compared with a part of the unlabeled examples; all of them get no more say than that part.
         n_unlabeled = rows.n_inputs - n_labeled
         return chosen.weight * min(1.0, MAX_UNLABELED / max(n_unlabeled, 1)), chosen.channels
 

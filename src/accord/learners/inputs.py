@@ -59,7 +59,8 @@ def labeled_inputs(outputs: Sequence[Any]) -> np.ndarray:
 
 
 def _is_hidden(y: Any) -> bool:
-    return isinstance(y, (list, tuple, np.ndarray)) and len(y) > 0 and y[0] is None and all(label is None for label in y)
+    listed = isinstance(y, (list, tuple, np.ndarray))
+    return listed and len(y) > 0 and y[0] is None and all(label is None for label in y)
 
 
 def is_unlabeled(y: Any) -> bool:

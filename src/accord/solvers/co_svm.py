@@ -3,7 +3,8 @@
 View v solves ``min |w_v|^2 / 2 + (C / r) (sum_labeled xi^r + C_u sum_unlabeled min(gamma_u, 1) xi^r)``, where the
 target of an unlabeled example is the prediction of the peer view u and gamma_u the margin between u's best and
 second-best output. Each pass visits the labeled examples of every view as the cutting-plane solver does, then every
-unlabeled example, whose constraints are made anew. ``C_u`` rises exponentially to its final value.
+unlabeled example, whose constraints are made anew, and the labeled ones again after each few hundred of those. ``C_u``
+rises exponentially to its final value.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from accord.solvers.balance import Balance, no_pseudo_outputs
 from accord.solvers.co_perceptron import ramp
 from accord.solvers.cutting_plane import SETTLED, CuttingPlane
 
-# Unlabeled examples per kernel call: Ctrl-C is heard in between.
+# Unlabeled examples at a time: in between the labeled ones are visited, and Ctrl-C is heard.
 CHUNK = 256
 
 
@@ -52,6 +53,7 @@ def train(
     blocks = problem.new_blocks(max_repeats)
     work = np.zeros_like(weights.stacked[0])
     unlabeled = problem.unlabeled if unlabeled_weight > 0 else problem.partly_labeled
+    chunk = max(CHUNK, 4 * problem.labeled.size)  # most visits go to unlabeled examples
     balanced = Balance(problem) if balance and unlabeled.size else None
     pseudo = no_pseudo_outputs()
     result = CoSVMResult(weights, 0, False)
@@ -66,15 +68,17 @@ def train(
             order = rng.permutation(unlabeled)
             if balanced:
                 pseudo = balanced.pseudo_outputs(weights)
-            for first in range(0, order.size, CHUNK):
+            for first in range(0, order.size, chunk):
                 found = problem.visit_unlabeled(
-                    weights, blocks, order[first : first + CHUNK], C, weight, pseudo, tol, max_repeats, work
+                    weights, blocks, order[first : first + chunk], C, weight, pseudo, tol, max_repeats, work
                 )
                 apart, tokens, steps = apart + found[0], tokens + found[1], steps + found[2]
-            settled = added == 0 and unsettled <= min(tol, SETTLED)
-            if before is not None:
+                # many unlabeled examples in a row may pull the same way, far from what the labels say
                 for solver in solvers:
                     solver.refresh()
+                added += _visit_labeled(solvers, rng)[0]
+            settled = added == 0 and unsettled <= min(tol, SETTLED)
+            if before is not None:
                 moved = np.linalg.norm(weights.stacked - before)
                 settled = result.n_iter >= ramp_epochs and moved <= tol * np.linalg.norm(weights.stacked)
             result.converged = bool(settled)

@@ -22,7 +22,7 @@ from accord import (
     TokenFeatures,
 )
 
-# -- the same again ---------------------------------------------------------------------------------------------------
+# -- the same again --------------------------------------------------------------------------------------------------
 
 
 @each_learner
@@ -80,7 +80,7 @@ def test_copies(make, tmp_path):
     assert not hasattr(clone(model), "weights_")
 
 
-# -- views and what they predict --------------------------------------------------------------------------------------
+# -- views and what they predict -------------------------------------------------------------------------------------
 
 
 @each_learner
@@ -115,10 +115,10 @@ def test_disagreement_counts_tokens_and_pairs_of_views(make, n_views, monkeypatc
 @each_learner
 def test_disagreement_of_nothing(make):
     model = tagger(make).fit(X, Y)
-    with pytest.raises(InputError, match="^X has no tokens to compare the views on$"):
+    with pytest.raises(InputError, match=r"^X has no tokens to compare the views on$"):
         model.disagreement([[], []])
     one = tagger(make, views=TokenFeatures()).fit(X, Y)
-    with pytest.raises(InputError, match="^disagreement needs at least two views; this model has one$"):
+    with pytest.raises(InputError, match=r"^disagreement needs at least two views; this model has one$"):
         one.disagreement(X_NEW)
     for call in ("disagreement", "predict_views", "predict"):
         with pytest.raises(NotFittedError):
@@ -152,7 +152,7 @@ def test_named_groups(make):
     assert 0 <= model.history_[-1]["token_disagreement"] <= model.history_[-1]["disagreement"] <= 1
 
 
-# -- what is learned ----------------------------------------------------------------------------------------------------
+# -- what is learned ---------------------------------------------------------------------------------------------------
 
 
 @each_learner

@@ -28,7 +28,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from accord import ArrayFeatures, CoPerceptron, InputError, MultiClass, RandomSplit, Select, Sequence
 from accord.structures.consensus import ConsensusProblem
 
-# -- interrupts ---------------------------------------------------------------------------------------------------------
+# -- interrupts --------------------------------------------------------------------------------------------------------
 
 EPOCH = {"co-perceptron": "co_perceptron_epoch", "co-SVM": "visit_unlabeled"}
 
@@ -98,12 +98,12 @@ def test_ctrl_c_while_weights_are_compared_leaves_nothing_half_done(name, interr
         model.predict(X_NEW)
 
 
-# -- too little, too much, and wrong parameters -------------------------------------------------------------------------
+# -- too little, too much, and wrong parameters ------------------------------------------------------------------------
 
 
 @each_learner
 def test_unlabeled_examples_alone(make):
-    with pytest.raises(InputError, match="^all 30 examples are unlabeled: fit needs at least one labeled example$"):
+    with pytest.raises(InputError, match=r"^all 30 examples are unlabeled: fit needs at least one labeled example$"):
         tagger(make).fit(X, [None] * 30)
 
 
@@ -113,7 +113,7 @@ def test_a_view_without_features(make):
     sparse[:, 2:] = 0.0
     views = [Select([0, 1], ArrayFeatures(bias=False)), Select([2, 3], ArrayFeatures(bias=False))]
     with pytest.raises(
-        InputError, match="^view 'view1' has no features in X, so it cannot learn anything; leave it out$"
+        InputError, match=r"^view 'view1' has no features in X, so it cannot learn anything; leave it out$"
     ):
         classifier(make, views=views).fit(sparse, CLASSES)
     with pytest.raises(InputError, match="'random3' of RandomSplit has no features"):
@@ -123,7 +123,7 @@ def test_a_view_without_features(make):
 @each_learner
 def test_identical_views(make):
     with pytest.warns(
-        UserWarning, match="^views 'view0' and 'view1' have the same features, so they agree on everything"
+        UserWarning, match=r"^views 'view0' and 'view1' have the same features, so they agree on everything"
     ):
         model = classifier(make, views=[ArrayFeatures(), ArrayFeatures()]).fit(POINTS, CLASSES)
     assert len(model.predict(POINTS)) == 60
