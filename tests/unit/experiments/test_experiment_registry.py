@@ -5,6 +5,11 @@ import pytest
 from accord.datasets.registry import _LOADERS
 from accord.evaluation.registry import describe_metric
 from accord.experiments import REGISTRY, Experiment
+from accord.experiments.consensus_sequences import LABELED_CURVE
+
+
+# The papers plot these, or they are our own questions: no figure to stand beside ours
+WITHOUT_FIGURES = {"co-learning-classes", "co-learning-splits", "co-learning-time", "strong-classes", "strong-sequences"}
 
 
 @pytest.fixture(params=sorted(REGISTRY))
@@ -32,7 +37,7 @@ def test_its_data_sets_are_known(experiment):
 def test_every_published_figure_has_a_result_to_stand_beside(experiment):
     tasks = experiment.tasks(False, 0)
     shown = {describe_metric(m).name for m in experiment.metrics}
-    assert experiment.published
+    assert bool(experiment.published) == (experiment.name not in WITHOUT_FIGURES)
     for figure in experiment.published:
         assert figure.metric in shown
         assert figure.source
@@ -42,7 +47,8 @@ def test_every_published_figure_has_a_result_to_stand_beside(experiment):
 def test_baseline_and_curve_refer_to_tasks(experiment):
     for quick in (False, True):
         tasks = experiment.tasks(quick, 0)
-        assert experiment.baseline in {task.method for task in tasks}
+        if experiment.baseline is not None:
+            assert experiment.baseline in {task.method for task in tasks}
         if experiment.x is not None:
             assert len({task.setting[experiment.x] for task in tasks}) > 1
 
@@ -77,6 +83,8 @@ def test_tasks_are_distinct_and_follow_the_seed(experiment):
         ("hierarchical-classification", "taxonomy tree", "tree_loss", {"data": "wipo_alpha_d", "per_class": 2}, 1.33),
         ("hmm-few-labels", "HMM", "token_error", {"data": "Spanish", "n_labeled": 5}, 0.2359),
         ("hmm-few-labels", "HMM", "token_error", {"data": "genes", "n_labeled": 20}, 0.1231),
+        ("co-learning-sequences", "HMM", "token_error", {"data": "Spanish", "curve": LABELED_CURVE, "sentences": 5}, 0.2359),
+        ("co-learning-sequences", "HMM", "token_error", {"data": "genes", "curve": LABELED_CURVE, "sentences": 20}, 0.1231),
     ],
 )
 def test_figures_are_the_papers(name, method, metric, setting, value):
