@@ -13,6 +13,7 @@ from accord.views.rows import Rows, as_table
 
 def squared(rows: Rows) -> Rows:
     """The same rows with every feature squared (slots never share a feature, so squaring the table is enough)."""
+    rows = rows.merged()  # one table, also if they come from several views
     power = [
         None if t is None else t**2 if isinstance(t, np.ndarray) else squared_csr(t) for t in (rows.table, rows.extra)
     ]

@@ -9,7 +9,13 @@ from accord.experiments.consensus_sequences import LABELED_CURVE
 
 
 # The papers plot these, or they are our own questions: no figure to stand beside ours
-WITHOUT_FIGURES = {"co-learning-classes", "co-learning-splits", "co-learning-time", "strong-classes", "strong-sequences"}
+WITHOUT_FIGURES = {
+    "co-learning-classes",
+    "co-learning-splits",
+    "co-learning-time",
+    "strong-classes",
+    "strong-sequences",
+}
 
 
 @pytest.fixture(params=sorted(REGISTRY))
@@ -55,7 +61,8 @@ def test_baseline_and_curve_refer_to_tasks(experiment):
 
 def test_quick_is_a_small_part_with_the_same_methods(experiment):
     full, quick = experiment.tasks(False, 0), experiment.tasks(True, 0)
-    assert {task.method for task in quick} == {task.method for task in full}
+    methods = [{task.method for task in tasks} for tasks in (quick, full)]
+    assert methods[0] <= methods[1] if experiment.name.startswith("strong-") else methods[0] == methods[1]
     assert max(task.repetition for task in quick) >= 1  # error bars need two
     assert len(quick) < len(full) / 2
 
@@ -83,8 +90,20 @@ def test_tasks_are_distinct_and_follow_the_seed(experiment):
         ("hierarchical-classification", "taxonomy tree", "tree_loss", {"data": "wipo_alpha_d", "per_class": 2}, 1.33),
         ("hmm-few-labels", "HMM", "token_error", {"data": "Spanish", "n_labeled": 5}, 0.2359),
         ("hmm-few-labels", "HMM", "token_error", {"data": "genes", "n_labeled": 20}, 0.1231),
-        ("co-learning-sequences", "HMM", "token_error", {"data": "Spanish", "curve": LABELED_CURVE, "sentences": 5}, 0.2359),
-        ("co-learning-sequences", "HMM", "token_error", {"data": "genes", "curve": LABELED_CURVE, "sentences": 20}, 0.1231),
+        (
+            "co-learning-sequences",
+            "HMM",
+            "token_error",
+            {"data": "Spanish", "curve": LABELED_CURVE, "sentences": 5},
+            0.2359,
+        ),
+        (
+            "co-learning-sequences",
+            "HMM",
+            "token_error",
+            {"data": "genes", "curve": LABELED_CURVE, "sentences": 20},
+            0.1231,
+        ),
     ],
 )
 def test_figures_are_the_papers(name, method, metric, setting, value):

@@ -51,7 +51,7 @@ def test_claims_without_results_are_silent():
 def test_figures_that_are_no_percentages_keep_their_unit():
     seconds = Results(rows("plain", 5, PLAIN, "seconds") + rows("fancy", 5, BELOW, "seconds"))
     assert claim_notes(seconds, [CLAIM], "seconds") == [
-        "fancy minus plain, seconds (a paper: lower); 1 setting: lower in 1 (5 -0.103)."
+        "fancy minus plain, seconds (a paper: lower); 1 setting: lower in 1 (5 -0.102)."
     ]
 
 
