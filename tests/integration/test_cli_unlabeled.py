@@ -368,6 +368,14 @@ def test_a_model_of_one_view_cannot_disagree(folder):
     assert "a StructuredPerceptron has one view" in result.stderr
 
 
+@pytest.fixture(autouse=True)
+def keyboard():
+    """Ctrl-C is heard, also where the tests run in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 # -- Ctrl-C -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("learner", ["co-perceptron", "co-svm"])
 def test_ctrl_c_keeps_what_was_learned_so_far(folder, monkeypatch, learner):
