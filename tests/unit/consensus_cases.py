@@ -23,8 +23,9 @@ def flat(model):
     return np.concatenate([w.flat() for w in model.view_weights_])
 
 
-def tagger(make, **options):
-    return make(Sequence(), **{"views": RandomSplit(TokenFeatures(window=1)), "unlabeled_weight": 0.1, **options})
+def tagger(make, structure=None, **options):
+    defaults = {"views": RandomSplit(TokenFeatures(window=1)), "unlabeled_weight": 0.1}
+    return make(structure or Sequence(), **{**defaults, **options})
 
 
 def classifier(make, **options):

@@ -18,7 +18,7 @@ WORDS = ["Ana", "Tom", "Eva", "Rome", "Lima", "left", "saw", "in", "the", "house
 
 def pool(n=60):
     rng = np.random.default_rng(0)
-    X = [[WORDS[k] for k in rng.integers(0, len(WORDS), rng.integers(3, 7))] for _ in range(n)]
+    X = [[WORDS[k] for k in rng.integers(0, len(WORDS), rng.integers(2, 4))] for _ in range(n)]
     Y = [["GENE" if word[0].isupper() else "O" for word in x] for x in X]
     return Pool(X, Y, spanish_features, 10)
 
@@ -71,9 +71,10 @@ def test_only_semi_supervised_methods_see_unlabeled_sentences(sentences, name):
     assert 0.0 <= error < 0.5
     assert [y is None for y in seen[-1]] == [False] * 6 + [True] * (8 if method.unlabeled else 0)
     assert method.unlabeled == name.startswith("co")
-    n_fits = len(seen)
-    assert sentences.error(name, watched, GENES, 6, 12, 1) == error or method.unlabeled
-    assert (len(seen) == n_fits) == (not method.unlabeled)  # a supervised error is computed once
+    if not method.unlabeled:  # computed once for any number of unlabeled sentences
+        n_fits = len(seen)
+        assert sentences.error(name, watched, GENES, 6, 12, 1) == error
+        assert len(seen) == n_fits
 
 
 @pytest.mark.filterwarnings("error")

@@ -7,7 +7,6 @@ from accord.evaluation.registry import describe_metric
 from accord.experiments import REGISTRY, Experiment
 from accord.experiments.consensus_sequences import LABELED_CURVE
 
-
 # The papers plot these, or they are our own questions: no figure to stand beside ours
 WITHOUT_FIGURES = {
     "co-learning-classes",
