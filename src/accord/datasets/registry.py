@@ -222,11 +222,11 @@ def _classes(
 
 
 def _arrays(path: Path, *names: str) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in names}
-    except KeyError as error:
-        raise FormatError(f"the array {error.args[0]!r} is missing", str(path)) from error
+    with np.load(path, allow_pickle=False) as file:
+        for name in names:
+            if name not in file.files:
+                raise FormatError(f"the array {name!r} is missing", str(path))
+        return {name: file[name] for name in names}
 
 
 def _sparse(path: Path, *names: str) -> dict[str, sp.csr_matrix]:
