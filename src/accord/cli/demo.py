@@ -18,7 +18,7 @@ from accord.cli.terminal import computing, print_table
 if TYPE_CHECKING:
     from accord.evaluation import Results
 
-_SLOW = ("SVM", "SVM + word classes")  # their kernels, about half of all, are compiled in a second process
+_SLOW = ("SVM",)  # its kernels, about half of all, are compiled in a second process
 _SURE = 0.05  # level at which a difference is called one
 
 
@@ -52,7 +52,7 @@ def demo(output: Path, repetitions: int, seed: int, n_jobs: int) -> None:
     output.mkdir(parents=True, exist_ok=True)
     helper = _Helper()
     with computing(announce=True, on_compile=helper.start):
-        warm_up([name for name in tasks.LEARNERS if name not in _SLOW])
+        warm_up([name for name in tasks.PAIRS if name not in _SLOW])
         helper.wait()
         warm_up(_SLOW)
         results = run(repetitions, seed, n_jobs)
@@ -69,7 +69,8 @@ def run(repetitions: int, seed: int, n_jobs: int = 1) -> Results:
     """All learners on all training sizes; the last metric is the time of training alone."""
     from accord.evaluation import Results, make_tasks, run_experiment
 
-    names = make_tasks(tasks.NAMES, tasks.LEARNERS, {"n_labeled": tasks.SENTENCES}, repetitions, seed)
+    settings = {"learner": tuple(tasks.PAIRS), "n_labeled": tasks.SENTENCES}
+    names = make_tasks(tasks.NAMES, tasks.METHODS, settings, repetitions, seed)
     topics = make_tasks(tasks.TOPICS, tasks.STRUCTURES, {"n_labeled": tasks.DOCUMENTS}, repetitions, seed)
     found = [
         run_experiment(names, tasks.tag_names, n_jobs=n_jobs, progress=True),
@@ -82,8 +83,9 @@ def warm_up(learners: Sequence[str]) -> None:
     """Compile (or load) the kernels, so that the first task is not charged for it."""
     from accord.evaluation import Task
 
-    for method in learners:
-        tasks.tag_names(Task(tasks.NAMES, method, {"n_labeled": 4}, 0), n_test=2)
+    for learner in learners:
+        for method in tasks.METHODS:
+            tasks.tag_names(Task(tasks.NAMES, method, {"learner": learner, "n_labeled": 4}, 0), n_test=2)
     if "SVM" in learners:
         for method in tasks.STRUCTURES:
             tasks.classify_topics(Task(tasks.TOPICS, method, {"n_labeled": tasks.DOCUMENTS[0]}, 0))
@@ -115,12 +117,18 @@ class _Helper:
 def _print_names(results: Results) -> None:
     results = results.where(experiment=tasks.NAMES)
     heads = ["learner", "labeled", "unlabeled", "token error %", "difference", "span F1 %", "seconds"]
-    rows = _rows(results, tasks.LEARNERS, tasks.SENTENCES, ("token_error", "span_f1", "seconds"))
-    supervised = {name: base for base, name in tasks.PAIRS.items()}
-    for row, (method, n) in zip(rows, [(m, n) for m in tasks.LEARNERS for n in tasks.SENTENCES]):
-        base = supervised.get(method)
-        row.insert(2, "0" if base is None else str(tasks.N_UNLABELED))
-        row.insert(4, "" if base is None else _difference(results, method, base, n))
+    cells = _cells(results)
+    rows = []
+    for learner, other in tasks.PAIRS.items():
+        for method, name in zip(tasks.METHODS, (learner, other)):
+            for n in tasks.SENTENCES:
+                error, f1, seconds = (
+                    cells[method, metric, learner, n] for metric in ("token_error", "span_f1", "seconds")
+                )
+                paired = method != tasks.METHODS[0]
+                difference = _difference(results, learner, n) if paired else ""
+                first = name if n == tasks.SENTENCES[0] else ""
+                rows.append([first, str(n), str(tasks.N_UNLABELED * paired), error, difference, f1, seconds])
     sections = range(2 * len(tasks.SENTENCES) - 1, len(rows), 2 * len(tasks.SENTENCES))
     title = "Names in sentences: mean ± standard error; difference to the learner above, without unlabeled sentences"
     print_table(title, heads, rows, sections)
@@ -128,41 +136,43 @@ def _print_names(results: Results) -> None:
 
 def _print_topics(results: Results) -> None:
     heads = ["learner", "documents", "0/1 loss %", "tree loss", "seconds"]
-    part = results.where(experiment=tasks.TOPICS)
-    rows = _rows(part, tasks.STRUCTURES, tasks.DOCUMENTS, ("zero_one_loss", "tree_loss", "seconds"))
+    cells = _cells(results.where(experiment=tasks.TOPICS))
+    metrics = ("zero_one_loss", "tree_loss", "seconds")
+    rows = [
+        [method if k == 0 else "", str(n), *(cells[method, metric, None, n] for metric in metrics)]
+        for method in tasks.STRUCTURES
+        for k, n in enumerate(tasks.DOCUMENTS)
+    ]
     sections = range(len(tasks.DOCUMENTS) - 1, len(rows), len(tasks.DOCUMENTS))
     print_table("Topics in a tree: classes, mean ± standard error", heads, rows, sections)
 
 
-def _rows(results: Results, methods: Sequence[str], sizes: Sequence[int], metrics: Sequence[str]) -> list[list[str]]:
+def _cells(results: Results) -> dict[tuple[str, str, str | None, int], str]:
+    """Figures as text by method, metric, learner (of the names) and number of labeled examples."""
     from accord.evaluation.registry import describe_metric
     from accord.evaluation.tables import format_value
 
-    cells = {
-        (s.method, s.setting["n_labeled"], s.metric): (
+    return {
+        (s.method, s.metric, s.setting.get("learner"), s.setting["n_labeled"]): (
             f"{s.mean:.3f}"
             if s.metric == "seconds"
             else format_value(describe_metric(s.metric), s.mean, s.standard_error)
         )
         for s in results.aggregate()
     }
-    return [
-        [method if k == 0 else "", str(n), *(cells[method, n, metric] for metric in metrics)]
-        for method in methods
-        for k, n in enumerate(sizes)
-    ]
 
 
-def _differences(results: Results, method: str, base: str, n: int) -> list[float]:
-    """Token error of a method minus that of another, draw by draw."""
-    a, b = (results.values(name, "token_error", {"n_labeled": n}) for name in (method, base))
-    return [a[k] - b[k] for k in sorted(a)]
+def _differences(results: Results, learner: str, n: int) -> list[float]:
+    """Token error of a learner with unlabeled sentences minus that without, draw by draw."""
+    setting = {"learner": learner, "n_labeled": n}
+    without, with_ = (results.values(method, "token_error", setting) for method in tasks.METHODS)
+    return [with_[k] - without[k] for k in sorted(with_)]
 
 
-def _difference(results: Results, method: str, base: str, n: int) -> str:
+def _difference(results: Results, learner: str, n: int) -> str:
     import numpy as np
 
-    d = 100 * np.array(_differences(results, method, base, n))
+    d = 100 * np.array(_differences(results, learner, n))
     error = f" ± {d.std(ddof=1) / len(d) ** 0.5:.2f}" if len(d) > 1 else ""
     return f"{d.mean():+.2f}{error}"
 
@@ -176,7 +186,7 @@ def verdicts(results: Results) -> list[str]:
     out = []
     for base, method in tasks.PAIRS.items():
         # one figure per draw: the sizes of a draw share their sentences
-        by_draw = zip(*(_differences(results, method, base, n) for n in tasks.SENTENCES))
+        by_draw = zip(*(_differences(results, base, n) for n in tasks.SENTENCES))
         d = [sum(row) / len(row) for row in by_draw]
         mean = 100 * sum(d) / len(d)
         what = f"{mean:+.2f} points of token error against {base}"
@@ -198,11 +208,13 @@ def _report(results: Results, output: Path, lessons: Sequence[str], command: str
         results,
         metrics=["token_error", "span_f1", "zero_one_loss", "tree_loss", "seconds"],
         x="n_labeled",
+        baseline=tasks.METHODS[0],
         description=(
             "Two generated tasks. Names: label the persons, places and organisations in sentences of a made-up "
             "language; a third of the names are made up on the spot. Each learner is trained on n_labeled labeled "
-            f"sentences, and again on these and {tasks.N_UNLABELED} unlabeled ones: as Baum-Welch (HMM), as two views "
-            "that have to agree (co-perceptron), or with classes of words that have similar neighbours (word classes). "
+            f"sentences (supervised), and again on these and {tasks.N_UNLABELED} unlabeled ones (semi-supervised): HMM "
+            "by Baum-Welch, perceptron as two views that have to agree (co-perceptron), the others with classes of "
+            "words that have similar neighbours as features. "
             "Topics: classify documents into the 27 leaves of a tree of topics; one learner knows the tree, the other "
             "does not."
         ),

@@ -30,12 +30,12 @@ PAIRS = {
     "SVM": "SVM + word classes",
     "sum of views": "sum of views + word classes",
 }
-LEARNERS = tuple(name for pair in PAIRS.items() for name in pair)
+METHODS = ("supervised", "semi-supervised")
 STRUCTURES = ("SVM, flat classes", "SVM, taxonomy")
 
 
 def tag_names(task: Task, n_test: int = N_TEST) -> dict[str, float]:
-    """Train one learner on the first sentences of a repetition; all learners get the same ones."""
+    """Train a learner on the first sentences of a repetition, the same for all; perhaps on unlabeled ones, too."""
     from accord.evaluation import span_f1, token_error
 
     n = task.setting["n_labeled"]
@@ -43,9 +43,11 @@ def tag_names(task: Task, n_test: int = N_TEST) -> dict[str, float]:
     X_test, Y_test = _sentences(n_test, task.experiment_seed)
     X_train: list[Any] = X[:n]
     Y_train: list[Any] = Y[:n]
-    if task.method not in PAIRS:
+    name = task.setting["learner"]
+    if task.method != METHODS[0]:
+        name = PAIRS[name]
         X_train, Y_train = X_train + X[max(SENTENCES) :], Y_train + [None] * N_UNLABELED
-    model = _learners(task.seed)[task.method]()
+    model = _learners(task.seed)[name]()
     start = time.perf_counter()
     model.fit(X_train, Y_train)
     seconds = time.perf_counter() - start

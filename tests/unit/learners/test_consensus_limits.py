@@ -64,8 +64,7 @@ def test_ctrl_c_leaves_a_usable_model(name, k, interrupt):
     assert model.n_iter_ == len(model.history_) == k - 1
     assert len(model.predict(X_NEW)) == len(X_NEW)
     assert len(model.transduction_) == 20
-    labels = [label for y in Y_NEW for label in y]
-    assert model.score(X_NEW, Y_NEW) > max(labels.count(label) for label in set(labels)) / len(labels)
+    assert model.score(X_NEW, Y_NEW) > 0.5
     pickle.loads(pickle.dumps(model)).predict(X_NEW)
 
 
