@@ -206,7 +206,7 @@ def _report(results: Results, output: Path, lessons: Sequence[str], command: str
         output,
         "Accord demo: learning from few labeled and many unlabeled examples",
         results,
-        metrics=["token_error", "span_f1", "zero_one_loss", "tree_loss", "seconds"],
+        metrics=["token_error", "span_f1", "zero_one_loss", "tree_loss"],
         x="n_labeled",
         baseline=tasks.METHODS[0],
         description=(
@@ -221,7 +221,7 @@ def _report(results: Results, output: Path, lessons: Sequence[str], command: str
         notes=[
             *lessons,
             f"Every learner of a repetition sees the same training examples; {tasks.N_TEST} others are for testing.",
-            "Seconds are those of training, on one core.",
+            "Seconds of training, on one core, are in results.csv.",
         ],
         command=command,
         seed=seed,
