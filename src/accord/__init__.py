@@ -31,6 +31,8 @@ _HOME = {
     "SumOfViews": "accord.learners",
     "TypeConsistency": "accord.learners",
     "CRF": "accord.learners",
+    "CoRLSR": "accord.learners",
+    "RLSR": "accord.learners",
     "HMM": "accord.learners",
     "load": "accord.learners",
     "AccordError": "accord.exceptions",
@@ -47,7 +49,9 @@ if TYPE_CHECKING:
     from accord.learners import (
         CRF,
         HMM,
+        RLSR,
         CoPerceptron,
+        CoRLSR,
         CoSVM,
         StructuredPerceptron,
         StructuredSVM,

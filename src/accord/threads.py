@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -22,6 +23,26 @@ def map_threads(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], 
         futures = [pool.submit(function, *call) for call in calls]
         try:
             return [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def map_in_order(function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
+    """``map(function, items)`` on threads; few items are read ahead, so a long stream never is in memory."""
+    n_threads = effective_n_jobs(n_jobs)
+    if n_threads == 1:
+        yield from map(function, items)
+        return
+    waiting: deque[Future[Any]] = deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > 2 * n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

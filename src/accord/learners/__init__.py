@@ -1,10 +1,12 @@
 """Which w? Estimators that put structures, views and solvers together."""
 
+from accord.learners.co_regression import CoRLSR
 from accord.learners.consensus import CoPerceptron, CoSVM
 from accord.learners.crf import CRF
 from accord.learners.generative import HMM
 from accord.learners.model_file import load
 from accord.learners.perceptron import StructuredPerceptron
+from accord.learners.regression import RLSR
 from accord.learners.svm import StructuredSVM
 from accord.learners.type_consistency import TypeConsistency
 from accord.learners.view_sum import SumOfViews
@@ -12,7 +14,9 @@ from accord.learners.view_sum import SumOfViews
 __all__ = [
     "CRF",
     "HMM",
+    "RLSR",
     "CoPerceptron",
+    "CoRLSR",
     "CoSVM",
     "StructuredPerceptron",
     "StructuredSVM",

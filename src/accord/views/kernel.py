@@ -26,7 +26,7 @@ from accord.views.gram import check_memory, distinct_rows, kernel_values, mean_s
 from accord.views.matrices import pack_matrix
 from accord.views.rows import Rows, as_table
 
-_KERNELS = ("linear", "poly", "rbf", "precomputed")
+KERNELS = ("linear", "poly", "rbf", "precomputed")
 _MAX_LANDMARKS = 1000
 _CHECKED_ROWS = 200  # of the Gram matrix, to see that the features reproduce it
 _PSD_TOLERANCE = 1e-6
@@ -136,8 +136,8 @@ class KernelFeatures(View):
         return [f"phi{int(f)}" for f in features]
 
     def _check_parameters(self) -> None:
-        if not callable(self.kernel) and self.kernel not in _KERNELS:
-            raise InputError(f"kernel is {self.kernel!r}; expected one of {', '.join(_KERNELS)}, or a function")
+        if not callable(self.kernel) and self.kernel not in KERNELS:
+            raise InputError(f"kernel is {self.kernel!r}; expected one of {', '.join(KERNELS)}, or a function")
         if self.method not in ("cholesky", "nystroem"):
             raise InputError(f"method is {self.method!r}; expected 'cholesky' or 'nystroem'")
         if self.n_components is not None and not self.n_components >= 1:

@@ -1,0 +1,334 @@
+"""Co-regularised least squares regression: several views that are to agree on unlabeled examples (spec 5.2, 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from accord.exceptions import InputError
+from accord.learners import inputs
+from accord.learners.randomness import generator
+from accord.learners.regression import KernelRegressor, TunedView, check_precomputed, take
+from accord.learners.unlabeled import UnlabeledBlocks
+from accord.progress import Progress
+from accord.solvers.least_squares import (
+    Exact,
+    SemiParametric,
+    feature_map,
+    is_well_conditioned,
+    mapped_products,
+    separate,
+)
+from accord.threads import map_in_order
+from accord.views.gram import check_memory
+from accord.views.kernel_views import KernelView, Matrix, joined, kernel_views
+from accord.views.splits import RandomSplit
+
+# Weights tried by leave-one-out: what all unlabeled examples together weigh against the labeled ones.
+WEIGHTS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+SINGLE = "one view"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to learn that can be had: views with coefficients over bases, and squared leave-one-out errors."""
+
+    name: str
+    weight: float
+    tuned: Sequence[TunedView]
+    bases: Sequence[Matrix]
+    coefficients: Sequence[np.ndarray]
+    errors: Mapping[int, float]  # by example
+
+    @property
+    def error(self) -> float:
+        """Mean squared error."""
+        return float(np.mean(list(self.errors.values())))
+
+
+class CoRLSR(KernelRegressor):
+    """Co-regularised least squares: regression in several views, held together by their predictions for unlabeled data.
+
+    Minimises ``sum_v sum_i (y_i - f_v(x_i))^2 + eta_v |f_v|^2 + lambda sum_{u,v} sum_j (f_u(x_j) - f_v(x_j))^2``,
+    where ``i`` runs over labeled and ``j`` over unlabeled examples. The prediction is the mean of the views.
+
+    Parameters
+    ----------
+    views : View, split, list or dict of views, optional
+        By default two random halves of the columns. Entries of a list or dict may be ``Select`` (other inputs),
+        ``KernelFeatures`` (a kernel of their own) or splits.
+    mode : {"semiparametric", "exact"}
+        Expand every view over the labeled examples only, which takes time linear in the unlabeled ones and lets them be
+        streamed; or over all examples, which takes cubic time.
+    lambda_ : float or "auto"
+        Weight of the disagreement. "auto" compares several weights (0 among them) and a single view of all columns by
+        leave-one-out, and takes the single view unless another one is clearly better; ``auto_report_`` tells.
+    kernel, gamma, degree, coef0, eta, standardize
+        As for :class:`RLSR`; ``gamma`` and ``eta`` are chosen for each view on its own. ``eta`` may be a list with one
+        value per view.
+    random_state : int, Generator or None
+        Draws random views.
+    n_jobs : int or None
+        Threads for the pass over unlabeled examples.
+    verbose : int
+        1 shows progress on a terminal.
+
+    Attributes
+    ----------
+    views_, coefficients_, gammas_, etas_ : lists
+        One entry for each view, or a single one if the views fell back to one.
+    view_names_ : list of str
+    weight_ : float
+        The lambda that was used.
+    fallback_ : bool
+        Whether "auto" took the single view of all columns.
+    auto_report_ : list of dict or None
+        What "auto" compared.
+    loo_rmse_ : float
+        Root mean squared error of predictions without the example's label, in the scale of ``y``.
+    transduction_ : ndarray
+        Predictions for the unlabeled examples of ``X``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from accord import CoRLSR
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 4))
+    >>> y = X.sum(axis=1)
+    >>> few = np.where(np.arange(200) < 20, y, np.nan)  # nan or None: unlabeled
+    >>> model = CoRLSR(kernel="linear", random_state=0).fit(X, few)
+    >>> bool(np.abs(model.predict(X) - y).max() < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        views: Any = None,
+        *,
+        mode: str = "semiparametric",
+        lambda_: float | str = "auto",
+        kernel: Any = "rbf",
+        gamma: float | str | None = "auto",
+        degree: float = 2,
+        coef0: float = 1.0,
+        eta: Any = "auto",
+        standardize: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.views = views
+        self.mode = mode
+        self.lambda_ = lambda_
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.eta = eta
+        self.standardize = standardize
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, unlabeled: Any = None) -> CoRLSR:
+        """Train on labeled examples, and on unlabeled ones: those of ``X`` whose ``y`` is ``None`` or nan, and others.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, DataFrame or list of inputs
+        y : numbers, or rows of numbers for several outputs
+            None or nan for unlabeled examples. A dict with targets for each view lets views have other labels; an
+            example is unlabeled if no view has a label for it.
+        unlabeled : array, or iterable of arrays, optional
+            More unlabeled examples; a memory-mapped array, a generator of blocks, whatever gives rows.
+        """
+        self._check()
+        n_inputs = inputs.count(X)
+        blocks = UnlabeledBlocks(X, unlabeled)
+        split = RandomSplit() if self.views is None else self.views
+        rng = generator(self.random_state)
+        views = kernel_views(split, self._default_kernel(), self.standardize, blocks.sample(), rng)
+        check_precomputed(views, X, n_inputs)
+        self.view_names_ = [view.name for view in views]
+        etas = self._etas_of(views)
+        labeled, targets = self._set_targets(y, n_inputs, self.view_names_)
+        blocks.rows = np.setdiff1d(np.arange(n_inputs), np.concatenate(labeled))
+        tuned = [
+            self._tune(view, view.matrix(take(X, rows)), own, eta, rows)
+            for view, rows, own, eta in zip(views, labeled, targets, etas)
+        ]
+        candidates = self._candidates(tuned, labeled, blocks)
+        self.auto_report_, self.fallback_ = None, False
+        if self.lambda_ == "auto":
+            candidates = [*self._single_views(views, tuned, labeled, X), *candidates]
+            chosen, self.auto_report_ = choose(candidates)
+            self.fallback_ = chosen.name == SINGLE and len(views) > 1
+        else:
+            chosen = candidates[-1]
+        self._keep(chosen.tuned, chosen.coefficients, chosen.bases)
+        self.weight_ = chosen.weight
+        self.loo_rmse_ = float(np.sqrt(chosen.error))
+        hidden = take(X, blocks.rows) if blocks.rows.size else None
+        empty = self._shaped(np.empty((0, self.y_mean_.size)))
+        self.transduction_ = empty if hidden is None else self.predict(hidden)
+        return self
+
+    # -- training -----------------------------------------------------------------------------------------------
+    def _check(self) -> None:
+        if self.mode not in ("semiparametric", "exact"):
+            raise InputError(f"mode is {self.mode!r}; expected 'semiparametric' or 'exact'")
+        number = isinstance(self.lambda_, (int, float, np.number)) and not isinstance(self.lambda_, bool)
+        if not (number and 0 <= float(self.lambda_) < np.inf) and self.lambda_ != "auto":
+            raise InputError(f"lambda_ is {self.lambda_!r}; expected a number, 0 or more, or 'auto'")
+
+    def _etas_of(self, views: Sequence[KernelView]) -> list[Any]:
+        """One for each view."""
+        listed = isinstance(self.eta, (list, tuple, np.ndarray))
+        given = list(self.eta) if listed else [self.eta] * len(views)
+        if len(given) != len(views):
+            raise InputError(f"eta has {len(given)} values but there are {len(views)} views")
+        for v, eta in enumerate(given):
+            self._check_eta(eta, f"eta[{v}]" if listed else "eta")
+        return given
+
+    def _candidates(
+        self, tuned: Sequence[TunedView], labeled: Sequence[np.ndarray], blocks: UnlabeledBlocks
+    ) -> list[Candidate]:
+        """The views without unlabeled examples, and with the weights that are to be tried, if there are any."""
+        grams, targets, etas = [t.gram for t in tuned], [t.targets for t in tuned], [t.eta for t in tuned]
+        names = [f"view {t.view.name!r}" for t in tuned]
+
+        def candidate(weight: float, solution: Any, bases: Sequence[Matrix]) -> Candidate:
+            errors = self._errors(solution.left_out, targets, labeled)
+            return Candidate("views", weight, tuned, bases, solution.coefficients, errors)
+
+        own_bases = [t.base for t in tuned]
+        found = [candidate(0.0, separate(grams, targets, etas), own_bases)]
+        if len(tuned) == 1 or self.lambda_ == 0 or not blocks:
+            return found
+        problem: Exact | SemiParametric
+        if self.mode == "exact":
+            kernels, bases, m = _all_kernels(tuned, labeled, blocks)
+            problem = Exact(kernels, targets, etas, labeled, names)
+        else:
+            maps = [feature_map(gram, name) for gram, name in zip(grams, names)]
+            products, m = self._products(tuned, maps, blocks)
+            bases, problem = own_bases, SemiParametric(grams, maps, targets, etas, labeled, products)
+        if not m:
+            return found
+        weights = [w * len(targets[0]) / m for w in WEIGHTS] if self.lambda_ == "auto" else [float(self.lambda_)]
+        return found + [candidate(weight, problem.solve(weight), bases) for weight in weights]
+
+    def _single_views(
+        self, views: Sequence[KernelView], tuned: Sequence[TunedView], labeled: Sequence[np.ndarray], X: Any
+    ) -> list[Candidate]:
+        """A single view of all columns; if views compare in different ways, each of them."""
+        together = joined(views)
+        if together is None or len(views) == 1:
+            alone = [(t, rows) for t, rows in zip(tuned, labeled)] if len(views) > 1 else []
+        else:
+            rows, first = np.unique(np.concatenate(labeled), return_index=True)
+            targets = np.vstack([t.targets for t in tuned])[first]
+            eta = self.eta if not isinstance(self.eta, (list, tuple, np.ndarray)) else "auto"
+            alone = [(self._tune(together, together.matrix(take(X, rows)), targets, eta, rows), rows)]
+        out = []
+        for one, rows in alone:
+            solution = separate([one.gram], [one.targets], [one.eta])
+            errors = self._errors(solution.left_out, [one.targets], [rows])
+            out.append(Candidate(SINGLE, 0.0, [one], [one.base], solution.coefficients, errors))
+        return out
+
+    def _errors(
+        self, left_out: Sequence[np.ndarray], targets: Sequence[np.ndarray], labeled: Sequence[np.ndarray]
+    ) -> dict[int, float]:
+        """Squared error of the mean of the views that know an example, by example, in the scale of ``y``."""
+        residuals = np.vstack([p - y for p, y in zip(left_out, targets)]) * self.y_scale_
+        examples, inverse = np.unique(np.concatenate(list(labeled)), return_inverse=True)
+        sums = np.zeros((examples.size, residuals.shape[1]))
+        np.add.at(sums, inverse, residuals)
+        means = sums / np.bincount(inverse)[:, None]
+        return dict(zip(examples.tolist(), np.mean(means**2, axis=1).tolist()))
+
+    def _products(
+        self, tuned: Sequence[TunedView], maps: Sequence[np.ndarray], blocks: UnlabeledBlocks
+    ) -> tuple[np.ndarray, int]:
+        """Products of unlabeled examples, as :class:`SemiParametric` takes them, and the number of the examples."""
+        late = all(map(is_well_conditioned, maps))
+
+        def product(block: Any) -> tuple[np.ndarray, int]:
+            parts = [t.view.values(t.view.matrix(block), t.base) for t in tuned]
+            values = np.hstack(parts if late else [part @ F for part, F in zip(parts, maps)])
+            return values.T @ values, values.shape[0]
+
+        n = sum(F.shape[0 if late else 1] for F in maps)
+        total, m = np.zeros((n, n)), 0
+        # Blocks are summed in order and BLAS gets one thread, so the result does not depend on n_jobs.
+        with threadpool_limits(1, "blas"), Progress(blocks.n_blocks, "unlabeled", bool(self.verbose)) as progress:
+            for found, n_rows in map_in_order(product, blocks, self.n_jobs):
+                total += found
+                m += n_rows
+                progress.advance(info=f"{m} rows")
+        return mapped_products(total, maps) if late else total, m
+
+
+def choose(candidates: Sequence[Candidate]) -> tuple[Candidate, list[dict[str, Any]]]:
+    """The best candidate, and what was seen.
+
+    Single views come first, and the best of them wins all doubts: others must err less by more than the standard error
+    of the difference.
+    """
+    single = [c for c in candidates if c.name == SINGLE]
+    best = min(candidates, key=lambda c: c.error)
+    chosen, why = best, "lowest error"
+    if single and best.name != SINGLE:
+        reference = min(single, key=lambda c: c.error)
+        common = [i for i in best.errors if i in reference.errors]
+        gains = np.array([reference.errors[i] - best.errors[i] for i in common])
+        if len(gains) < 2 or gains.mean() <= gains.std(ddof=1) / np.sqrt(gains.size):
+            chosen, why = reference, "one view: nothing else was clearly better"
+    return chosen, [
+        {
+            "candidate": c.name if c.name != SINGLE else f"{SINGLE}: {c.tuned[0].view.name}",
+            "lambda_": c.weight,
+            "loo_rmse": float(np.sqrt(c.error)),
+            "chosen": c is chosen,
+            "why": why if c is chosen else "",
+        }
+        for c in candidates
+    ]
+
+
+def _all_kernels(
+    tuned: Sequence[TunedView], labeled: Sequence[np.ndarray], blocks: UnlabeledBlocks
+) -> tuple[list[np.ndarray], list[Matrix], int]:
+    """Kernel values of each view among labeled and unlabeled examples, the rows compared, number of the latter."""
+    kept = list(blocks)
+    kernels, bases, m = [], [], 0
+    for one, own in zip(tuned, labeled):
+        unlabeled = _stack([one.view.matrix(block) for block in kept])
+        m = unlabeled.shape[0]
+        check_memory(m + len(own), m + len(own), "Use mode='semiparametric', or fewer unlabeled examples")
+        if one.view.kernel.kernel == "precomputed":
+            if blocks.extra is not None:
+                raise InputError(
+                    "unlabeled cannot be given beside X if mode='exact' and kernel='precomputed': kernel values among "
+                    "all examples are needed. Put all of them into X"
+                )
+            base: Matrix = np.concatenate([own, blocks.rows])
+            rows = _stack([one.view.matrix(take(blocks.X, own)), unlabeled])
+        else:
+            base = rows = _stack([one.base, unlabeled])
+        values = one.view.values(rows, base)
+        kernels.append((values + values.T) / 2)
+        bases.append(base)
+    return kernels, bases, m
+
+
+def _stack(parts: Sequence[Matrix]) -> Matrix:
+    return sp.csr_array(sp.vstack(parts)) if any(map(sp.issparse, parts)) else np.vstack(parts)

@@ -1,0 +1,298 @@
+"""Regularised least squares with kernels (RLSR), and what regressors share (spec 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from accord.exceptions import InputError
+from accord.learners import inputs
+from accord.learners.unlabeled import BLOCK, UnlabeledBlocks, take
+from accord.solvers.least_squares import Ridge
+from accord.views.inputs import describe
+from accord.views.kernel import KernelFeatures
+from accord.views.kernel_views import Kernel, KernelView, Matrix, check_kernel, joined, kernel_views
+
+GAMMAS = 4.0 ** np.arange(-3, 3)  # times the default, tried by leave-one-out
+ETAS = 10.0 ** np.arange(-6, 2.5, 0.5)  # times the mean kernel value k(x, x)
+
+
+class TunedView(NamedTuple):
+    """A view with its kernel and ``eta`` chosen; labeled rows (or their numbers), kernel values, targets."""
+
+    view: KernelView
+    eta: float
+    base: Matrix
+    gram: np.ndarray
+    targets: np.ndarray  # (n_labeled, n_outputs)
+    left_out: np.ndarray  # predictions without the label of the example, by this view alone
+
+
+class KernelRegressor(RegressorMixin, BaseEstimator):
+    """What regressors share: predictions are the mean over views of sums of kernel values."""
+
+    kernel: Any
+    degree: float
+    gamma: float | str | None
+    coef0: float
+    eta: Any
+    standardize: bool
+    views_: list[KernelView]
+    bases_: list[Matrix]
+    coefficients_: list[np.ndarray]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictions (n_inputs,), or (n_inputs, n_outputs) if ``fit`` had several outputs."""
+        return self._shaped(np.mean(self._all_views(X), axis=0))
+
+    def predict_views(self, X: Any) -> dict[str, np.ndarray]:
+        """The predictions of every view, by its name; ``predict`` gives their mean."""
+        return {view.name: self._shaped(own) for view, own in zip(self.views_, self._all_views(X))}
+
+    def disagreement(self, X: Any) -> float:
+        """How much the views differ: root mean squared distance of their predictions from the mean of the views."""
+        found = np.stack(self._all_views(X))
+        return float(np.sqrt(np.mean((found - found.mean(axis=0)) ** 2)))
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model; ``accord.load`` reads it."""
+        from accord.learners.model_file import save
+
+        check_is_fitted(self, "coefficients_")
+        save(self, path)
+
+    # -- training -----------------------------------------------------------------------------------------------
+    def _default_kernel(self) -> Kernel:
+        kernel = Kernel(self.kernel, self.degree, self.coef0, self.gamma)
+        check_kernel(kernel)
+        return kernel
+
+    def _check_eta(self, eta: Any, where: str = "eta") -> None:
+        if eta is None or (isinstance(eta, str) and eta == "auto"):
+            return
+        if isinstance(eta, bool) or not isinstance(eta, (int, float, np.number)) or not 0 < eta < np.inf:
+            raise InputError(f"{where} is {eta!r}; expected a positive number, None for the rule, or 'auto'")
+
+    def _set_targets(self, y: Any, n_inputs: int, names: Sequence[str]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Labeled inputs of each view and their targets, centred and scaled if that is wanted."""
+        columns, self.single_output_ = read_targets(y, n_inputs, names)
+        labeled = [np.flatnonzero(~np.isnan(own[:, 0])) for own in columns]
+        for name, rows in zip(names, labeled):
+            if not rows.size:
+                where = f" in view {name!r}" if isinstance(y, Mapping) else ""
+                raise InputError(
+                    f"all {n_inputs} examples are unlabeled{where}: fit needs at least one labeled example"
+                )
+        given = [own[rows] for own, rows in zip(columns, labeled)]
+        everything = np.vstack(given)
+        self.y_mean_ = everything.mean(axis=0) if self.standardize else np.zeros(everything.shape[1])
+        scale = everything.std(axis=0) if self.standardize else np.ones(everything.shape[1])
+        self.y_scale_ = np.where(scale > 1e-12 * np.abs(everything).max(axis=0), scale, 1.0)
+        return labeled, [(own - self.y_mean_) / self.y_scale_ for own in given]
+
+    def _tune(self, view: KernelView, rows: Matrix, targets: np.ndarray, eta: Any, labeled: np.ndarray) -> TunedView:
+        """Choose gamma and eta of one view by leave-one-out, where they are to be chosen."""
+        base = labeled if view.kernel.kernel == "precomputed" else rows
+        rule, gamma = view.default_gamma(base), view.kernel.gamma
+        few = len(targets) < 2
+        if gamma == "auto" and view.kernel.kernel in ("rbf", "poly") and not few:
+            gammas = rule * GAMMAS
+        else:
+            gammas = np.array([rule if gamma is None or gamma == "auto" else gamma], dtype=float)
+        found: list[TunedView] = []
+        lowest = np.inf
+        for tried_gamma in gammas:
+            scaled = view.scaled(float(tried_gamma))
+            gram = scaled.values(rows, base)
+            gram = (gram + gram.T) / 2  # callables and given values may have rounding errors
+            ridge = Ridge(gram, targets)
+            by_rule = eta is None or (eta == "auto" and few)
+            etas = [scaled.default_eta(base, gram)] if by_rule else _etas(gram) if eta == "auto" else [float(eta)]
+            for tried_eta in etas:
+                left_out = ridge.solve(float(tried_eta)).left_out[0]
+                error = float(np.mean((left_out - targets) ** 2))
+                if error < lowest or not found:
+                    lowest, found = error, [TunedView(scaled, float(tried_eta), base, gram, targets, left_out)]
+        return found[0]
+
+    def _keep(self, chosen: Sequence[TunedView], coefficients: Sequence[np.ndarray], bases: Sequence[Matrix]) -> None:
+        """Keep what predictions need."""
+        self.views_ = [one.view for one in chosen]
+        self.bases_, self.coefficients_ = list(bases), list(coefficients)
+        self.gammas_ = [float(one.view.kernel.gamma or 1.0) for one in chosen]
+        self.etas_ = [one.eta for one in chosen]
+
+    # -- prediction ---------------------------------------------------------------------------------------------
+    def _all_views(self, X: Any) -> list[np.ndarray]:
+        """Predictions (n_inputs, n_outputs) of each view."""
+        check_is_fitted(self, "coefficients_")
+        out: list[list[np.ndarray]] = [[] for _ in self.views_]
+        for _, chunk in inputs.chunks(X, BLOCK):
+            for own, view, base, alpha in zip(out, self.views_, self.bases_, self.coefficients_):
+                own.append(view.values(view.matrix(chunk), base) @ alpha)
+        empty = np.empty((0, self.y_mean_.size))
+        return [np.vstack([empty, *own]) * self.y_scale_ + self.y_mean_ for own in out]
+
+    def _rmse(self, residuals: np.ndarray) -> float:
+        """Root mean squared residual in the scale of ``y``."""
+        return float(np.sqrt(np.mean((residuals * self.y_scale_) ** 2)))
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        return values[:, 0] if self.single_output_ else values
+
+
+class RLSR(KernelRegressor):
+    """Regularised least squares regression with a kernel, also known as kernel ridge regression.
+
+    Minimises ``sum_i (y_i - f(x_i))^2 + eta |f|^2`` over the labeled examples; unlabeled ones only say how columns
+    are scaled.
+
+    Parameters
+    ----------
+    view : View, optional
+        What is compared; by default all columns of ``X``. A ``KernelFeatures`` brings its own kernel.
+    kernel : {"rbf", "linear", "poly", "precomputed"} or callable, default="rbf"
+        As for :class:`~accord.KernelFeatures`.
+    gamma : float, "auto" or None
+        "auto": by leave-one-out. None: 1 / (mean squared distance of the labeled rows), the papers' rule.
+    degree, coef0 : numbers
+        Of the polynomial kernel.
+    eta : float, "auto" or None
+        Weight of the norm. "auto": by leave-one-out. None: 1 / (mean length of the labeled rows), the papers' rule.
+    standardize : bool
+        Whether columns and targets are centred and divided by their standard deviations.
+
+    Attributes
+    ----------
+    coefficients_ : list with one array (n_labeled, n_outputs)
+    gamma_, eta_ : float
+        What was used.
+    loo_rmse_ : float
+        Root mean squared error of predictions without the example's label, in the scale of ``y``.
+
+    Examples
+    --------
+    >>> from accord import RLSR
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [9.0]]
+    >>> model = RLSR(kernel="linear").fit(X, [1.0, 3.0, 5.0, 7.0, None])
+    >>> float(round(model.predict([[4.0]])[0], 2))
+    9.0
+    """
+
+    def __init__(
+        self,
+        view: Any = None,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str | None = "auto",
+        degree: float = 2,
+        coef0: float = 1.0,
+        eta: float | str | None = "auto",
+        standardize: bool = True,
+    ) -> None:
+        self.view = view
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.eta = eta
+        self.standardize = standardize
+
+    def fit(self, X: Any, y: Any) -> RLSR:
+        """Train on the examples whose ``y`` is not ``None`` or nan."""
+        self._check_eta(self.eta)
+        n_inputs = inputs.count(X)
+        labeled, targets = self._set_targets(y, n_inputs, ["X"])
+        view = joined(kernel_views(self._view(), self._default_kernel(), self.standardize, UnlabeledBlocks(X).sample()))
+        if view is None:
+            raise InputError("view has several views with kernels of their own; RLSR takes one, CoRLSR takes several")
+        check_precomputed([view], X, n_inputs)
+        tuned = self._tune(view, view.matrix(take(X, labeled[0])), targets[0], self.eta, labeled[0])
+        self._keep([tuned], Ridge(tuned.gram, tuned.targets).solve(tuned.eta).coefficients, [tuned.base])
+        self.gamma_, self.eta_ = self.gammas_[0], self.etas_[0]
+        self.loo_rmse_ = self._rmse(tuned.left_out - tuned.targets)
+        return self
+
+    def _view(self) -> Any:
+        return KernelFeatures(**self._default_kernel()._asdict()) if self.view is None else self.view
+
+
+# -- inputs and targets -------------------------------------------------------------------------------------------
+def read_targets(y: Any, n_inputs: int, names: Sequence[str]) -> tuple[list[np.ndarray], bool]:
+    """Targets (n_inputs, n_outputs) of each view, nan where unlabeled; and whether there is one output, as a vector.
+
+    ``y`` holds numbers, or rows of numbers, for all views, or is a dict with such targets for every view.
+    """
+    if not isinstance(y, Mapping):
+        targets, single = _target_matrix(y, n_inputs, "y")
+        return [targets] * len(names), single
+    if set(y) != set(names):
+        raise InputError(f"y has targets for {sorted(map(str, y))}; the views are {sorted(names)}")
+    found = [_target_matrix(y[name], n_inputs, f"y[{name!r}]") for name in names]
+    if len({(own.shape[1], single) for own, single in found}) > 1:
+        raise InputError("y has different numbers of outputs for different views; expected the same")
+    return [own for own, _ in found], found[0][1]
+
+
+def _target_matrix(y: Any, n_inputs: int, where: str) -> tuple[np.ndarray, bool]:
+    values = getattr(y, "to_numpy", lambda: y)()
+    if values is None or isinstance(values, str) or not hasattr(values, "__len__"):
+        raise InputError(
+            f"{where} is {describe(y)}; expected one number for each input, None or nan if it is unlabeled"
+        )
+    if len(values) != n_inputs:
+        raise InputError(f"{where} has {len(values)} entries but X has {n_inputs} inputs")
+    if not isinstance(values, np.ndarray) or values.dtype == object:
+        width = next((len(t) for t in values if hasattr(t, "__len__") and not isinstance(t, str)), None)
+        hidden = np.nan if width is None else [np.nan] * width
+        values = [hidden if t is None else t for t in values]
+    try:
+        found = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        at = next((i for i, t in enumerate(values) if not _is_target(t)), None)
+        if at is None:
+            raise InputError(f"{where} has rows of different lengths; expected the same number of outputs") from None
+        raise InputError(f"{where}[{at}] is {describe(values[at])}; expected a number, or None") from None
+    if found.ndim not in (1, 2) or (found.ndim == 2 and not found.shape[1]):
+        raise InputError(f"{where} has shape {found.shape}; expected one number, or one row of numbers, for each input")
+    single = found.ndim == 1
+    found = found[:, None] if single else found
+    if np.isinf(found).any():
+        i = int(np.flatnonzero(np.isinf(found).any(axis=1))[0])
+        raise InputError(f"{where}[{i}] is infinite; expected a finite number, None or nan")
+    missing = np.isnan(found)
+    some = missing.any(axis=1) & ~missing.all(axis=1)
+    if some.any():
+        i = int(np.flatnonzero(some)[0])
+        raise InputError(f"{where}[{i}] has some outputs but not all of them; give all, or None")
+    return found, single
+
+
+def _is_target(value: Any) -> bool:
+    try:
+        np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def check_precomputed(views: Sequence[KernelView], X: Any, n_inputs: int) -> None:
+    """With a precomputed kernel an input holds its values with all inputs of ``fit``."""
+    for view in views:
+        if view.kernel.kernel == "precomputed":
+            width = view.matrix(take(X, np.arange(1))).shape[1]
+            if width != n_inputs:
+                raise InputError(
+                    f"view {view.name!r} has {width} kernel values for each of {n_inputs} inputs; with "
+                    f"kernel='precomputed' fit needs the values between all of them, {n_inputs} for each"
+                )
+
+
+def _etas(gram: np.ndarray) -> np.ndarray:
+    size = float(np.mean(np.diagonal(gram)))
+    return ETAS * (size if size > 0 else 1.0)

@@ -1,0 +1,98 @@
+"""Unlabeled examples in blocks: some rows of an array, and whatever else gives rows, one block at a time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.exceptions import InputError
+from accord.learners import inputs
+from accord.views.inputs import describe
+
+BLOCK = 4096  # rows at a time
+SAMPLE = 50_000  # inputs that say how columns are scaled, at most
+
+
+class UnlabeledBlocks:
+    """Blocks of unlabeled examples.
+
+    Parameters
+    ----------
+    X : inputs
+        All inputs of ``fit``; set ``rows`` to the numbers of the unlabeled ones.
+    extra : inputs, or iterable of blocks of inputs, optional
+        More unlabeled examples. An iterator can be read once only, so blocks are not kept.
+    """
+
+    def __init__(self, X: Any, extra: Any = None) -> None:
+        self.X = X
+        self.extra = extra
+        self.rows = np.empty(0, np.int64)
+        self._source: Iterator[Any] | None = None
+        if extra is not None and not _is_table(extra):
+            if isinstance(extra, (str, bytes)) or not hasattr(extra, "__iter__"):
+                raise InputError(f"unlabeled is {describe(extra)}; expected rows of inputs, or an iterable of blocks")
+            self._source = iter(extra)
+
+    def __bool__(self) -> bool:
+        return self.rows.size > 0 or self.extra is not None
+
+    @property
+    def n_blocks(self) -> int | None:
+        """None if it is not known beforehand."""
+        if self._source is not None:
+            return None
+        n_extra = 0 if self.extra is None else inputs.count(self.extra)
+        return -(-self.rows.size // BLOCK) + -(-n_extra // BLOCK)
+
+    def sample(self) -> Any:
+        """Inputs that views are fitted to: those of ``X``, and the first block of the others."""
+        n = inputs.count(self.X)
+        X = self.X if n <= SAMPLE else take(self.X, np.linspace(0, n - 1, SAMPLE).astype(np.int64))
+        first = self.extra
+        if self._source is not None:
+            first = next(self._source, None)
+            if first is not None:
+                self._source = itertools.chain([first], self._source)
+        return X if first is None else _joined(X, first)
+
+    def __iter__(self) -> Iterator[Any]:
+        for start in range(0, self.rows.size, BLOCK):
+            yield take(self.X, self.rows[start : start + BLOCK])
+        tables = [] if self.extra is None else [self.extra] if self._source is None else self._source
+        for table in tables:
+            for _, chunk in inputs.chunks(table, BLOCK):
+                yield chunk
+
+
+def take(X: Any, chosen: np.ndarray) -> Any:
+    """Some inputs of a list, a matrix or a DataFrame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[chosen]
+    if sp.issparse(X):
+        return X.tocsr()[chosen]
+    return X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
+
+
+def _is_table(X: Any) -> bool:
+    """Whether these are inputs, not blocks of inputs."""
+    if hasattr(X, "shape") or hasattr(X, "iloc"):
+        return True
+    return isinstance(X, (list, tuple)) and not any(len(getattr(x, "shape", ())) == 2 for x in X[:1])
+
+
+def _joined(X: Any, more: Any) -> Any:
+    """Inputs and more of them, where they are of one kind."""
+    n = inputs.count(more)
+    if n > SAMPLE:
+        more = take(more, np.linspace(0, n - 1, SAMPLE).astype(np.int64))
+    if isinstance(X, list) and isinstance(more, list):
+        return X + more
+    if sp.issparse(X) and sp.issparse(more):
+        return sp.vstack([X, more], format="csr")
+    both = isinstance(X, np.ndarray) and isinstance(more, np.ndarray)
+    return np.vstack([X, more]) if both and X.shape[1:] == more.shape[1:] else X

@@ -1,0 +1,198 @@
+"""Views that are compared by kernels: some columns of the inputs, and a kernel between them.
+
+Regression needs kernel values themselves, between any rows and the few that a model is expanded over. So a view is not
+turned into features with the kernel's inner products here, as :class:`KernelFeatures` does for other learners; of a
+``KernelFeatures`` only the kernel and the view below it are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from accord.exceptions import InputError
+from accord.views.base import View
+from accord.views.compose import WrappingView, as_view, view_for
+from accord.views.dense import ArrayFeatures
+from accord.views.gram import kernel_values, mean_squared_distance, squared_norms
+from accord.views.inputs import describe
+from accord.views.kernel import KERNELS, KernelFeatures
+from accord.views.rows import Rows
+
+Matrix = Any  # ndarray or CSR array, one row per input
+
+
+class Kernel(NamedTuple):
+    """A kernel and its parameters, which mean what they mean for :class:`KernelFeatures`."""
+
+    kernel: Any = "rbf"
+    degree: float = 2
+    coef0: float = 1.0
+    gamma: float | str | None = None
+
+
+@dataclass(frozen=True)
+class KernelView:
+    """What one view compares, and how.
+
+    Parameters
+    ----------
+    name : str
+    parts : list of (View, int array or None)
+        Fitted views, and which of their features belong to this one (None: all).
+    kernel : Kernel
+    """
+
+    name: str
+    parts: list[tuple[View, np.ndarray | None]]
+    kernel: Kernel
+
+    def matrix(self, X: Any) -> Matrix:
+        """The compared columns, one row per input; kernel values, if they are precomputed."""
+        found = []
+        for view, columns in self.parts:
+            rows = view.transform(X)
+            if rows.n_rows != rows.n_inputs:
+                raise InputError(
+                    f"view {self.name!r} has {rows.n_rows} rows for {rows.n_inputs} inputs; expected one row of "
+                    "numbers for each input"
+                )
+            matrix = _matrix(rows)
+            found.append(matrix if columns is None else matrix[:, columns])
+        if len(found) == 1:
+            return found[0]
+        return sp.csr_array(sp.hstack(found)) if any(map(sp.issparse, found)) else np.hstack(found)
+
+    def values(self, rows: Matrix, base: Matrix) -> np.ndarray:
+        """Kernel values (n_rows, n_base)."""
+        kind, degree, coef0, gamma = self.kernel
+        if kind == "precomputed":
+            values = rows[:, base]
+            return np.asarray(values.toarray() if sp.issparse(values) else values, dtype=float)
+        if kind == "rbf" and not sp.issparse(base):
+            center = base.mean(axis=0)  # distances do not change, and squares of large numbers do not cancel
+            rows, base = rows - center, base - center
+        return kernel_values(kind, rows, base, degree, float(gamma or 1.0), coef0)
+
+    def scaled(self, gamma: float) -> KernelView:
+        """The same view with another gamma."""
+        return replace(self, kernel=self.kernel._replace(gamma=gamma))
+
+    def default_gamma(self, base: Matrix) -> float:
+        """1 / (mean squared distance of the labeled rows) for "rbf" [thesis 4.4], 1 for others."""
+        if self.kernel.kernel != "rbf":
+            return 1.0
+        distance = mean_squared_distance(base)
+        return 1.0 / distance if distance > 0 else 1.0
+
+    def default_eta(self, base: Matrix, gram: np.ndarray) -> float:
+        """1 / (mean length of the labeled rows) [thesis 4.4]; of their images, if values are precomputed."""
+        squares = np.diagonal(gram) if self.kernel.kernel == "precomputed" else squared_norms(base)
+        length = float(np.mean(np.sqrt(np.maximum(squares, 0.0))))
+        return 1.0 / length if length > 0 else 1.0
+
+
+def kernel_views(
+    views: Any, kernel: Kernel, standardize: bool, X: Any, rng: np.random.Generator | None = None
+) -> list[KernelView]:
+    """Fit views to inputs; those without a kernel of their own get ``kernel``.
+
+    ``views`` is a view, a split, or a list or dict of them. A view that is not told otherwise takes numbers,
+    standardised or not, without a bias.
+    """
+    rng = rng or np.random.default_rng(0)
+    if not isinstance(views, (list, tuple, Mapping)):
+        return _resolve(None, views, kernel, standardize, X, rng)
+    if not views:
+        raise InputError("views is empty; expected at least one view")
+    named = views if isinstance(views, Mapping) else {f"view{v}": view for v, view in enumerate(views)}
+    return [found for name, view in named.items() for found in _resolve(str(name), view, kernel, standardize, X, rng)]
+
+
+def joined(views: Sequence[KernelView]) -> KernelView | None:
+    """One view of everything that the views see; None if they do not compare it in the same way."""
+    first = views[0]
+    if len(views) == 1:
+        return first
+    if any(view.kernel != first.kernel for view in views) or first.kernel.kernel == "precomputed":
+        return None
+    parts: list[tuple[View, np.ndarray | None]] = []
+    for own, columns in (part for view in views for part in view.parts):
+        k = next((k for k, (other, _) in enumerate(parts) if other is own), None)
+        if k is None:
+            parts.append((own, columns))
+        else:
+            known = parts[k][1]
+            parts[k] = (own, None if columns is None or known is None else np.union1d(known, columns))
+    return KernelView("all", parts, first.kernel)
+
+
+def _resolve(
+    name: str | None, view: Any, kernel: Kernel, standardize: bool, X: Any, rng: np.random.Generator
+) -> list[KernelView]:
+    """The views of one entry: several, if it is a split."""
+    if not isinstance(view, View) and not (isinstance(view, (list, tuple, Mapping)) and view):
+        where = "views" if name is None else f"views[{name!r}]"
+        raise InputError(f"{where} is {describe(view)}; expected a view such as RandomSplit() or Select([0, 1])")
+    view, kernel = _without_kernel(clone(as_view(view)), kernel)
+    check_kernel(kernel)
+    view = _with_numbers(view, standardize and kernel.kernel != "precomputed", X)
+    rows = view.fit_rows(X)
+    members, names = view.members(rows, rng), view.view_names()
+    if len(members) == 1:
+        return [KernelView(name or names[0], [(view, None)], kernel)]
+    own = names if name is None else [f"{name}/{part}" for part in names]
+    return [KernelView(n, [(view, np.flatnonzero(member))], kernel) for n, member in zip(own, members)]
+
+
+def _without_kernel(view: View, kernel: Kernel) -> tuple[View, Kernel]:
+    """Take a ``KernelFeatures`` out of the view: what is below it, and its kernel."""
+    if isinstance(view, KernelFeatures):
+        own = Kernel(view.kernel, view.degree, view.coef0, view.gamma)
+        return clone(view.base) if view.base is not None else _NUMBERS, own
+    if isinstance(view, WrappingView) and isinstance(view.view, KernelFeatures):
+        below, kernel = _without_kernel(view.view, kernel)
+        view.set_params(view=None if below is _NUMBERS else below)
+    return view, kernel
+
+
+_NUMBERS = ArrayFeatures(bias=False)  # stands for "whatever numbers there are"
+
+
+def _with_numbers(view: View, standardize: bool, X: Any) -> View:
+    """Views that take whatever numbers there are take them without a bias, standardised or not."""
+    numbers = ArrayFeatures(bias=False, standardize=standardize)
+    if view is _NUMBERS:
+        return numbers
+    if isinstance(view, WrappingView):
+        if view.view is None and isinstance(view_for(view._inputs(X)), ArrayFeatures):
+            view.set_params(view=numbers)
+        elif isinstance(view.view, WrappingView):
+            _with_numbers(view.view, standardize, view._inputs(X))
+    return view
+
+
+def check_kernel(kernel: Kernel) -> None:
+    """Refuse a kernel that does not exist."""
+    if not callable(kernel.kernel) and kernel.kernel not in KERNELS:
+        raise InputError(f"kernel is {kernel.kernel!r}; expected one of {', '.join(KERNELS)}, or a function")
+    gamma = kernel.gamma
+    if isinstance(gamma, str):
+        if gamma != "auto":
+            raise InputError(f"gamma is {gamma!r}; expected a positive number, None or 'auto'")
+    elif gamma is not None and not (np.isfinite(gamma) and gamma > 0):
+        raise InputError(f"gamma is {gamma!r}; expected a positive number, None or 'auto'")
+
+
+def _matrix(rows: Rows) -> Matrix:
+    """The rows as a matrix, dense if their table is."""
+    plain = rows.extra is None and rows.slots.shape[1] == 1 and rows.base[0] == 0 and rows.stride[0] == 1
+    if plain and isinstance(rows.table, np.ndarray):
+        in_order = rows.table.shape[0] == rows.n_rows and np.array_equal(rows.slots[:, 0], np.arange(rows.n_rows))
+        return rows.table if in_order else rows.table[rows.slots[:, 0]]
+    return sp.csr_array(rows.matrix())
