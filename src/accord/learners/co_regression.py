@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
@@ -26,7 +25,7 @@ from accord.solvers.least_squares import (
 )
 from accord.threads import map_in_order
 from accord.views.gram import check_memory
-from accord.views.kernel_views import KernelView, Matrix, joined, kernel_views
+from accord.views.kernel_views import KernelView, Matrix, joined, kernel_views, stack_matrices
 from accord.views.splits import RandomSplit
 
 # Weights tried by leave-one-out: what all unlabeled examples together weigh against the labeled ones.
@@ -118,7 +117,7 @@ class CoRLSR(KernelRegressor):
         degree: float = 2,
         coef0: float = 1.0,
         eta: Any = "auto",
-        standardize: bool = True,
+        standardize: bool | str = True,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -153,7 +152,7 @@ class CoRLSR(KernelRegressor):
         blocks = UnlabeledBlocks(X, unlabeled)
         split = RandomSplit() if self.views is None else self.views
         rng = generator(self.random_state)
-        views = kernel_views(split, self._default_kernel(), self.standardize, blocks.sample(), rng)
+        views = kernel_views(split, self._default_kernel(), bool(self.standardize), blocks.sample(), rng)
         check_precomputed(views, X, n_inputs)
         self.view_names_ = [view.name for view in views]
         etas = self._etas_of(views)
@@ -311,7 +310,7 @@ def _all_kernels(
     kept = list(blocks)
     kernels, bases, m = [], [], 0
     for one, own in zip(tuned, labeled):
-        unlabeled = _stack([one.view.matrix(block) for block in kept])
+        unlabeled = stack_matrices([one.view.matrix(block) for block in kept])
         m = unlabeled.shape[0]
         check_memory(m + len(own), m + len(own), "Use mode='semiparametric', or fewer unlabeled examples")
         if one.view.kernel.kernel == "precomputed":
@@ -321,14 +320,10 @@ def _all_kernels(
                     "all examples are needed. Put all of them into X"
                 )
             base: Matrix = np.concatenate([own, blocks.rows])
-            rows = _stack([one.view.matrix(take(blocks.X, own)), unlabeled])
+            rows = stack_matrices([one.view.matrix(take(blocks.X, own)), unlabeled])
         else:
-            base = rows = _stack([one.base, unlabeled])
+            base = rows = stack_matrices([one.base, unlabeled])
         values = one.view.values(rows, base)
         kernels.append((values + values.T) / 2)
         bases.append(base)
     return kernels, bases, m
-
-
-def _stack(parts: Sequence[Matrix]) -> Matrix:
-    return sp.csr_array(sp.vstack(parts)) if any(map(sp.issparse, parts)) else np.vstack(parts)

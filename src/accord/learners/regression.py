@@ -41,7 +41,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     gamma: float | str | None
     coef0: float
     eta: Any
-    standardize: bool
+    standardize: bool | str
     views_: list[KernelView]
     bases_: list[Matrix]
     coefficients_: list[np.ndarray]
@@ -70,6 +70,8 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     def _default_kernel(self) -> Kernel:
         kernel = Kernel(self.kernel, self.degree, self.coef0, self.gamma)
         check_kernel(kernel)
+        if self.standardize not in (True, False, "columns"):
+            raise InputError(f"standardize is {self.standardize!r}; expected True, False or 'columns'")
         return kernel
 
     def _check_eta(self, eta: Any, where: str = "eta") -> None:
@@ -90,9 +92,10 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
                 )
         given = [own[rows] for own, rows in zip(columns, labeled)]
         everything = np.vstack(given)
-        self.y_mean_ = everything.mean(axis=0) if self.standardize else np.zeros(everything.shape[1])
-        scale = everything.std(axis=0) if self.standardize else np.ones(everything.shape[1])
-        self.y_scale_ = np.where(scale > 1e-12 * np.abs(everything).max(axis=0), scale, 1.0)
+        self.y_mean_, self.y_scale_ = np.zeros(everything.shape[1]), np.ones(everything.shape[1])
+        if self.standardize is True:
+            self.y_mean_, scale = everything.mean(axis=0), everything.std(axis=0)
+            self.y_scale_ = np.where(scale > 1e-12 * np.abs(everything).max(axis=0), scale, 1.0)
         return labeled, [(own - self.y_mean_) / self.y_scale_ for own in given]
 
     def _tune(self, view: KernelView, rows: Matrix, targets: np.ndarray, eta: Any, labeled: np.ndarray) -> TunedView:
@@ -164,8 +167,8 @@ class RLSR(KernelRegressor):
         Of the polynomial kernel.
     eta : float, "auto" or None
         Weight of the norm. "auto": by leave-one-out. None: 1 / (mean length of the labeled rows), the papers' rule.
-    standardize : bool
-        Whether columns and targets are centred and divided by their standard deviations.
+    standardize : bool or "columns"
+        Whether columns and targets, or columns only, are centred and divided by their standard deviations.
 
     Attributes
     ----------
@@ -174,6 +177,8 @@ class RLSR(KernelRegressor):
         What was used.
     loo_rmse_ : float
         Root mean squared error of predictions without the example's label, in the scale of ``y``.
+    labeled_, targets_ : ndarray
+        Numbers of the labeled examples, and their targets as they were fitted (n_labeled, n_outputs).
 
     Examples
     --------
@@ -193,7 +198,7 @@ class RLSR(KernelRegressor):
         degree: float = 2,
         coef0: float = 1.0,
         eta: float | str | None = "auto",
-        standardize: bool = True,
+        standardize: bool | str = True,
     ) -> None:
         self.view = view
         self.kernel = kernel
@@ -208,13 +213,16 @@ class RLSR(KernelRegressor):
         self._check_eta(self.eta)
         n_inputs = inputs.count(X)
         labeled, targets = self._set_targets(y, n_inputs, ["X"])
-        view = joined(kernel_views(self._view(), self._default_kernel(), self.standardize, UnlabeledBlocks(X).sample()))
+        view = joined(
+            kernel_views(self._view(), self._default_kernel(), bool(self.standardize), UnlabeledBlocks(X).sample())
+        )
         if view is None:
             raise InputError("view has several views with kernels of their own; RLSR takes one, CoRLSR takes several")
         check_precomputed([view], X, n_inputs)
         tuned = self._tune(view, view.matrix(take(X, labeled[0])), targets[0], self.eta, labeled[0])
         self._keep([tuned], Ridge(tuned.gram, tuned.targets).solve(tuned.eta).coefficients, [tuned.base])
         self.gamma_, self.eta_ = self.gammas_[0], self.etas_[0]
+        self.labeled_, self.targets_ = labeled[0], targets[0]
         self.loo_rmse_ = self._rmse(tuned.left_out - tuned.targets)
         return self
 

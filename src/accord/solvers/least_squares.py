@@ -103,7 +103,7 @@ class Exact:
         if not lambda_ or n_views == 1 or not m:
             return separate([K[:n, :n] for K, n in zip(self.kernels, self._sizes())], self.targets, self.etas, m)
         inverses = [
-            inverse(K, _noise(n, m, eta, 2.0 * lambda_ * n_views), name)
+            inverse(K, noise_of(n, m, eta, 2.0 * lambda_ * n_views), name)
             for K, n, eta, name in zip(self.kernels, self._sizes(), self.etas, self.names)
         ]
         # sum_v eta_v M_UU s = - sum_v eta_v M_UL y_v
@@ -238,7 +238,7 @@ def cholesky(system: np.ndarray, name: str) -> tuple[np.ndarray, bool]:
         raise _not_definite(name) from None
 
 
-def _noise(n: int, m: int, eta: float, unlabeled: float) -> np.ndarray:
+def noise_of(n: int, m: int, eta: float, unlabeled: float) -> np.ndarray:
     """``eta D^{-1}``: labeled examples count once, unlabeled ones ``unlabeled`` times."""
     return np.r_[np.full(n, eta), np.full(m, eta / unlabeled)]
 

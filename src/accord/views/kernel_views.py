@@ -189,6 +189,11 @@ def check_kernel(kernel: Kernel) -> None:
         raise InputError(f"gamma is {gamma!r}; expected a positive number, None or 'auto'")
 
 
+def stack_matrices(parts: Sequence[Matrix]) -> Matrix:
+    """The rows of all parts, one after another."""
+    return sp.csr_array(sp.vstack(parts)) if any(map(sp.issparse, parts)) else np.vstack(parts)
+
+
 def _matrix(rows: Rows) -> Matrix:
     """The rows as a matrix, dense if their table is."""
     plain = rows.extra is None and rows.slots.shape[1] == 1 and rows.base[0] == 0 and rows.stride[0] == 1
