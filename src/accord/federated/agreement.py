@@ -63,7 +63,7 @@ class LocalSites:
         for name, others in questions.items():
             try:
                 found[name] = self.sites[name].predict(others, lambda_)
-            except Exception as error:  # noqa: BLE001 - whatever a site raises is that site's failure
+            except Exception as error:  # whatever a site raises is that site's failure
                 found[name] = error
         return found
 

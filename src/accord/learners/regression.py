@@ -185,7 +185,7 @@ class RLSR(KernelRegressor):
     >>> from accord import RLSR
     >>> X = [[0.0], [1.0], [2.0], [3.0], [9.0]]
     >>> model = RLSR(kernel="linear").fit(X, [1.0, 3.0, 5.0, 7.0, None])
-    >>> float(round(model.predict([[4.0]])[0], 2))
+    >>> float(round(model.predict([[4.0]])[0], 3))
     9.0
     """
 

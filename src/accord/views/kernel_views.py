@@ -103,7 +103,7 @@ def kernel_views(
     """Fit views to inputs; those without a kernel of their own get ``kernel``.
 
     ``views`` is a view, a split, or a list or dict of them. A view that is not told otherwise takes numbers,
-    standardised or not, without a bias.
+    standardised or not, with a bias if the kernel is linear.
     """
     rng = rng or np.random.default_rng(0)
     if not isinstance(views, (list, tuple, Mapping)):
@@ -141,7 +141,9 @@ def _resolve(
         raise InputError(f"{where} is {describe(view)}; expected a view such as RandomSplit() or Select([0, 1])")
     view, kernel = _without_kernel(clone(as_view(view)), kernel)
     check_kernel(kernel)
-    view = _with_numbers(view, standardize and kernel.kernel != "precomputed", X)
+    # sums of products have no constant of their own; kernels of distances do not need one
+    numbers = ArrayFeatures(bias=kernel.kernel == "linear", standardize=standardize and kernel.kernel != "precomputed")
+    view = _with_numbers(view, numbers, X)
     rows = view.fit_rows(X)
     members, names = view.members(rows, rng), view.view_names()
     if len(members) == 1:
@@ -164,16 +166,15 @@ def _without_kernel(view: View, kernel: Kernel) -> tuple[View, Kernel]:
 _NUMBERS = ArrayFeatures(bias=False)  # stands for "whatever numbers there are"
 
 
-def _with_numbers(view: View, standardize: bool, X: Any) -> View:
-    """Views that take whatever numbers there are take them without a bias, standardised or not."""
-    numbers = ArrayFeatures(bias=False, standardize=standardize)
+def _with_numbers(view: View, numbers: ArrayFeatures, X: Any) -> View:
+    """Let views that take whatever numbers there are take these."""
     if view is _NUMBERS:
         return numbers
     if isinstance(view, WrappingView):
         if view.view is None and isinstance(view_for(view._inputs(X)), ArrayFeatures):
             view.set_params(view=numbers)
         elif isinstance(view.view, WrappingView):
-            _with_numbers(view.view, standardize, view._inputs(X))
+            _with_numbers(view.view, numbers, view._inputs(X))
     return view
 
 
