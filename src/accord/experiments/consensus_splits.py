@@ -89,7 +89,7 @@ class ConsensusSplits(Experiment):
     def run_task(self, task: Task, loaded: Sentences) -> Mapping[str, float]:
         method, seed = METHODS[task.method], task.repetition_seed
         sizes = (task.setting["n_labeled"], N_UNLABELED)
-        return {"token_error": loaded.error(task.method, method, task.setting["data"], *sizes, seed)}
+        return loaded.figures(task.method, method, task.setting["data"], *sizes, seed)
 
     def notes(self, results: Results) -> list[str]:
         return claim_notes(results, CLAIMS, "token_error", lambda setting: f"{setting['n_labeled']} labeled")

@@ -67,20 +67,20 @@ def test_only_semi_supervised_methods_see_unlabeled_sentences(sentences, name):
         return learner
 
     watched = sequences.Method(make, method.unlabeled)
-    error = sentences.error(name, watched, GENES, 6, 8, 1)
+    error = sentences.figures(name, watched, GENES, 6, 8, 1)["token_error"]
     assert 0.0 <= error < 0.5
     assert [y is None for y in seen[-1]] == [False] * 6 + [True] * (8 if method.unlabeled else 0)
     assert method.unlabeled == name.startswith("co")
     if not method.unlabeled:  # computed once for any number of unlabeled sentences
         n_fits = len(seen)
-        assert sentences.error(name, watched, GENES, 6, 12, 1) == error
+        assert sentences.figures(name, watched, GENES, 6, 12, 1)["token_error"] == error
         assert len(seen) == n_fits
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", ["co-perceptron", "coSVM", "coSVM, random split", "co-perceptron, auto"])
 def test_co_learners_without_unlabeled_sentences_are_sums_of_views(sentences, name):
-    assert 0.0 <= sentences.error(name, sequences.METHODS[name], GENES, 6, 0, 1) < 0.5
+    assert 0.0 <= sentences.figures(name, sequences.METHODS[name], GENES, 6, 0, 1)["token_error"] < 0.5
 
 
 def test_two_svms_are_the_co_svm_of_weight_zero(sentences):
@@ -189,3 +189,15 @@ def test_the_notes_tell_exponents_and_the_longest_time():
         "logarithms). m = 1000 takes 10.0 CPU seconds, 10 passes. The thesis: between 1 and 2."
     )
     assert "to the power of 1.25 (1.25 from m = 500 on" in notes[2]
+
+
+def test_calibration_of_disagreement_compares_it_with_the_error_of_the_same_fit():
+    rows = []
+    for k, error in enumerate(np.linspace(0.05, 0.3, 12)):
+        fit = {"experiment": "co", "n": 5 + k % 2, "repetition": k // 2}
+        rows.append({**fit, "method": "two views", "metric": "token_error", "value": error})
+        rows.append({**fit, "method": "two views", "metric": "disagreement", "value": 2 * error})
+        rows.append({**fit, "method": "one view", "metric": "token_error", "value": error})
+    (sentence,) = sequences.calibration_notes(Results(rows))
+    assert sentence.startswith("Disagreement of two views")
+    assert "disagreement 0.50 (median), rank correlation 1.00; lower than the error in 0 % of 12 fits" in sentence
