@@ -25,7 +25,7 @@ from accord.solvers.least_squares import (
 )
 from accord.threads import map_in_order
 from accord.views.gram import check_memory
-from accord.views.kernel_views import KernelView, Matrix, joined, kernel_views, stack_matrices
+from accord.views.kernel_views import Comparison, KernelView, Matrix, joined, kernel_views, matrices, stack_matrices
 from accord.views.splits import RandomSplit
 
 # Weights tried by leave-one-out: what all unlabeled examples together weigh against the labeled ones.
@@ -259,13 +259,18 @@ class CoRLSR(KernelRegressor):
     ) -> tuple[np.ndarray, int]:
         """Products of unlabeled examples, as :class:`SemiParametric` takes them, and the number of the examples."""
         late = all(map(is_well_conditioned, maps))
+        views, compare = [t.view for t in tuned], [Comparison(t.view.kernel, t.base) for t in tuned]
+        ends = np.cumsum([0, *(F.shape[0] for F in maps)])
 
         def product(block: Any) -> tuple[np.ndarray, int]:
-            parts = [t.view.values(t.view.matrix(block), t.base) for t in tuned]
-            values = np.hstack(parts if late else [part @ F for part, F in zip(parts, maps)])
-            return values.T @ values, values.shape[0]
+            values = np.empty((ends[-1], inputs.count(block)))
+            for rows, own, start, end in zip(matrices(views, block), compare, ends, ends[1:]):
+                own(rows, values[start:end])
+            if not late:
+                values = np.vstack([F.T @ values[start:end] for F, start, end in zip(maps, ends, ends[1:])])
+            return values @ values.T, values.shape[1]
 
-        n = sum(F.shape[0 if late else 1] for F in maps)
+        n = int(ends[-1]) if late else sum(F.shape[1] for F in maps)
         total, m = np.zeros((n, n)), 0
         # Blocks are summed in order and BLAS gets one thread, so the result does not depend on n_jobs.
         with threadpool_limits(1, "blas"), Progress(blocks.n_blocks, "unlabeled", bool(self.verbose)) as progress:

@@ -13,7 +13,7 @@ from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.views.inputs import describe
 
-BLOCK = 4096  # rows at a time
+BLOCK = 1024  # rows at a time: their kernel values stay in the cache
 SAMPLE = 50_000  # inputs that say how columns are scaled, at most
 
 

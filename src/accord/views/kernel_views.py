@@ -54,30 +54,11 @@ class KernelView:
 
     def matrix(self, X: Any) -> Matrix:
         """The compared columns, one row per input; kernel values, if they are precomputed."""
-        found = []
-        for view, columns in self.parts:
-            rows = view.transform(X)
-            if rows.n_rows != rows.n_inputs:
-                raise InputError(
-                    f"view {self.name!r} has {rows.n_rows} rows for {rows.n_inputs} inputs; expected one row of "
-                    "numbers for each input"
-                )
-            matrix = _matrix(rows)
-            found.append(matrix if columns is None else matrix[:, columns])
-        if len(found) == 1:
-            return found[0]
-        return sp.csr_array(sp.hstack(found)) if any(map(sp.issparse, found)) else np.hstack(found)
+        return matrices([self], X)[0]
 
     def values(self, rows: Matrix, base: Matrix) -> np.ndarray:
         """Kernel values (n_rows, n_base)."""
-        kind, degree, coef0, gamma = self.kernel
-        if kind == "precomputed":
-            values = rows[:, base]
-            return np.asarray(values.toarray() if sp.issparse(values) else values, dtype=float)
-        if kind == "rbf" and not sp.issparse(base):
-            center = base.mean(axis=0)  # distances do not change, and squares of large numbers do not cancel
-            rows, base = rows - center, base - center
-        return kernel_values(kind, rows, base, degree, float(gamma or 1.0), coef0)
+        return Comparison(self.kernel, base)(rows).T
 
     def scaled(self, gamma: float) -> KernelView:
         """The same view with another gamma."""
@@ -95,6 +76,70 @@ class KernelView:
         squares = np.diagonal(gram) if self.kernel.kernel == "precomputed" else squared_norms(base)
         length = float(np.mean(np.sqrt(np.maximum(squares, 0.0))))
         return 1.0 / length if length > 0 else 1.0
+
+
+class Comparison:
+    """Kernel values between any rows and a fixed base, one row of values for each of the base.
+
+    For distances of dense rows, ``-gamma |x - z|^2`` is one matrix product of rows that carry their squared lengths in
+    two more columns.
+    """
+
+    def __init__(self, kernel: Kernel, base: Matrix) -> None:
+        self.kernel, self.base = kernel, base
+        self.gamma = float(kernel.gamma or 1.0)
+        self.n_base = base.shape[0]
+        self.by_distance = kernel.kernel == "rbf" and not sp.issparse(base)
+        if self.by_distance:
+            self.center = base.mean(axis=0)  # distances do not change, and squares of large numbers do not cancel
+            centered = base - self.center
+            squares = -self.gamma * squared_norms(centered)
+            self._extended = np.column_stack([2.0 * self.gamma * centered, np.ones(self.n_base), squares])
+
+    def __call__(self, rows: Matrix, out: np.ndarray | None = None) -> np.ndarray:
+        """Values (n_base, n_rows), written to ``out`` if it is given."""
+        if self.by_distance and not sp.issparse(rows):
+            n_rows, width = rows.shape
+            extended = np.empty((n_rows, width + 2))
+            np.subtract(rows, self.center, out=extended[:, :width])
+            extended[:, width] = -self.gamma * squared_norms(extended[:, :width])
+            extended[:, width + 1] = 1.0
+            values = np.matmul(self._extended, extended.T, out=out)
+            return np.exp(np.minimum(values, 0.0, out=values), out=values)
+        if self.kernel.kernel == "precomputed":
+            found = rows[:, self.base]
+            values = np.asarray(found.toarray() if sp.issparse(found) else found, dtype=float).T
+        else:
+            kind, degree, coef0, _ = self.kernel
+            values = kernel_values(kind, rows, self.base, degree, self.gamma, coef0).T
+        if out is None:
+            return values
+        out[:] = values
+        return out
+
+
+def matrices(views: Sequence[KernelView], X: Any) -> list[Matrix]:
+    """:meth:`KernelView.matrix` of every view; views that share a fitted view look at the inputs once."""
+    seen: dict[int, Matrix] = {}
+    out = []
+    for view in views:
+        found = []
+        for own, columns in view.parts:
+            if id(own) not in seen:
+                rows = own.transform(X)
+                if rows.n_rows != rows.n_inputs:
+                    raise InputError(
+                        f"view {view.name!r} has {rows.n_rows} rows for {rows.n_inputs} inputs; expected one row of "
+                        "numbers for each input"
+                    )
+                seen[id(own)] = _matrix(rows)
+            matrix = seen[id(own)]
+            found.append(matrix if columns is None else matrix[:, columns])
+        joint = found[0] if len(found) == 1 else None
+        if joint is None:
+            joint = sp.csr_array(sp.hstack(found)) if any(map(sp.issparse, found)) else np.hstack(found)
+        out.append(joint)
+    return out
 
 
 def kernel_views(

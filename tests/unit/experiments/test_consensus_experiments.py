@@ -194,7 +194,7 @@ def test_the_notes_tell_exponents_and_the_longest_time():
 def test_calibration_of_disagreement_compares_it_with_the_error_of_the_same_fit():
     rows = []
     for k, error in enumerate(np.linspace(0.05, 0.3, 12)):
-        fit = {"experiment": "co", "n": 5 + k % 2, "repetition": k // 2}
+        fit = {"experiment": "co", "n": 5 + k % 2, "repetition": k // 2, "seconds": 1.0}
         rows.append({**fit, "method": "two views", "metric": "token_error", "value": error})
         rows.append({**fit, "method": "two views", "metric": "disagreement", "value": 2 * error})
         rows.append({**fit, "method": "one view", "metric": "token_error", "value": error})
