@@ -6,12 +6,24 @@ command line is left to the constructors. A test compares the two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
+from accord.cli.option_types import (
+    LENGTHS,
+    NAMES,
+    NONE,
+    NUMBER_OR_AUTO,
+    NUMBER_OR_RULE,
+    NUMBERS_OR_RULE,
+    WEIGHTS,
+    WINDOW,
+)
+
+Choice = click.Choice
 # Name on the command line -> name of the class in `accord`.
 LEARNERS = {
     "perceptron": "StructuredPerceptron",
@@ -22,7 +34,10 @@ LEARNERS = {
     "co-svm": "CoSVM",
     "sum-of-views": "SumOfViews",
     "type-consistency": "TypeConsistency",
+    "rlsr": "RLSR",
+    "co-rlsr": "CoRLSR",
 }
+REGRESSORS = ("rlsr", "co-rlsr")  # they predict numbers; all others, what a structure says
 SEVERAL_VIEWS = ("co-perceptron", "co-svm", "sum-of-views")
 BASES = ("perceptron", "svm", "crf")  # what learners that are made of others can be made of
 DEFAULT_BASE = {"sum-of-views": "perceptron", "type-consistency": "crf"}
@@ -40,56 +55,6 @@ SECTIONS = {"Learner": LEARNERS, "Structure": STRUCTURES, "Features": VIEWS, "Se
 CHOOSING = {"base_learner": "Learner", "views": "Several views", **dict.fromkeys(WORD_VIEWS, "Features")}
 
 
-class Parsed(click.ParamType):
-    """A type made from a function that returns None for text it cannot read."""
-
-    def __init__(self, name: str, parse: Callable[[str], Any], expected: str) -> None:
-        self.name = name
-        self.parse = parse
-        self.expected = expected
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse, or say what was expected."""
-        try:
-            return self.parse(value) if isinstance(value, str) else value
-        except ValueError:
-            self.fail(f"{value!r} is not {self.expected}", param, ctx)
-
-
-def _window(text: str) -> int | tuple[int, int]:
-    numbers = tuple(int(part) for part in text.split(","))
-    if len(numbers) > 2:
-        raise ValueError
-    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
-
-
-def _lengths(text: str) -> tuple[int, ...]:
-    return () if text == "none" else tuple(int(part) for part in text.split(","))
-
-
-def _names(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _weights(text: str) -> dict[str, float]:
-    pairs = [part.rpartition("=") for part in _names(text)]
-    if not all(sep for _, sep, _ in pairs):
-        raise ValueError
-    return {label: float(weight) for label, _, weight in pairs}
-
-
-def _number_or_auto(text: str) -> float | str:
-    return text if text == "auto" else float(text)
-
-
-WINDOW = Parsed("N|N,N", _window, "a number of neighbours, or two: before,after")
-LENGTHS = Parsed("N,N,...", _lengths, "a list of numbers such as 2,3, or none")
-NAMES = Parsed("A,B,...", _names, "a list of names separated by commas")
-WEIGHTS = Parsed("A=W,...", _weights, "a list such as O=0.5,B-PER=2")
-NUMBER_OR_AUTO = Parsed("FLOAT|auto", _number_or_auto, "a number or auto")
-Choice = click.Choice
-
-
 @dataclass(frozen=True)
 class Parameter:
     """A constructor parameter, the classes that have it with their defaults, and its text for ``--help``."""
@@ -103,7 +68,7 @@ class Parameter:
     @property
     def flag(self) -> str:
         """The option on the command line."""
-        return "--" + self.name.replace("_", "-")
+        return "--" + self.name.rstrip("_").replace("_", "-")
 
     def option(self) -> click.Option:
         """The click option; it is None unless given."""
@@ -193,6 +158,22 @@ PARAMETERS = [
         "max_student", _all(8000, "type-consistency"), "Unlabeled sentences at most that it learns from.",
         click.IntRange(min=1),
     ),
+    Parameter(
+        "mode", _all("semiparametric", "co-rlsr"),
+        "Expand views over labeled examples, or over all (exact: cubic time).", Choice(["semiparametric", "exact"]),
+    ),
+    Parameter(
+        "lambda_", _all("auto", "co-rlsr"),
+        "Weight of the disagreement of views on unlabeled examples; auto compares several, and a single view, by "
+        "leave-one-out. In Python: lambda_.",
+        NUMBER_OR_AUTO,
+    ),
+    Parameter(
+        "eta", _all("auto", *REGRESSORS),
+        "Weight of the norm (co-rlsr: may be a list, one for each view); auto: by leave-one-out; none: 1 / mean length "
+        "of the labeled rows.",
+        NUMBERS_OR_RULE,
+    ),
     # structures
     Parameter(
         "loss",
@@ -231,14 +212,21 @@ PARAMETERS = [
     Parameter("position", _all(True, "tokens"), "First, last, or between brackets or quotes."),
     Parameter("min_count", _all(1, "tokens"), "Leave out features of fewer tokens.", click.IntRange(min=1)),
     Parameter("bias", _all(True, "tokens", "numbers"), "A feature that is always 1."),
-    Parameter("standardize", _all(False, "numbers"), "Columns with mean 0 and deviation 1."),
     Parameter(
-        "kernel", _all("rbf", "kernel"), "Compare inputs by a kernel.",
-        Choice(["rbf", "linear", "poly"]), "default: none, features are linear",
+        "standardize", {"numbers": False, **_all(True, *REGRESSORS)},
+        "Columns, and targets of (co-)rlsr, with mean 0 and deviation 1.",
     ),
-    Parameter("degree", _all(2, "kernel"), "Degree of the polynomial kernel.", int),
-    Parameter("gamma", _all(None, "kernel"), "Scale of the kernel.", float),
-    Parameter("coef0", _all(1.0, "kernel"), "Constant of the polynomial kernel.", float),
+    Parameter(
+        "kernel", _all("rbf", "kernel", *REGRESSORS), "Compare inputs by a kernel.",
+        Choice(["rbf", "linear", "poly"]), "default: none, features are linear; rbf (rlsr, co-rlsr)",
+    ),
+    Parameter("degree", _all(2, "kernel", *REGRESSORS), "Degree of the polynomial kernel.", int),
+    Parameter(
+        "gamma", {"kernel": None, **_all("auto", *REGRESSORS)},
+        "Scale of the kernel; auto ((co-)rlsr): by leave-one-out; none: 1 / mean squared distance (rbf), 1 (poly).",
+        NUMBER_OR_RULE,
+    ),
+    Parameter("coef0", _all(1.0, "kernel", *REGRESSORS), "Constant of the polynomial kernel.", float),
     Parameter("method", _all("cholesky", "kernel"), "Exact or approximate.", Choice(["cholesky", "nystroem"])),
     Parameter("n_components", _all(None, "kernel"), "Kernel features at most.", click.IntRange(min=1)),
     # several views
@@ -284,7 +272,8 @@ def given_parameters(options: dict[str, Any]) -> dict[str, Any]:
 
 def parameters_of(owner: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the given parameters that the class has."""
-    return {p.name: given[p.name] for p in PARAMETERS if p.name in given and owner in p.defaults}
+    own = {p.name: given[p.name] for p in PARAMETERS if p.name in given and owner in p.defaults}
+    return {name: None if value is NONE else value for name, value in own.items()}
 
 
 def refuse_foreign(given: Mapping[str, Any], owners: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import click
 
 from accord.cli.multiview import innermost
-from accord.cli.parameters import LENGTHS, NAMES, Parsed
+from accord.cli.option_types import LENGTHS, NAMES, Parsed
 
 FORMATS = ("conll", "text", "csv", "svmlight")
 _EXTENSIONS = {

@@ -17,6 +17,9 @@ newsgroups20          train, test                     word counts of posts, 20 l
 webkb_course          train (all pages)               word counts of web pages, course or other
 citation_cora         train (all papers)              words of abstracts (0/1), 7 classes
 citation_citeseer     train (all papers)              words of papers (0/1), 6 classes; 15 papers are unlabeled
+regression            one for each set: housing, ...  attributes, a number to predict
+kdd98_proxy           train (all people)              people that got a mailing, dollars that they gave
+kdd98                 train (all people)              the same of KDD Cup 1998: its file ``cup98LRN.txt``
 ====================  ==============================  =========================================================
 """
 
@@ -29,10 +32,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from accord.datasets.formats import iter_conll, read_taxonomy
 from accord.datasets.formats.source import iter_lines
+from accord.datasets.numbers import Numbers, read_learning_file, read_numbers, with_indicators
+from accord.datasets.stored import stored_arrays, stored_file, stored_sparse
 from accord.exceptions import FormatError, InputError
 
 ENVIRONMENT_VARIABLE = "ACCORD_DATA"
@@ -48,18 +52,20 @@ class Dataset:
     X : list, ndarray or csr_matrix
         Inputs: one item or row per example.
     Y : list
-        Outputs: a list of labels per sequence, or one class name per row; None where unlabeled.
+        Outputs: a list of labels per sequence, or one class name per row; None where unlabeled. An array of numbers
+        for regression.
     split : ndarray of str, shape (n_examples,)
         Which part each example belongs to; of interest after ``part="all"``.
     taxonomy : dict of str to list of str, or None
         Every class and inner node with its parents (an empty list for roots), as `read_taxonomy` returns it.
     extra : dict
-        What else there is about each example, if asked for: ``pos`` tags, further feature matrices.
+        What else there is about each example, if asked for: ``pos`` tags, further feature matrices; names and
+        attributes of columns.
     """
 
     name: str
     X: Any
-    Y: list[Any]
+    Y: Any
     split: np.ndarray
     taxonomy: dict[str, list[str]] | None = None
     extra: dict[str, Any] = field(default_factory=dict)
@@ -105,11 +111,13 @@ def load(name: str, data: str | os.PathLike[str] | None = None, part: str = "tra
     data : path, optional
         The local data folder; by default ``ACCORD_DATA``.
     part : str
-        A part from the table, or ``"all"`` for all of them in the table's order.
+        A part from the table, or ``"all"`` for all of them in the table's order. The sets of ``regression`` cannot be
+        put together; the error message for a wrong name lists them.
     extra : bool
         Also fill `Dataset.extra`: ``pos`` for the token sets that have it, ``cites`` and ``authors`` for cora_big,
         ``subject`` for newsgroups20, ``anchor`` (word counts of the links to a page) for webkb_course, ``links``
-        (papers × papers, symmetric) for the citation sets.
+        (papers × papers, symmetric) for the citation sets; ``columns`` (names) and ``attribute`` (which attribute a
+        column belongs to: nominal ones have several columns) for the sets with numbers to predict.
 
     Returns
     -------
@@ -118,8 +126,9 @@ def load(name: str, data: str | os.PathLike[str] | None = None, part: str = "tra
     if name not in _LOADERS:
         raise InputError(f"name={name!r} is not a known data set; choose from {', '.join(_LOADERS)}")
     loader, parts = _LOADERS[name]
-    if part not in (*parts, "all"):
-        raise InputError(f"part={part!r} does not exist for {name}; choose from {', '.join((*parts, 'all'))}")
+    allowed = parts if name == "regression" else (*parts, "all")
+    if part not in allowed:
+        raise InputError(f"part={part!r} does not exist for {name}; choose from {', '.join(allowed)}")
     folder = data_home(data) / name
     if not folder.is_dir():
         raise InputError(
@@ -129,14 +138,6 @@ def load(name: str, data: str | os.PathLike[str] | None = None, part: str = "tra
     return loader(name, folder, tuple(parts) if part == "all" else (part,), extra)
 
 
-def _file(folder: Path, name: str) -> Path:
-    """A file of a data set, plain or gzip-compressed."""
-    for candidate in (folder / name, folder / f"{name}.gz"):
-        if candidate.is_file():
-            return candidate
-    raise InputError(f"the data set in {str(folder)!r} is incomplete: {name} (or {name}.gz) is missing")
-
-
 def _load_columns(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
     """Token sets: ``<prefix>.<part>.tsv`` with the columns token, part of speech, label."""
     prefix = _COLUMN_PREFIX[name]
@@ -144,7 +145,7 @@ def _load_columns(name: str, folder: Path, parts: tuple[str, ...], extra: bool) 
     unique: dict[str, str] = {}
     share = unique.setdefault  # one string object per distinct word: a corpus repeats them many times over
     for part in parts:
-        path = _file(folder, f"{prefix}.{part}.tsv")
+        path = stored_file(folder, f"{prefix}.{part}.tsv")
         for tokens, labels, (tags,) in iter_conll(path, columns=3, extra_columns=[1]):
             X.append(list(map(share, tokens, tokens)))
             Y.append(list(map(share, labels or [], labels or [])))
@@ -156,7 +157,7 @@ def _load_columns(name: str, folder: Path, parts: tuple[str, ...], extra: bool) 
 
 def _load_ocr(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
     """Handwritten words as sequences of 16 x 8 pixel letters, flattened row by row."""
-    arrays = _arrays(_file(folder, "ocr_letters.npz"), "images", "letter", "word", "is_fold0")
+    arrays = stored_arrays(stored_file(folder, "ocr_letters.npz"), "images", "letter", "word", "is_fold0")
     fold0, word = arrays["is_fold0"].astype(bool), arrays["word"]
     X, Y, split = [], [], []
     for part in parts:
@@ -172,36 +173,51 @@ def _load_ocr(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> D
 
 
 def _load_wipo(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
-    arrays = _arrays(_file(folder, "wipo_alpha_d.npz"), "X", "y", "is_test")
-    leaves, taxonomy = _levels(_file(folder, "taxonomy.tsv"))
+    arrays = stored_arrays(stored_file(folder, "wipo_alpha_d.npz"), "X", "y", "is_test")
+    leaves, taxonomy = _levels(stored_file(folder, "taxonomy.tsv"))
     return _classes(name, arrays["X"].astype(np.float64), arrays, leaves, taxonomy, parts, {})
 
 
 def _load_newsgroups(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
     wanted = ("body", "subject") if extra else ("body",)
-    path = _file(folder, "newsgroups20.npz")
-    arrays = _arrays(path, "y", "is_test")
-    matrices = _sparse(path, *wanted)
-    leaves, taxonomy = _levels(_file(folder, "taxonomy.tsv"))
+    path = stored_file(folder, "newsgroups20.npz")
+    arrays = stored_arrays(path, "y", "is_test")
+    matrices = stored_sparse(path, *wanted)
+    leaves, taxonomy = _levels(stored_file(folder, "taxonomy.tsv"))
     return _classes(name, matrices.pop("body"), arrays, leaves, taxonomy, parts, matrices)
 
 
 def _load_cora(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
     wanted = ("text", "cites", "authors") if extra else ("text",)
-    path = _file(folder, "cora_big.npz")
-    matrices = _sparse(path, *wanted)
-    classes = _file(folder, "classes.txt")
+    path = stored_file(folder, "cora_big.npz")
+    matrices = stored_sparse(path, *wanted)
+    classes = stored_file(folder, "classes.txt")
     leaves = list(iter_lines(classes))
-    arrays = _arrays(path, "y")
+    arrays = stored_arrays(path, "y")
     return _classes(name, matrices.pop("text"), arrays, leaves, read_taxonomy(classes), parts, matrices)
 
 
 def _load_flat(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
     """Two views of the examples of a few classes, whose names stand here since the files only number them."""
     file, first, second, labels = _FLAT[name]
-    path = _file(folder, file)
-    matrices = _sparse(path, *((first, second) if extra else (first,)))
-    return _classes(name, matrices.pop(first), _arrays(path, "y"), labels, {}, parts, matrices)
+    path = stored_file(folder, file)
+    matrices = stored_sparse(path, *((first, second) if extra else (first,)))
+    return _classes(name, matrices.pop(first), stored_arrays(path, "y"), labels, {}, parts, matrices)
+
+
+def _load_numbers(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    """Tables with a number to predict; those of donations say where values are missing."""
+    if name == "regression":
+        found = read_numbers(stored_file(folder, f"{parts[0]}.npz"))
+    elif name == "kdd98_proxy":
+        found = with_indicators(read_numbers(stored_file(folder, "pva97nk.npz")))
+    else:
+        found = read_learning_file(stored_file(folder, "cup98LRN.txt"))
+    return Dataset(name, found.X, found.y, np.full(len(found.y), parts[0]), extra=_about(found) if extra else {})
+
+
+def _about(found: Numbers) -> dict[str, Any]:
+    return {"columns": found.columns, "attribute": found.attribute}
 
 
 def _classes(
@@ -219,24 +235,6 @@ def _classes(
     rows = np.concatenate([np.flatnonzero(split == part) for part in parts])
     Y = [leaves[k] if k >= 0 else None for k in arrays["y"][rows]]
     return Dataset(name, X[rows], Y, split[rows], taxonomy or None, {key: value[rows] for key, value in extra.items()})
-
-
-def _arrays(path: Path, *names: str) -> dict[str, np.ndarray]:
-    with np.load(path, allow_pickle=False) as file:
-        for name in names:
-            if name not in file.files:
-                raise FormatError(f"the array {name!r} is missing", str(path))
-        return {name: file[name] for name in names}
-
-
-def _sparse(path: Path, *names: str) -> dict[str, sp.csr_matrix]:
-    """Sparse matrices stored as ``<name>_data``, ``_indices``, ``_indptr`` and ``_shape``, as floats."""
-    matrices = {}
-    for name in names:
-        keys = [f"{name}_{part}" for part in ("data", "indices", "indptr", "shape")]
-        data, indices, indptr, shape = _arrays(path, *keys).values()
-        matrices[name] = sp.csr_matrix((data.astype(np.float64), indices, indptr), shape=tuple(shape))
-    return matrices
 
 
 def _levels(path: Path) -> tuple[list[str], dict[str, list[str]]]:
@@ -272,6 +270,12 @@ _FLAT: dict[str, tuple[str, str, str, list[str]]] = {
     "citation_cora": ("cora.npz", "text", "links", _TOPICS.split(",")),
     "citation_citeseer": ("citeseer.npz", "text", "links", ["AI", "ML", "IR", "DB", "Agents", "HCI"]),
 }
+_REGRESSION = """
+2dplanes abalone ailerons airfoil auto93 autoHorse autoMpg autoPrice baskball breastTumor cal_housing cholesterol
+cleveland concreteslump cpu cpu_act cpu_small delta_ailerons delta_elevators echoMonths elevators fishcatch forest fried
+fruitfly gas house_8L housing hungarian machine_cpu meta mv pbc pol sensory servo skillcraft sleep sml solar stock wine
+yacht
+"""
 _Loader = Callable[[str, Path, tuple[str, ...], bool], Dataset]
 _LOADERS: dict[str, tuple[_Loader, tuple[str, ...]]] = {
     "conll2002_esp": (_load_columns, ("train", "testa", "testb")),
@@ -285,4 +289,7 @@ _LOADERS: dict[str, tuple[_Loader, tuple[str, ...]]] = {
     "webkb_course": (_load_flat, ("train",)),
     "citation_cora": (_load_flat, ("train",)),
     "citation_citeseer": (_load_flat, ("train",)),
+    "regression": (_load_numbers, tuple(_REGRESSION.split())),
+    "kdd98_proxy": (_load_numbers, ("train",)),
+    "kdd98": (_load_numbers, ("train",)),
 }

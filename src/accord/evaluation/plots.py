@@ -55,7 +55,7 @@ def plot_results(
         for s in summaries:
             if not isinstance(s.setting.get(x), (int, float)):
                 raise InputError(f"x={x!r} must be a numeric setting, but it is {s.setting.get(x)!r} in {s.setting}")
-    with rc_context(_style(dark)):
+    with rc_context(page_style(dark)):
         return _draw(summaries, info, x, figures, dark)
 
 
@@ -70,7 +70,8 @@ def figure_bytes(figure: Figure, kind: str = "png", dpi: int = 150) -> bytes:
     return out.getvalue()
 
 
-def _style(dark: bool) -> dict[Any, Any]:
+def page_style(dark: bool) -> dict[Any, Any]:
+    """Settings of matplotlib for a light or a dark page."""
     ink, paper, grid = ("#E6E6E6", "#1B1D21", "#3A3D44") if dark else ("#222222", "#FFFFFF", "#E2E2E2")
     style: dict[Any, Any] = {
         "font.family": "DejaVu Sans",
@@ -131,11 +132,12 @@ def _draw(summaries: list[Summary], info: Metric, x: str | None, figures: list[P
         axes.tick_params(labelbottom=True)
     for axes in shown[::columns]:
         axes.set_ylabel("" if x is None else unit)
-    _legend(figure, shown, methods, columns)
+    shared_legend(figure, shown, methods, columns)
     return figure
 
 
-def _look(k: int, dark: bool) -> dict[str, Any]:
+def method_look(k: int, dark: bool) -> dict[str, Any]:
+    """Colour and marker of the k-th method."""
     colours = _DARK if dark else _LIGHT
     return {"color": colours[k % len(colours)], "marker": _MARKERS[k % len(_MARKERS)]}
 
@@ -167,14 +169,14 @@ def _curves(
                 linewidth=1.6,
                 markersize=4.5,
                 linestyle=_DASHES[(k // len(_MARKERS) + k) % len(_DASHES)],
-                **_look(k, dark),
+                **method_look(k, dark),
             )
     places = sorted({s.setting[x] for s in summaries})
     for p in figures:
         at = [v for v in places if p.matches({**panel, x: v})]
         if not at:
             continue
-        look = _look(methods.index(p.method), dark) if p.method in methods else _look(len(_LIGHT) - 1, dark)
+        look = method_look(methods.index(p.method), dark) if p.method in methods else method_look(len(_LIGHT) - 1, dark)
         label, value = f"{p.method} (published)", scale * p.value
         if x in p.setting:
             look |= {"markerfacecolor": "none", "linestyle": "none", "markersize": 9}
@@ -200,10 +202,10 @@ def _dots(
     scale = 100 if info.percent else 1
     for s in summaries:
         k = methods.index(s.method)
-        look = _look(k, dark) | {"linestyle": "none", "capsize": 3, "markersize": 6}
+        look = method_look(k, dark) | {"linestyle": "none", "capsize": 3, "markersize": 6}
         axes.errorbar([scale * s.mean], [k], xerr=[_error(s, scale)], **look)
     for i, p in enumerate(figures):
-        look = _look(methods.index(p.method), dark) | {"markerfacecolor": "none", "linestyle": "none"}
+        look = method_look(methods.index(p.method), dark) | {"markerfacecolor": "none", "linestyle": "none"}
         label = "hollow: as published" if i == 0 else None
         axes.plot([scale * p.value], [methods.index(p.method)], markersize=9, label=label, **look)
     axes.set_yticks(range(len(methods)), methods)
@@ -211,7 +213,7 @@ def _dots(
     axes.margins(x=0.12)
 
 
-def _legend(figure: Figure, all_axes: list[Axes], methods: list[str], columns: int) -> None:
+def shared_legend(figure: Figure, all_axes: list[Axes], methods: list[str], columns: int) -> None:
     """One legend under all panels, our methods first."""
     entries: dict[str, Any] = {}
     for axes in all_axes:

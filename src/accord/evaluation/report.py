@@ -10,7 +10,7 @@ import base64
 import html
 import platform
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -76,6 +76,7 @@ def write_report(
     seed: int | None = None,
     date: str | None = None,
     details: Mapping[str, Any] | None = None,
+    figures: Mapping[str, Callable[[bool], Any]] | None = None,
 ) -> ReportPaths:
     """Write ``report.html``, ``report.md``, ``results.csv`` and one plot per metric into `directory`.
 
@@ -94,11 +95,13 @@ def write_report(
     description : a paragraph below the title
     notes : sentences below the tables, e.g. where and why results differ from the papers'
     command, seed, date, details : how the results came about, printed at the end
+    figures : metric → function of "is the page dark?" that draws a figure for it instead of the usual plot
     """
     chosen = [describe_metric(m) for m in (results.metrics if metrics is None else metrics)]
     if not chosen or not results.rows:
         raise InputError("results are empty: there is nothing to report")
-    sections = [_section(results, m, x, baseline, test, test_to_train, published) for m in chosen]
+    own = figures or {}
+    sections = [_section(results, m, x, baseline, test, test_to_train, published, own.get(m.name)) for m in chosen]
     facts = _facts(command, seed, date, details)
     folder = Path(directory)
     plots = [atomic_write(folder / f"{s.metric.name}.png", s.png) for s in sections]
@@ -116,9 +119,11 @@ def _section(
     test: str,
     test_to_train: float | None,
     published: Sequence[Published],
+    figure: Callable[[bool], Any] | None,
 ) -> _Section:
     comparisons = [] if baseline is None else results.compare(baseline, metric.name, test, test_to_train)
-    light, dark = (plot_results(results, metric, x, published, dark) for dark in (False, True))
+    draw = figure or (lambda dark: plot_results(results, metric, x, published, dark))
+    light, dark = draw(False), draw(True)
     return _Section(
         metric,
         results_table(results, metric, published, comparisons),

@@ -11,6 +11,11 @@
 | co-learning-splits | `consensus_splits` | thesis 5.4.4; multiview_sequential, Figure 3 |
 | co-learning-classes | `consensus_classes` | thesis 6.5.1 |
 | co-learning-time | `consensus_time` | thesis 5.4.3 and 6.5.4; multiview_sequential, Figure 2 |
+| co-regression | `regression_faithful` | thesis 4.4.1, Figure 4.1 |
+| co-regression-strong | `regression_strong` | none: does co-regression pay against tuned regression, and is it safe? |
+| donations | `donations` | thesis 4.4.2, Figure 4.2 left and Table 4.2 |
+| co-regression-time | `regression_time` | thesis 4.4.2, Figure 4.2 right |
+| federated-rounds | `federated_rounds` | thesis 4.3, Table 4.1 |
 """
 
 from accord.experiments.base import Experiment
@@ -18,8 +23,13 @@ from accord.experiments.consensus_classes import ConsensusClasses
 from accord.experiments.consensus_sequences import ConsensusSequences
 from accord.experiments.consensus_splits import ConsensusSplits
 from accord.experiments.consensus_time import ConsensusTime
+from accord.experiments.donations import Donations
+from accord.experiments.federated_rounds import FederatedRounds
 from accord.experiments.hierarchical_classification import HierarchicalClassification
 from accord.experiments.hmm_few_labels import FewLabels
+from accord.experiments.regression_faithful import FaithfulRegression
+from accord.experiments.regression_strong import StrongRegression
+from accord.experiments.regression_time import RegressionTime
 from accord.experiments.strong_classes import StrongClasses
 from accord.experiments.strong_sequences import StrongSequences
 from accord.experiments.supervised_sequences import SupervisedSequences
@@ -36,6 +46,11 @@ REGISTRY: dict[str, Experiment] = {
         ConsensusTime(),
         StrongSequences(),
         StrongClasses(),
+        FaithfulRegression(),
+        StrongRegression(),
+        Donations(),
+        RegressionTime(),
+        FederatedRounds(),
     )
 }
 

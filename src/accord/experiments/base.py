@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,10 @@ class Experiment(ABC):
     def notes(self, results: Results) -> list[str]:
         """Sentences for the report: where our figures differ from the papers', and why."""
         return []
+
+    def figures(self, results: Results) -> Mapping[str, Callable[[bool], Any]]:
+        """Figures that take the place of the usual plot of a metric, see `write_report`."""
+        return {}
 
     def run(
         self,
@@ -119,6 +123,7 @@ class Experiment(ABC):
             command=f"accord reproduce {self.name} --data DIR{' --quick' if quick else ''} --seed {seed}",
             seed=seed,
             details={"data": ", ".join(self.data_sets)},
+            figures=self.figures(results),
         )
         return [report.html, report.markdown, report.csv, *report.plots, journal]
 
