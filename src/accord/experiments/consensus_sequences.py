@@ -219,8 +219,8 @@ class ConsensusSequences(Experiment):
         "minimise the Hamming distance in tokens, margin-rescaled, with 1-norm slacks and C = 1; 'slack' is the "
         "slack-rescaled variant with 2-norm slacks. The papers do not tell which of these they used for sentences. "
         f"Weight of the unlabeled sentences: {PERCEPTRON_WEIGHT} for the co-perceptron, {SVM_WEIGHT} for the co-SVM, "
-        f"reached in pass {RAMP} of at most {MAX_ITER}; 'auto' chooses it on the labeled sentences. Co-SVMs are trained "
-        f"on all {ALL_OTHERS} other sentences in {CO_SVM_REPETITIONS} repetitions only."
+        f"reached in pass {RAMP} of at most {MAX_ITER}; 'auto' chooses it on the labeled sentences. Co-SVMs learn from "
+        f"all {ALL_OTHERS} other sentences in {CO_SVM_REPETITIONS} repetitions only."
     )
     data_sets = ("conll2002_esp", "bc2gm")
     metrics = ("token_error", DISAGREEMENT)

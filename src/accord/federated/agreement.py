@@ -14,6 +14,7 @@ from accord.exceptions import InputError
 from accord.federated.site import Site
 from accord.federated.state import RoundReport, State
 from accord.views.inputs import describe
+from accord.views.kernel_views import is_number
 
 METHODS = ("accelerated", "gauss-seidel", "jacobi")
 
@@ -41,9 +42,12 @@ class LocalSites:
     """
 
     def __init__(self, sites: Mapping[str, Site] | Sequence[Site]) -> None:
+        if not isinstance(sites, (Mapping, list, tuple)) or not sites:
+            raise InputError(f"sites is {describe(sites)}; expected a list or dict of at least one Site")
         named = sites if isinstance(sites, Mapping) else {f"site{k}": site for k, site in enumerate(sites)}
-        if not named:
-            raise InputError("sites is empty; expected at least one site")
+        for key, site in named.items():
+            if not isinstance(site, Site):
+                raise InputError(f"sites[{key!r}] is {describe(site)}; expected a Site")
         self.sites = dict(named)
         shapes = {name: site.shape for name, site in self.sites.items()}
         self.shape = next(iter(shapes.values()))
@@ -119,17 +123,20 @@ def agree(
     Notes
     -----
     A site that stops answering keeps its last predictions, and the others go on; it is asked again in every round. One
-    that has never answered is not counted on until it does.
+    that has never answered is not counted on until it does. When those that answer agree while others do not answer,
+    that is the end, but ``converged`` is False and ``missing`` tells who is missing.
     """
     if method not in METHODS:
         raise InputError(f"method is {method!r}; expected one of {', '.join(METHODS)}")
-    if not 0 <= lambda_ < np.inf:
+    if not is_number(lambda_) or lambda_ < 0:
         raise InputError(f"lambda_ is {lambda_!r}; expected a number, 0 or more")
     state = State(transport.names(), transport.shape, method == "accelerated")
     if checkpoint is not None and Path(checkpoint).exists():
         state.load(checkpoint, lambda_)
-    converged = False
-    while not converged and len(state.rounds) < max_rounds:
+    settled = False
+    resumed = bool(state.rounds)  # then one more round at least: sites may have been started anew, too
+    while (not settled and len(state.rounds) < max_rounds) or resumed:
+        resumed = False
         start = time.perf_counter()
         in_turn = method == "gauss-seidel"
         changes: list[float] = []
@@ -147,12 +154,12 @@ def agree(
         state.close_round(list(failures))
         report = RoundReport(len(state.rounds) + 1, max(changes, default=np.inf), time.perf_counter() - start, failures)
         state.rounds.append(report)
-        converged = report.change <= tol
+        settled = report.change <= tol
         if checkpoint is not None:
             state.save(checkpoint, lambda_)
         if on_round is not None:
             on_round(report)
-    return Agreement(state.supposed, state.rounds, converged)
+    return Agreement(state.supposed, state.rounds, settled and not state.rounds[-1].failures)
 
 
 def _fault(answer: Any, shape: tuple[int, int]) -> str | None:

@@ -14,7 +14,7 @@ from accord.learners.unlabeled import take
 from accord.solvers.agreement import AnsweringView, ExactView, SemiParametricView
 from accord.solvers.least_squares import feature_map
 from accord.views.inputs import describe
-from accord.views.kernel_views import stack_matrices
+from accord.views.kernel_views import is_number, stack_matrices
 
 
 class Site:
@@ -107,7 +107,7 @@ class Site:
             )
         if not np.isfinite(others).all():
             raise InputError("others has values that are not finite")
-        if not 0 <= lambda_ < np.inf:
+        if not is_number(lambda_) or lambda_ < 0:
             raise InputError(f"lambda_ is {lambda_!r}; expected a number, 0 or more")
         self.model.coefficients_ = [self._view.fit(others, float(lambda_))]
         return self._view.answer(self.model.coefficients_[0])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from accord.learners import inputs
 from accord.learners.randomness import generator
 from accord.learners.regression import KernelRegressor, TunedView, check_precomputed, take
 from accord.learners.unlabeled import UnlabeledBlocks
+from accord.learners.view_choice import SINGLE, Candidate, choose
 from accord.progress import Progress
 from accord.solvers.least_squares import (
     Exact,
@@ -25,29 +25,21 @@ from accord.solvers.least_squares import (
 )
 from accord.threads import map_in_order
 from accord.views.gram import check_memory
-from accord.views.kernel_views import Comparison, KernelView, Matrix, joined, kernel_views, matrices, stack_matrices
+from accord.views.kernel import check_symmetric
+from accord.views.kernel_views import (
+    Comparison,
+    KernelView,
+    Matrix,
+    is_number,
+    joined,
+    kernel_views,
+    matrices,
+    stack_matrices,
+)
 from accord.views.splits import RandomSplit
 
 # Weights tried by leave-one-out: what all unlabeled examples together weigh against the labeled ones.
 WEIGHTS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
-SINGLE = "one view"
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A way to learn that can be had: views with coefficients over bases, and squared leave-one-out errors."""
-
-    name: str
-    weight: float
-    tuned: Sequence[TunedView]
-    bases: Sequence[Matrix]
-    coefficients: Sequence[np.ndarray]
-    errors: Mapping[int, float]  # by example
-
-    @property
-    def error(self) -> float:
-        """Mean squared error."""
-        return float(np.mean(list(self.errors.values())))
 
 
 class CoRLSR(KernelRegressor):
@@ -85,11 +77,12 @@ class CoRLSR(KernelRegressor):
     weight_ : float
         The lambda that was used.
     fallback_ : bool
-        Whether "auto" took the single view of all columns.
+        Whether "auto" took a single view: of all columns, or the best of the views if these have different kernels.
     auto_report_ : list of dict or None
         What "auto" compared.
     loo_rmse_ : float
-        Root mean squared error of predictions without the example's label, in the scale of ``y``.
+        Root mean squared error of predictions without the example's label, by the views that know the label, in the
+        scale of ``y``.
     transduction_ : ndarray
         Predictions for the unlabeled examples of ``X``.
 
@@ -145,14 +138,19 @@ class CoRLSR(KernelRegressor):
             None or nan for unlabeled examples. A dict with targets for each view lets views have other labels; an
             example is unlabeled if no view has a label for it.
         unlabeled : array, or iterable of arrays, optional
-            More unlabeled examples; a memory-mapped array, a generator of blocks, whatever gives rows.
+            More unlabeled examples; a memory-mapped array, a generator of blocks, whatever gives rows. Columns are
+            scaled by ``X`` and the first block.
         """
         self._check()
         n_inputs = inputs.count(X)
         blocks = UnlabeledBlocks(X, unlabeled)
         split = RandomSplit() if self.views is None else self.views
         rng = generator(self.random_state)
-        views = kernel_views(split, self._default_kernel(), bool(self.standardize), blocks.sample(), rng)
+        kernel = self._default_kernel()
+        try:
+            views = kernel_views(split, kernel, bool(self.standardize), blocks.sample(), rng)
+        except InputError as error:
+            raise InputError(blocks.name_rows(str(error))) from error
         check_precomputed(views, X, n_inputs)
         self.view_names_ = [view.name for view in views]
         etas = self._etas_of(views)
@@ -173,18 +171,22 @@ class CoRLSR(KernelRegressor):
         self._keep(chosen.tuned, chosen.coefficients, chosen.bases)
         self.weight_ = chosen.weight
         self.loo_rmse_ = float(np.sqrt(chosen.error))
-        hidden = take(X, blocks.rows) if blocks.rows.size else None
         empty = self._shaped(np.empty((0, self.y_mean_.size)))
-        self.transduction_ = empty if hidden is None else self.predict(hidden)
+        self.transduction_ = np.concatenate([empty, *(self.predict(block) for block in blocks.of_X())])
         return self
 
     # -- training -----------------------------------------------------------------------------------------------
     def _check(self) -> None:
         if self.mode not in ("semiparametric", "exact"):
             raise InputError(f"mode is {self.mode!r}; expected 'semiparametric' or 'exact'")
-        number = isinstance(self.lambda_, (int, float, np.number)) and not isinstance(self.lambda_, bool)
-        if not (number and 0 <= float(self.lambda_) < np.inf) and self.lambda_ != "auto":
+        automatic = isinstance(self.lambda_, str) and self.lambda_ == "auto"
+        if not automatic and not (is_number(self.lambda_) and float(self.lambda_) >= 0):
             raise InputError(f"lambda_ is {self.lambda_!r}; expected a number, 0 or more, or 'auto'")
+        if self.views is None and self.kernel == "precomputed":
+            raise InputError(
+                "views is None, but a precomputed kernel cannot be split into views; say which columns of X are the "
+                "values of which kernel: views=[Select(slice(0, n)), Select(slice(n, 2 * n))]"
+            )
 
     def _etas_of(self, views: Sequence[KernelView]) -> list[Any]:
         """One for each view."""
@@ -214,6 +216,8 @@ class CoRLSR(KernelRegressor):
         problem: Exact | SemiParametric
         if self.mode == "exact":
             kernels, bases, m = _all_kernels(tuned, labeled, blocks)
+            if not m:
+                return found
             problem = Exact(kernels, targets, etas, labeled, names)
         else:
             maps = [feature_map(gram, name) for gram, name in zip(grams, names)]
@@ -221,7 +225,8 @@ class CoRLSR(KernelRegressor):
             bases, problem = own_bases, SemiParametric(grams, maps, targets, etas, labeled, products)
         if not m:
             return found
-        weights = [w * len(targets[0]) / m for w in WEIGHTS] if self.lambda_ == "auto" else [float(self.lambda_)]
+        n_labeled = sum(map(len, targets)) / len(targets)
+        weights = [w * n_labeled / m for w in WEIGHTS] if self.lambda_ == "auto" else [float(self.lambda_)]
         return found + [candidate(weight, problem.solve(weight), bases) for weight in weights]
 
     def _single_views(
@@ -281,43 +286,21 @@ class CoRLSR(KernelRegressor):
         return mapped_products(total, maps) if late else total, m
 
 
-def choose(candidates: Sequence[Candidate]) -> tuple[Candidate, list[dict[str, Any]]]:
-    """The best candidate, and what was seen.
-
-    Single views come first, and the best of them wins all doubts: others must err less by more than the standard error
-    of the difference.
-    """
-    single = [c for c in candidates if c.name == SINGLE]
-    best = min(candidates, key=lambda c: c.error)
-    chosen, why = best, "lowest error"
-    if single and best.name != SINGLE:
-        reference = min(single, key=lambda c: c.error)
-        common = [i for i in best.errors if i in reference.errors]
-        gains = np.array([reference.errors[i] - best.errors[i] for i in common])
-        if len(gains) < 2 or gains.mean() <= gains.std(ddof=1) / np.sqrt(gains.size):
-            chosen, why = reference, "one view: nothing else was clearly better"
-    return chosen, [
-        {
-            "candidate": c.name if c.name != SINGLE else f"{SINGLE}: {c.tuned[0].view.name}",
-            "lambda_": c.weight,
-            "loo_rmse": float(np.sqrt(c.error)),
-            "chosen": c is chosen,
-            "why": why if c is chosen else "",
-        }
-        for c in candidates
-    ]
-
-
 def _all_kernels(
     tuned: Sequence[TunedView], labeled: Sequence[np.ndarray], blocks: UnlabeledBlocks
 ) -> tuple[list[np.ndarray], list[Matrix], int]:
     """Kernel values of each view among labeled and unlabeled examples, the rows compared, number of the latter."""
     kept = list(blocks)
-    kernels, bases, m = [], [], 0
+    kernels: list[np.ndarray] = []
+    bases: list[Matrix] = []
+    m = sum(inputs.count(block) for block in kept)
+    if not m:
+        return kernels, bases, m
+    n_rows = m + max(len(own) for own in labeled)
+    # every view has its kernel and an inverse of it, and there is a copy or two at work
+    check_memory(n_rows, (3 + 2 * len(tuned)) * n_rows // 3, "Use mode='semiparametric', or fewer unlabeled examples")
     for one, own in zip(tuned, labeled):
         unlabeled = stack_matrices([one.view.matrix(block) for block in kept])
-        m = unlabeled.shape[0]
-        check_memory(m + len(own), m + len(own), "Use mode='semiparametric', or fewer unlabeled examples")
         if one.view.kernel.kernel == "precomputed":
             if blocks.extra is not None:
                 raise InputError(
@@ -329,6 +312,7 @@ def _all_kernels(
         else:
             base = rows = stack_matrices([one.base, unlabeled])
         values = one.view.values(rows, base)
+        check_symmetric(values, f"the kernel matrix of view {one.view.name!r}")
         kernels.append((values + values.T) / 2)
         bases.append(base)
     return kernels, bases, m

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
 from accord.learners import inputs
+from accord.learners.targets import read_targets
 from accord.learners.unlabeled import BLOCK, UnlabeledBlocks, take
 from accord.solvers.least_squares import Ridge
-from accord.views.inputs import describe
-from accord.views.kernel import KernelFeatures
+from accord.views.kernel import KernelFeatures, check_symmetric
 from accord.views.kernel_views import Kernel, KernelView, Matrix, check_kernel, joined, kernel_views
 
 GAMMAS = 4.0 ** np.arange(-3, 3)  # times the default, tried by leave-one-out
@@ -54,6 +55,15 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         """The predictions of every view, by its name; ``predict`` gives their mean."""
         return {view.name: self._shaped(own) for view, own in zip(self.views_, self._all_views(X))}
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions for labeled examples (1: perfect, 0: as good as the mean)."""
+        targets, _ = read_targets(y, inputs.count(X), ["y"])
+        known = np.flatnonzero(~np.isnan(targets[0][:, 0]))
+        if not known.size:
+            raise InputError("y has no targets to score against")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(r2_score(targets[0][known], self.predict(take(X, known)), sample_weight=weights))
+
     def disagreement(self, X: Any) -> float:
         """How much the views differ: root mean squared distance of their predictions from the mean of the views."""
         found = np.stack(self._all_views(X))
@@ -70,7 +80,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     def _default_kernel(self) -> Kernel:
         kernel = Kernel(self.kernel, self.degree, self.coef0, self.gamma)
         check_kernel(kernel)
-        if self.standardize not in (True, False, "columns"):
+        if not isinstance(self.standardize, (bool, np.bool_)) and self.standardize != "columns":
             raise InputError(f"standardize is {self.standardize!r}; expected True, False or 'columns'")
         return kernel
 
@@ -93,7 +103,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         given = [own[rows] for own, rows in zip(columns, labeled)]
         everything = np.vstack(given)
         self.y_mean_, self.y_scale_ = np.zeros(everything.shape[1]), np.ones(everything.shape[1])
-        if self.standardize is True:
+        if self.standardize and self.standardize != "columns":
             self.y_mean_, scale = everything.mean(axis=0), everything.std(axis=0)
             self.y_scale_ = np.where(scale > 1e-12 * np.abs(everything).max(axis=0), scale, 1.0)
         return labeled, [(own - self.y_mean_) / self.y_scale_ for own in given]
@@ -112,8 +122,9 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         for tried_gamma in gammas:
             scaled = view.scaled(float(tried_gamma))
             gram = scaled.values(rows, base)
-            gram = (gram + gram.T) / 2  # callables and given values may have rounding errors
-            ridge = Ridge(gram, targets)
+            check_symmetric(gram, f"the kernel matrix of view {view.name!r}")
+            gram = (gram + gram.T) / 2  # what is left are rounding errors
+            ridge = Ridge(gram, targets, f"view {view.name!r}")
             by_rule = eta is None or (eta == "auto" and few)
             etas = [scaled.default_eta(base, gram)] if by_rule else _etas(gram) if eta == "auto" else [float(eta)]
             for tried_eta in etas:
@@ -228,65 +239,6 @@ class RLSR(KernelRegressor):
 
     def _view(self) -> Any:
         return KernelFeatures(**self._default_kernel()._asdict()) if self.view is None else self.view
-
-
-# -- inputs and targets -------------------------------------------------------------------------------------------
-def read_targets(y: Any, n_inputs: int, names: Sequence[str]) -> tuple[list[np.ndarray], bool]:
-    """Targets (n_inputs, n_outputs) of each view, nan where unlabeled; and whether there is one output, as a vector.
-
-    ``y`` holds numbers, or rows of numbers, for all views, or is a dict with such targets for every view.
-    """
-    if not isinstance(y, Mapping):
-        targets, single = _target_matrix(y, n_inputs, "y")
-        return [targets] * len(names), single
-    if set(y) != set(names):
-        raise InputError(f"y has targets for {sorted(map(str, y))}; the views are {sorted(names)}")
-    found = [_target_matrix(y[name], n_inputs, f"y[{name!r}]") for name in names]
-    if len({(own.shape[1], single) for own, single in found}) > 1:
-        raise InputError("y has different numbers of outputs for different views; expected the same")
-    return [own for own, _ in found], found[0][1]
-
-
-def _target_matrix(y: Any, n_inputs: int, where: str) -> tuple[np.ndarray, bool]:
-    values = getattr(y, "to_numpy", lambda: y)()
-    if values is None or isinstance(values, str) or not hasattr(values, "__len__"):
-        raise InputError(
-            f"{where} is {describe(y)}; expected one number for each input, None or nan if it is unlabeled"
-        )
-    if len(values) != n_inputs:
-        raise InputError(f"{where} has {len(values)} entries but X has {n_inputs} inputs")
-    if not isinstance(values, np.ndarray) or values.dtype == object:
-        width = next((len(t) for t in values if hasattr(t, "__len__") and not isinstance(t, str)), None)
-        hidden = np.nan if width is None else [np.nan] * width
-        values = [hidden if t is None else t for t in values]
-    try:
-        found = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        at = next((i for i, t in enumerate(values) if not _is_target(t)), None)
-        if at is None:
-            raise InputError(f"{where} has rows of different lengths; expected the same number of outputs") from None
-        raise InputError(f"{where}[{at}] is {describe(values[at])}; expected a number, or None") from None
-    if found.ndim not in (1, 2) or (found.ndim == 2 and not found.shape[1]):
-        raise InputError(f"{where} has shape {found.shape}; expected one number, or one row of numbers, for each input")
-    single = found.ndim == 1
-    found = found[:, None] if single else found
-    if np.isinf(found).any():
-        i = int(np.flatnonzero(np.isinf(found).any(axis=1))[0])
-        raise InputError(f"{where}[{i}] is infinite; expected a finite number, None or nan")
-    missing = np.isnan(found)
-    some = missing.any(axis=1) & ~missing.all(axis=1)
-    if some.any():
-        i = int(np.flatnonzero(some)[0])
-        raise InputError(f"{where}[{i}] has some outputs but not all of them; give all, or None")
-    return found, single
-
-
-def _is_target(value: Any) -> bool:
-    try:
-        np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def check_precomputed(views: Sequence[KernelView], X: Any, n_inputs: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from accord.learners import inputs
 from accord.views.inputs import describe
 
 BLOCK = 1024  # rows at a time: their kernel values stay in the cache
-SAMPLE = 50_000  # inputs that say how columns are scaled, at most
+SAMPLE = 20_000  # inputs that say how columns are scaled, at most
 
 
 class UnlabeledBlocks:
@@ -58,15 +59,36 @@ class UnlabeledBlocks:
             first = next(self._source, None)
             if first is not None:
                 self._source = itertools.chain([first], self._source)
+                _check_block(first)
         return X if first is None else _joined(X, first)
 
-    def __iter__(self) -> Iterator[Any]:
+    def of_X(self) -> Iterator[Any]:
+        """Those that are rows of ``X``."""
         for start in range(0, self.rows.size, BLOCK):
             yield take(self.X, self.rows[start : start + BLOCK])
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self.of_X()
         tables = [] if self.extra is None else [self.extra] if self._source is None else self._source
         for table in tables:
+            _check_block(table)
             for _, chunk in inputs.chunks(table, BLOCK):
                 yield chunk
+
+    def name_rows(self, message: str) -> str:
+        """An error about the inputs of ``sample``, in which rows are called what the user calls them."""
+        n = inputs.count(self.X)
+
+        def name(found: re.Match[str]) -> str:
+            row = int(found[1])
+            return f"unlabeled[{row - n}" if row >= n else found[0]
+
+        return re.sub(r"\bX\[(\d+)", name, message)
+
+
+def _check_block(block: Any) -> None:
+    if isinstance(block, (str, bytes)) or not hasattr(block, "__len__"):
+        raise InputError(f"unlabeled has a block that is {describe(block)}; expected rows of inputs")
 
 
 def take(X: Any, chosen: np.ndarray) -> Any:
@@ -86,13 +108,18 @@ def _is_table(X: Any) -> bool:
 
 
 def _joined(X: Any, more: Any) -> Any:
-    """Inputs and more of them, where they are of one kind."""
+    """Inputs and more of them."""
     n = inputs.count(more)
     if n > SAMPLE:
         more = take(more, np.linspace(0, n - 1, SAMPLE).astype(np.int64))
-    if isinstance(X, list) and isinstance(more, list):
-        return X + more
-    if sp.issparse(X) and sp.issparse(more):
-        return sp.vstack([X, more], format="csr")
-    both = isinstance(X, np.ndarray) and isinstance(more, np.ndarray)
-    return np.vstack([X, more]) if both and X.shape[1:] == more.shape[1:] else X
+    if not n:
+        return X
+    if hasattr(X, "iloc") and hasattr(more, "iloc"):
+        import pandas as pd
+
+        return pd.concat([X, more])
+    if sp.issparse(X) or sp.issparse(more):
+        return sp.vstack([sp.csr_array(X), sp.csr_array(more)], format="csr")
+    if isinstance(X, np.ndarray) and isinstance(more, np.ndarray) and X.shape[1:] == more.shape[1:]:
+        return np.vstack([X, more])
+    return [*getattr(X, "to_numpy", lambda: X)(), *getattr(more, "to_numpy", lambda: more)()]

@@ -166,4 +166,5 @@ def _basis(questions: Sequence[np.ndarray], answers: Sequence[np.ndarray]) -> tu
 
 def others_of(view: str, predictions: Mapping[str, np.ndarray]) -> np.ndarray:
     """What is sent to a view: the predictions (n_others, m, n_outputs) of all others."""
-    return np.stack([p for key, p in predictions.items() if key != view])
+    others = [p for key, p in predictions.items() if key != view]
+    return np.stack(others) if others else np.empty((0, *next(iter(predictions.values())).shape))

@@ -53,14 +53,18 @@ class Ridge:
     gram : ndarray of shape (n, n)
         Kernel values among the labeled examples.
     targets : ndarray of shape (n, n_outputs)
+    name : str
+        What the examples are, for error messages.
     """
 
-    def __init__(self, gram: np.ndarray, targets: np.ndarray) -> None:
+    def __init__(self, gram: np.ndarray, targets: np.ndarray, name: str = "") -> None:
         self.targets = targets
+        if not np.isfinite(gram).all():
+            raise InputError(f"the kernel matrix of {name or 'X'} has infinite values: scale X, or lower degree")
         self.values, self.vectors = scipy.linalg.eigh(gram)
         # rounding leaves tiny negative eigenvalues; larger ones belong to no kernel
         if self.values[0] < -1e-8 * max(self.values[-1], 1e-300):
-            raise _not_definite("", float(self.values[0]))
+            raise _not_definite(name, float(self.values[0]))
         self.values = np.maximum(self.values, 0.0)
         self.turned = self.vectors.T @ targets
 
@@ -261,5 +265,5 @@ def _not_definite(name: str, value: float | None = None) -> InputError:
     seen = "" if value is None else f" (its smallest eigenvalue is {value:.3g})"
     return InputError(
         f"the kernel matrix of {name or 'X'} is not positive definite{seen}: "
-        "raise eta, or use a kernel that is a valid one"
+        "raise eta, lower lambda_, or use a kernel that is a valid one"
     )

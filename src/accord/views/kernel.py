@@ -169,7 +169,7 @@ class KernelFeatures(View):
         check_memory(n, n, "Use method='nystroem' with n_components, or fewer rows")
         gram = self._values(units, self._select(units, np.arange(n)))
         if callable(self.kernel):
-            _check_symmetric(gram, "kernel returned a matrix that")
+            check_symmetric(gram, "kernel returned a matrix that")
         sample = np.unique(np.linspace(0, n - 1, min(n, _CHECKED_ROWS)).astype(np.int64))
         expected, largest = gram[sample], float(np.max(np.diagonal(gram)))
         factor, order, rank, _ = scipy.linalg.lapack.dpstrf(
@@ -228,11 +228,12 @@ def _square_values(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             f"X has {n} rows of {width} kernel values; with kernel='precomputed' fit needs the values between all its "
             f"rows, {n} for each"
         )
-    _check_symmetric(values, "X, which holds kernel values,")
+    check_symmetric(values, "X, which holds kernel values,")
     return values, np.arange(n), offsets
 
 
-def _check_symmetric(values: np.ndarray, what: str) -> None:
+def check_symmetric(values: np.ndarray, what: str) -> None:
+    """An error that names the entry if a kernel matrix is not symmetric."""
     difference = np.abs(values - values.T)
     if difference.size and difference.max() > 1e-8 * np.abs(values).max():
         r, c = np.unravel_index(np.argmax(difference), difference.shape)

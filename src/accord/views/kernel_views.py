@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from accord.exceptions import InputError
 from accord.views.base import View
-from accord.views.compose import WrappingView, as_view, view_for
+from accord.views.compose import ConcatenatedViews, WrappingView, as_view, view_for
 from accord.views.dense import ArrayFeatures
 from accord.views.gram import kernel_values, mean_squared_distance, squared_norms
 from accord.views.inputs import describe
@@ -134,7 +134,7 @@ def matrices(views: Sequence[KernelView], X: Any) -> list[Matrix]:
                     )
                 seen[id(own)] = _matrix(rows)
             matrix = seen[id(own)]
-            found.append(matrix if columns is None else matrix[:, columns])
+            found.append(matrix if columns is None else _columns(matrix, columns))
         joint = found[0] if len(found) == 1 else None
         if joint is None:
             joint = sp.csr_array(sp.hstack(found)) if any(map(sp.issparse, found)) else np.hstack(found)
@@ -156,7 +156,10 @@ def kernel_views(
     if not views:
         raise InputError("views is empty; expected at least one view")
     named = views if isinstance(views, Mapping) else {f"view{v}": view for v, view in enumerate(views)}
-    return [found for name, view in named.items() for found in _resolve(str(name), view, kernel, standardize, X, rng)]
+    for name in named:
+        if not isinstance(name, str):
+            raise InputError(f"views has the key {describe(name)}; expected a name, which is a string")
+    return [found for name, view in named.items() for found in _resolve(name, view, kernel, standardize, X, rng)]
 
 
 def joined(views: Sequence[KernelView]) -> KernelView | None:
@@ -202,10 +205,24 @@ def _without_kernel(view: View, kernel: Kernel) -> tuple[View, Kernel]:
     if isinstance(view, KernelFeatures):
         own = Kernel(view.kernel, view.degree, view.coef0, view.gamma)
         return clone(view.base) if view.base is not None else _NUMBERS, own
-    if isinstance(view, WrappingView) and isinstance(view.view, KernelFeatures):
+    if isinstance(view, WrappingView) and isinstance(view.view, View):
         below, kernel = _without_kernel(view.view, kernel)
         view.set_params(view=None if below is _NUMBERS else below)
+    for part in _listed(view):
+        if _without_kernel(clone(part), kernel)[1] is not kernel:
+            raise InputError(
+                "views has a list of views inside, of which one has a kernel of its own; a kernel compares all that "
+                "is inside, so put it around the list, or the views of the list into views"
+            )
     return view, kernel
+
+
+def _listed(view: View) -> list[View]:
+    """The parts of a list or dict of views."""
+    views = view.views if isinstance(view, ConcatenatedViews) else getattr(view, "view", None)
+    if isinstance(views, Mapping):
+        return [part for part in views.values() if isinstance(part, View)]
+    return [part for part in views if isinstance(part, View)] if isinstance(views, (list, tuple)) else []
 
 
 _NUMBERS = ArrayFeatures(bias=False)  # stands for "whatever numbers there are"
@@ -220,6 +237,8 @@ def _with_numbers(view: View, numbers: ArrayFeatures, X: Any) -> View:
             view.set_params(view=numbers)
         elif isinstance(view.view, WrappingView):
             _with_numbers(view.view, numbers, view._inputs(X))
+    for part in _listed(view):
+        _with_numbers(part, numbers, view._inputs(X) if isinstance(view, WrappingView) else X)
     return view
 
 
@@ -227,17 +246,27 @@ def check_kernel(kernel: Kernel) -> None:
     """Refuse a kernel that does not exist."""
     if not callable(kernel.kernel) and kernel.kernel not in KERNELS:
         raise InputError(f"kernel is {kernel.kernel!r}; expected one of {', '.join(KERNELS)}, or a function")
-    gamma = kernel.gamma
-    if isinstance(gamma, str):
-        if gamma != "auto":
-            raise InputError(f"gamma is {gamma!r}; expected a positive number, None or 'auto'")
-    elif gamma is not None and not (np.isfinite(gamma) and gamma > 0):
+    gamma: Any = kernel.gamma
+    if gamma is not None and not (isinstance(gamma, str) and gamma == "auto") and not (is_number(gamma) and gamma > 0):
         raise InputError(f"gamma is {gamma!r}; expected a positive number, None or 'auto'")
+    for name, value in (("degree", kernel.degree), ("coef0", kernel.coef0)):
+        if not is_number(value):
+            raise InputError(f"{name} is {value!r}; expected a number")
+
+
+def is_number(value: Any) -> bool:
+    """A finite real number."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return number and bool(np.isfinite(value))
 
 
 def stack_matrices(parts: Sequence[Matrix]) -> Matrix:
     """The rows of all parts, one after another."""
     return sp.csr_array(sp.vstack(parts)) if any(map(sp.issparse, parts)) else np.vstack(parts)
+
+
+def _columns(matrix: Matrix, columns: np.ndarray) -> Matrix:
+    return matrix[:, columns] if sp.issparse(matrix) else np.take(matrix, columns, axis=1)
 
 
 def _matrix(rows: Rows) -> Matrix:
