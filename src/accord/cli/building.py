@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from accord.cli.parameters import CLASSES, DEFAULT_BASE, SEVERAL_VIEWS, WORD_VIEWS, parameters_of, refuse_foreign
+from accord.cli.parameters import (
+    CLASSES,
+    DEFAULT_BASE,
+    REGRESSORS,
+    SEVERAL_VIEWS,
+    WORD_VIEWS,
+    parameters_of,
+    refuse_foreign,
+)
 
 WORD_CLASSES = 256  # kinds of words that --canonical adds to those of type consistency
 
@@ -16,6 +24,8 @@ def make_learner(learner: str, task: str, view: str, given: dict[str, Any], opti
     base = options["base_learner"] or DEFAULT_BASE.get(learner)
     composition = options["views"] or "random"
     _refuse(learner, view, given, options)
+    if learner in REGRESSORS:
+        return _regressor(learner, composition, view, given, options)
     kinds = [learner, *([base] if base else []), task, view]
     kinds += ["kernel"] if "kernel" in given else []
     # a sum of random views draws them itself
@@ -39,11 +49,27 @@ def make_learner(learner: str, task: str, view: str, given: dict[str, Any], opti
     return _class(learner)(structure, view=features, **seed, **common, **args)
 
 
+def _regressor(learner: str, composition: str, view: str, given: dict[str, Any], options: dict[str, Any]) -> Any:
+    """A learner of numbers: it has no structure, and compares what its view has by a kernel."""
+    alone = learner == "rlsr"
+    refuse_foreign(given, (learner,) if alone else (learner, composition))
+    features = _class(view)() if view == "dicts" else None
+    args = parameters_of(learner, given)
+    if alone:
+        return _class(learner)(features, **args)
+    views = _class(composition)(features, **parameters_of(composition, given))
+    common = {name: options[name] for name in ("random_state", "n_jobs")}
+    return _class(learner)(views, verbose=int(not options["quiet"]), **common, **args)
+
+
 def _refuse(learner: str, view: str, given: dict[str, Any], options: dict[str, Any]) -> None:
     """Options that choose a class which this model cannot have."""
     views, about_words = options["views"], [f"--{name}" for name in WORD_VIEWS if options[name]]
-    if views and learner not in SEVERAL_VIEWS:
-        raise click.UsageError(f"--views is for learners of several views ({', '.join(SEVERAL_VIEWS)}), not {learner}")
+    if views and learner not in (*SEVERAL_VIEWS, "co-rlsr"):
+        several = f"learners of several views ({', '.join(SEVERAL_VIEWS)}) and co-rlsr"
+        raise click.UsageError(f"--views is for {several}, not {learner}")
+    if given.get("gamma") == "auto" and learner not in REGRESSORS:
+        raise click.UsageError(f"--gamma auto is for {' and '.join(REGRESSORS)}; give {learner} a number")
     if options["base_learner"] and learner not in DEFAULT_BASE:
         raise click.UsageError(f"--base-learner is what {' and '.join(DEFAULT_BASE)} are made of; {learner} has none")
     if views == "token-surface" and (view != "tokens" or "kernel" in given or about_words):
@@ -108,6 +134,6 @@ def _class(name: str) -> Any:
 
 def with_dicts(learner: str, task: str, given: dict[str, Any], options: dict[str, Any]) -> Any:
     """The estimator for a table that turned out to hold words; what is said about columns of numbers is dropped."""
-    own = parameters_of("numbers", given)
+    own = parameters_of("numbers", given).keys() - parameters_of(learner, given).keys()
     others = {name: value for name, value in given.items() if name not in own}
     return make_learner(learner, task, "dicts", others, options)

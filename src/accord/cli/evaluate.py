@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import click
@@ -10,14 +11,16 @@ import click
 from accord.cli.fitting import is_hidden, take
 from accord.cli.program import debug_option
 from accord.cli.reading import Reader, default_format, guess_format, reader_of, reading_options, take_reading_options
+from accord.cli.regression import number_scores, predicts_numbers, print_number_scores
 from accord.cli.terminal import computing, print_table
-from accord.exceptions import InputError
+from accord.exceptions import FormatError, InputError
 
 
 @click.command(short_help="Score a model on labeled data.")
 @click.argument("model", required=False)
 @click.argument("data", required=False)
 @click.option("--predictions", metavar="FILE", help="Score this output of `accord predict` instead of a model.")
+@click.option("--numbers", is_flag=True, help="With --predictions: they are numbers, not classes.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--n-jobs", type=int, help="Threads.  [default: as in training]")
 @reading_options
@@ -26,19 +29,22 @@ def evaluate(model: str | None, data: str | None, predictions: str | None, as_js
     """Score MODEL on labeled DATA, a file or - for standard input.
 
     Prints the error rates and F1 over labels; for labels such as B-PER also precision, recall and F1 of spans,
-    counted as conlleval does; for taxonomies the tree loss.
+    counted as conlleval does; for taxonomies the tree loss. If MODEL predicts numbers: the root mean squared error, the
+    mean absolute error, and R², the share of the variance that is explained.
 
     \b
     Examples:
       accord evaluate names.accord test.conll
       accord evaluate names.accord test.conll --json | jq .span_f1
       accord evaluate --predictions predicted.conll test.conll
+      accord evaluate houses.accord test.csv
     """
     reading = take_reading_options(options)
     if predictions is not None:
         if model is None or data is not None:
             raise click.UsageError("with --predictions give only the labeled DATA")
-        scores = _score_file(predictions, model, {k: v for k, v in reading.items() if v is not None})
+        given = {k: v for k, v in reading.items() if v is not None}
+        scores = _score_file(predictions, model, given, options["numbers"])
         title = f"{predictions} on {model}"
     else:
         if model is None or data is None:
@@ -66,6 +72,8 @@ def score_model(model: Any, reader: Reader, data: str) -> dict[str, Any]:
     if not keep:
         raise InputError(f"{data} has no labels to score against")
     X = batch.X if len(keep) == len(batch.Y) else take(batch.X, keep)
+    if predicts_numbers(model):
+        return number_scores([batch.Y[i] for i in keep], model.predict(X))
     taxonomy = getattr(model.structure, "taxonomy", None)
     return scores_of([batch.Y[i] for i in keep], model.predict(X), taxonomy)
 
@@ -115,6 +123,9 @@ def _counts(c: Any) -> dict[str, float]:
 
 def print_scores(scores: dict[str, Any], title: str) -> None:
     """The scores as tables."""
+    if "rmse" in scores:
+        print_number_scores(scores, title)
+        return
     from accord.evaluation import METRICS
 
     size = f"{scores['n_examples']:,} examples" + (f", {scores['n_tokens']:,} tokens" if "n_tokens" in scores else "")
@@ -133,14 +144,15 @@ def print_scores(scores: dict[str, Any], title: str) -> None:
     print_table("", heads, rows, sections=[0] if kind == "spans" else ())
 
 
-def _score_file(predictions: str, data: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Scores of a file that `accord predict` has written: CoNLL columns, or one class per line."""
+def _score_file(predictions: str, data: str, given: dict[str, Any], numeric: bool) -> dict[str, Any]:
+    """Scores of a file that `accord predict` has written: CoNLL columns, or one class or number per line."""
     from accord.cli.reading_csv import load_training_csv
     from accord.datasets import read_conll
     from accord.datasets.formats.source import iter_lines
 
-    sequence = (given.get("format") or guess_format(data, sequence=True) or "conll") == "conll"
-    reader = Reader(sequence=sequence, **given).for_file(data, "conll")
+    found_format = given.get("format") or guess_format(data, sequence=not numeric) or ("csv" if numeric else "conll")
+    sequence = found_format == "conll"
+    reader = Reader(sequence=sequence, numeric=numeric, **given).for_file(data, found_format)
     gold = load_training_csv(reader, data)[0] if reader.format == "csv" else reader.load(data)
     if sequence:
         tokens, found = read_conll(predictions, label_column=1, encoding=reader.encoding)
@@ -148,11 +160,25 @@ def _score_file(predictions: str, data: str, given: dict[str, Any]) -> dict[str,
     else:
         found = [line.split("\t")[0] for line in iter_lines(predictions, reader.encoding)]  # type: ignore[misc]
         if len(found) != len(gold.Y):
-            raise InputError(f"{predictions} has {len(found)} classes but {data} has {len(gold.Y)} examples")
+            kind = "numbers" if numeric else "classes"
+            raise InputError(f"{predictions} has {len(found)} {kind} but {data} has {len(gold.Y)} examples")
+    if numeric:
+        found = _numbers(found, predictions)
     pairs = [(t, p) for t, p in zip(gold.Y, found) if not is_hidden(t)]
     if not pairs:
         raise InputError(f"{data} has no labels to score against")
-    return scores_of([t for t, _ in pairs], [p for _, p in pairs])
+    true, predicted = [t for t, _ in pairs], [p for _, p in pairs]
+    return number_scores(true, predicted) if numeric else scores_of(true, predicted)
+
+
+def _numbers(lines: list[Any], name: str) -> list[Any]:
+    from accord.cli.targets import as_number
+
+    found = [as_number(text) for text in lines]
+    for k, (text, value) in enumerate(zip(lines, found), 1):
+        if not math.isfinite(value):
+            raise FormatError(f"{text!r} is not a finite number; expected one number per line", name, k)
+    return found
 
 
 def _check_pairs(predicted: list[list[str]], gold: list[list[str]], name: str) -> None:

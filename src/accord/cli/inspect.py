@@ -11,7 +11,8 @@ import click
 from accord.cli.multiview import describe_views, disagreement, innermost, unit
 from accord.cli.program import debug_option
 from accord.cli.reading import default_format, reader_of, reading_options, take_reading_options
-from accord.cli.terminal import computing, print_pairs, print_table
+from accord.cli.regression import describe_regressor, predicts_numbers, print_regressor
+from accord.cli.terminal import computing, named, print_pairs, print_table
 
 _PARTS = ("structure", "learner", "view", "views")  # parameters that have parameters
 _MATRIX = 12  # labels at most for transitions as a matrix
@@ -33,7 +34,11 @@ def inspect(model: str, data: str | None, top: int, as_json: bool, **options: An
     """Show what MODEL is: its kind, sizes, views, parameters, strongest features and transitions.
 
     With DATA (a file, or - for standard input) also how often the views of a model of several disagree on them, which
-    is an estimate of its error that needs no labels. Labels in DATA are not looked at.
+    is an estimate of its error that needs no labels; if they predict numbers, by how much they differ. Labels in DATA
+    are not looked at.
+
+    Of a model that predicts numbers it shows the views with their gamma, eta and number of expansion rows, lambda, the
+    leave-one-out rmse, whether auto fell back to a single view, and what auto compared.
 
     \b
     Examples:
@@ -50,16 +55,19 @@ def inspect(model: str, data: str | None, top: int, as_json: bool, **options: An
         reader = reader.for_file(data, default_format(fitted, reader))
         with computing():
             rate = disagreement(fitted, reader.load(data, labeled=False).X)
-        found["disagreement"] = {"data": data, "rate": rate, "of": unit(fitted)}
+        of = {"rms": rate} if predicts_numbers(fitted) else {"rate": rate, "of": unit(fitted)}
+        found["disagreement"] = {"data": data, **of}
     found["file"] = {"path": model, "bytes": Path(model).stat().st_size}
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False))
     else:
-        _print(found)
+        (print_regressor if predicts_numbers(fitted) else _print)(found)
 
 
 def describe(model: Any, top: int) -> dict[str, Any]:
     """Everything about a model as plain values."""
+    if predicts_numbers(model):
+        return {**describe_regressor(model), "parameters": _parameters([model, *_parts(model)])}
     structure, weights = model.structure_, model.weights_
     view = innermost(model.view_)
     return {
@@ -76,16 +84,17 @@ def describe(model: Any, top: int) -> dict[str, Any]:
             "transitions": int(structure.n_transitions_),
             **({"token_types": len(view.types_)} if hasattr(view, "types_") else {}),
         },
-        "parameters": _parameters(model),
+        "parameters": _parameters(
+            [model, *([model.learner] if hasattr(model, "learner") else []), model.structure, *_views(model.view_)]
+        ),
         "training": {name[:-1]: _plain(getattr(model, name)) for name in _OUTCOMES if hasattr(model, name)},
         "features": _features(model, top),
         "transitions": _transitions(model) if structure.has_transitions else None,
     }
 
 
-def _parameters(model: Any) -> dict[str, dict[str, Any]]:
+def _parameters(owners: list[Any]) -> dict[str, dict[str, Any]]:
     """The constructor parameters of the model and of what it is made of, by class; parts have entries of their own."""
-    owners = [model, *([model.learner] if hasattr(model, "learner") else []), model.structure, *_views(model.view_)]
     out: dict[str, dict[str, Any]] = {}
     for owner in owners:
         params = {k: v for k, v in owner.get_params(deep=False).items() if k not in _PARTS}
@@ -96,6 +105,12 @@ def _parameters(model: Any) -> dict[str, dict[str, Any]]:
             name = f"{kind} {len(out)}"
         out[name] = _plain(params)
     return out
+
+
+def _parts(regressor: Any) -> list[Any]:
+    """The views that its columns come from; those of a split are the same."""
+    seen = {repr(part): part for view in regressor.views_ for part, _ in view.parts}
+    return [one for part in seen.values() for one in _views(part)]
 
 
 def _views(view: Any) -> list[Any]:
@@ -180,15 +195,15 @@ def _print(found: dict[str, Any]) -> None:
     click.echo(f"{found['file']['path']}: {found['kind']} over {found['structure']} with {found['view']} ({size})\n")
     labels = found["labels"]
     click.echo("Labels: " + ", ".join(map(str, labels[:40])) + (", ...\n" if len(labels) > 40 else "\n"))
-    print_pairs("Sizes", _named(found["sizes"]))
+    print_pairs("Sizes", named(found["sizes"]))
     if found["views"] is not None:
         _print_views(found)
     for owner, parameters in found["parameters"].items():
         click.echo()
-        print_pairs(f"Parameters of {owner}", _named(parameters))
+        print_pairs(f"Parameters of {owner}", named(parameters))
     if found["training"]:
         click.echo()
-        print_pairs("Training", _named(found["training"]))
+        print_pairs("Training", named(found["training"]))
     _print_features(found["features"])
     if found["transitions"] is not None:
         _print_transitions(found["transitions"], [str(label) for label in labels])
@@ -203,15 +218,6 @@ def _print_views(found: dict[str, Any]) -> None:
     if "disagreement" in found:
         seen = found["disagreement"]
         click.echo(f"They disagree on {100 * seen['rate']:.2f} % of the {seen['of']} of {seen['data']}.")
-
-
-def _named(values: dict[str, Any]) -> list[tuple[str, str]]:
-    def text(value: Any) -> str:
-        if isinstance(value, bool) or value is None:
-            return {True: "yes", False: "no", None: "none"}[value]
-        return f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-    return [(name, text(value)) for name, value in values.items()] or [("none", "")]
 
 
 def _print_features(features: dict[str, dict[str, list[list[Any]]]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from accord.cli.regression import predicts_numbers
 from accord.exceptions import InputError
 
 
@@ -20,8 +21,8 @@ def describe_views(model: Any) -> list[dict[str, Any]] | None:
 
 
 def disagreement(model: Any, X: Any) -> float:
-    """How often two views differ."""
-    if not hasattr(model, "disagreement"):
+    """How often two views differ, or by how much if they predict numbers."""
+    if not hasattr(model, "disagreement") or (predicts_numbers(model) and len(model.views_) == 1):
         raise InputError(f"a {type(model).__name__} has one view; views can only disagree in a model of several")
     return float(model.disagreement(X))
 
@@ -29,6 +30,16 @@ def disagreement(model: Any, X: Any) -> float:
 def unit(model: Any) -> str:
     """What disagreement counts."""
     return "examples" if model.structure_.single_row else "tokens"
+
+
+def input_view(model: Any) -> Any:
+    """The view that sees the inputs as they are read; views of parts of them (``Select``) do not."""
+    from accord.views import Select
+
+    if not predicts_numbers(model):
+        return innermost(model.view_)
+    view = model.views_[0].parts[0][0]
+    return view if isinstance(view, Select) else innermost(view)
 
 
 def innermost(view: Any) -> Any:

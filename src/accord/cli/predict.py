@@ -11,6 +11,7 @@ import click
 
 from accord.cli.program import Interrupted, debug_option
 from accord.cli.reading import Batch, batch_size, default_format, reader_of, reading_options, take_reading_options
+from accord.cli.regression import predicts_numbers
 from accord.cli.terminal import computing
 from accord.cli.writing import WRITERS, Prediction
 from accord.exceptions import InputError
@@ -39,6 +40,7 @@ def predict(model: str, data: str, **options: Any) -> None:
     Sequences   text with a tokenised sentence per line (the default for standard input), or CoNLL columns,
                 whose labels, if any, are not looked at.
     Classes     the format of training; a column of classes may be there or not. Output: one class per line.
+    Numbers     likewise; output: one number per line.
 
     Input is read and written in chunks, so it may be larger than memory. An empty line of text gives an empty line
     of output.
@@ -49,6 +51,7 @@ def predict(model: str, data: str, **options: Any) -> None:
       accord predict names.accord text.txt --output-format text --n-jobs 2 > labeled.txt
       accord predict names.accord test.conll --marginals
       accord predict iris.accord new.csv --k-best 3
+      accord predict houses.accord new.csv > prices.txt
     """
     if options["marginals"] and options["k_best"]:
         raise click.UsageError("--marginals and --k-best do not go together")
@@ -61,6 +64,8 @@ def predict(model: str, data: str, **options: Any) -> None:
             fitted.n_jobs = options["n_jobs"]
         if options["marginals"] and not hasattr(fitted, "predict_marginals"):
             raise InputError(f"a {type(fitted).__name__} has no probabilities; --marginals needs a crf or hmm model")
+        if options["k_best"] and predicts_numbers(fitted):
+            raise InputError(f"a {type(fitted).__name__} predicts numbers; --k-best needs a model of labels")
         reader = reader_of(fitted, reading)
         reader = reader.for_file(data, default_format(fitted, reader))
         chunks = reader.batches(data, batch_size(data, options["chunk_size"]), labeled=False)
@@ -76,11 +81,12 @@ def _label(model: Any, chunks: Iterator[Batch], stream: IO[str], options: dict[s
     from accord.progress import Progress
 
     write = WRITERS[options["output_format"]]
+    single = predicts_numbers(model) or model.structure_.single_row
     with Progress(None, "predict", enabled=not stream.isatty()) as progress:
         for chunk in chunks:
-            labels = [str(label) for label in model.structure_.labels_]
+            labels = [] if predicts_numbers(model) else [str(label) for label in model.structure_.labels_]
             for start, prediction in enumerate(_predictions(model, chunk, options)):
-                tokens = chunk.tokens[start] if chunk.tokens is not None and not model.structure_.single_row else None
+                tokens = chunk.tokens[start] if chunk.tokens is not None and not single else None
                 stream.write(write(tokens, prediction, labels))
             stream.flush()
             progress.advance(len(chunk.Y))
@@ -91,6 +97,8 @@ def _predictions(model: Any, chunk: Batch, options: dict[str, Any]) -> Iterator[
         yield from (Prediction(k_best=found) for found in model.predict_k_best(chunk.X, options["k_best"]))
     elif options["marginals"]:
         yield from (Prediction(y, m) for y, m in zip(model.predict(chunk.X), model.predict_marginals(chunk.X)))
+    elif predicts_numbers(model):
+        yield from map(Prediction, model.predict(chunk.X).tolist())
     else:
         yield from (Prediction(y) for y in model.predict(chunk.X))
 

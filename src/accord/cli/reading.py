@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from accord.cli.multiview import innermost
+from accord.cli.multiview import input_view
 from accord.cli.option_types import LENGTHS, NAMES, Parsed
+from accord.cli.regression import predicts_numbers
 
 FORMATS = ("conll", "text", "csv", "svmlight")
 _EXTENSIONS = {
@@ -47,6 +48,7 @@ class Reader:
     """How to read a file; None means not known or not given."""
 
     sequence: bool
+    numeric: bool = False  # labels are numbers
     format: str | None = None
     token_column: int | None = None
     label_column: int | str | None = None
@@ -68,7 +70,7 @@ class Reader:
         found = self.format or guess_format(source, self.sequence) or otherwise
         possible = ("conll", "text") if self.sequence else ("text", "csv", "svmlight")
         if found not in possible:
-            kind = "sequences" if self.sequence else "classes"
+            kind = "sequences" if self.sequence else "numbers" if self.numeric else "classes"
             raise click.UsageError(f"{kind} are read from {', '.join(possible)} files, not from {found}; see --format")
         if self.feature_columns and found != "conll":
             raise click.UsageError("--feature-columns are columns of a CoNLL file; give one, with --format conll")
@@ -81,9 +83,17 @@ class Reader:
     # -- reading --------------------------------------------------------------------------------------------------
     def batches(self, source: str, size: int = BATCH, labeled: bool = True) -> Iterator[Batch]:
         """Read in batches of at most `size` examples; without `labeled`, labels in the file are not looked at."""
-        if self.unknown_label is not None:
-            return (batch._replace(Y=self.hide(batch.Y)) for batch in self._batches(source, size, labeled))
-        return self._batches(source, size, labeled)
+        if self.numeric and labeled:
+            from accord.cli.targets import read_again, with_targets
+
+            kept = read_again(source, self.encoding)
+            return with_targets(self, kept, self._hidden(self._batches(kept, size, labeled)))
+        return self._hidden(self._batches(source, size, labeled))
+
+    def _hidden(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        if self.unknown_label is None:
+            return batches
+        return (batch._replace(Y=self.hide(batch.Y)) for batch in batches)
 
     def hide(self, Y: list[Any]) -> list[Any]:
         """Outputs with None for the unknown label."""
@@ -92,7 +102,7 @@ class Reader:
             return [None if y == unknown else y for y in Y]
         return [y if y is None else [None if label == unknown else label for label in y] for y in Y]
 
-    def _batches(self, source: str, size: int, labeled: bool) -> Iterator[Batch]:
+    def _batches(self, source: Any, size: int, labeled: bool) -> Iterator[Batch]:
         if self.format == "conll":
             return _grouped(self._sentences(source, labeled), size)
         if self.format == "text":
@@ -133,7 +143,7 @@ class Reader:
                 x = [_token_dict(cells, extra, known) for cells in zip(tokens, *columns)]
             yield x, labels, tokens
 
-    def _lines(self, source: str) -> Iterator[tuple[Any, Any, list[str]]]:
+    def _lines(self, source: Any) -> Iterator[tuple[Any, Any, list[str]]]:
         """Plain text: a sentence per line, or for classes ``class<TAB>words`` (the class may be missing)."""
         from accord.datasets.formats.source import iter_lines, split_blanks
 
@@ -146,7 +156,7 @@ class Reader:
                 words = split_blanks(text if tab else line)
                 yield {"(bias)": True, **dict.fromkeys(words, True)}, (label.strip() or None) if tab else None, words
 
-    def _svmlight(self, source: str, size: int) -> Iterator[Batch]:
+    def _svmlight(self, source: Any, size: int) -> Iterator[Batch]:
         from accord.datasets import iter_svmlight
 
         for X, y in iter_svmlight(source, size, zero_based=bool(self.zero_based), encoding=self.encoding):
@@ -196,25 +206,26 @@ def reader_of(model: Any, options: dict[str, Any]) -> Reader:
     known = {f.name for f in fields(Reader)}
     kept = {k: v for k, v in getattr(model, "input_", {}).items() if k in known}
     kept = {k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()}
-    view = innermost(model.view_)
+    view = input_view(model)
     if "feature_names" not in kept and getattr(view, "columns_", None):
         kept["feature_names"] = tuple(view.columns_)
     if "n_features" not in kept and hasattr(view, "n_columns_"):
         kept["n_features"] = view.n_columns_
-    sequence = not model.structure_.single_row
+    numeric = predicts_numbers(model)
+    sequence = not numeric and not model.structure_.single_row
     if sequence:
         kept.pop("format", None)  # a tagger trained on CoNLL columns reads text just as well
     given = {k: v for k, v in options.items() if v is not None}
-    return Reader(**{"sequence": sequence, **kept, **given})
+    return Reader(**{"sequence": sequence, "numeric": numeric, **kept, **given})
 
 
 def default_format(model: Any, reader: Reader) -> str:
     """What a model reads when neither an option nor the file's name says it."""
     if reader.sequence:
         return "conll" if reader.feature_columns else "text"
-    from accord.views import ArrayFeatures
+    from accord.views import ArrayFeatures, Select
 
-    return "csv" if isinstance(innermost(model.view_), ArrayFeatures) else "text"
+    return "csv" if isinstance(input_view(model), (ArrayFeatures, Select)) else "text"
 
 
 # -- options ------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from accord.cli.reading import Batch, Reader
+from accord.cli.targets import read_again, to_numbers
 from accord.datasets import iter_csv, read_csv
 from accord.datasets.formats.csv_table import Table
 from accord.datasets.formats.source import iter_lines, source_name
@@ -19,9 +20,11 @@ def load_training_csv(reader: Reader, source: str) -> tuple[Batch, Reader]:
     """A whole table with its column kinds found out, and a reader that will read others the same way."""
     label = -1 if reader.label_column is None else reader.label_column
     header = "auto" if reader.header is None else reader.header
-    table = read_csv(source, label, reader.delimiter, header, reader.encoding, categorical=reader.categorical)
-    y = list(table.y)
-    return Batch(table.X, y if reader.unknown_label is None else reader.hide(y)), _settled(reader, table)
+    kept: Any = read_again(source, reader.encoding) if reader.numeric else source
+    table = read_csv(kept, label, reader.delimiter, header, reader.encoding, categorical=reader.categorical)
+    settled = _settled(reader, table)
+    y: list[Any] = list(table.y) if reader.unknown_label is None else reader.hide(list(table.y))
+    return Batch(table.X, to_numbers(settled, kept, y) if reader.numeric else y), settled
 
 
 def _settled(reader: Reader, table: Table) -> Reader:
@@ -37,7 +40,7 @@ def _settled(reader: Reader, table: Table) -> Reader:
     )
 
 
-def csv_batches(reader: Reader, source: str, size: int, labeled: bool) -> Iterator[Batch]:
+def csv_batches(reader: Reader, source: Any, size: int, labeled: bool) -> Iterator[Batch]:
     """Rows in batches, the columns in the order of training."""
     stream = _Peeked(source, reader)
     header = True if reader.header is None else reader.header
@@ -52,7 +55,7 @@ def csv_batches(reader: Reader, source: str, size: int, labeled: bool) -> Iterat
 class _Peeked:
     """The lines of a source with the first one known beforehand, in the shape of an open text file."""
 
-    def __init__(self, source: str, reader: Reader) -> None:
+    def __init__(self, source: Any, reader: Reader) -> None:
         self.name = source_name(source)
         lines = iter_lines(source, reader.encoding)
         first = next(lines, None)

@@ -45,6 +45,17 @@ def print_pairs(title: str, pairs: Sequence[tuple[str, Any]]) -> None:
         click.echo(f"  {name:<{width}}  {value}")
 
 
+def named(values: dict[str, Any]) -> list[tuple[str, str]]:
+    """Names and values for :func:`print_pairs`."""
+
+    def text(value: Any) -> str:
+        if isinstance(value, bool) or value is None:
+            return {True: "yes", False: "no", None: "none"}[value]
+        return f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    return [(name, text(value)) for name, value in values.items()] or [("none", "")]
+
+
 @contextmanager
 def computing(announce: bool | None = None, on_compile: Callable[[], None] | None = None) -> Iterator[None]:
     """Around everything that trains or predicts.

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from accord.cli.fitting import Plan, Trained, fit, fit_stream
-from accord.cli.parameters import BASES, COMPOSITIONS, LEARNERS, STRUCTURES, TrainCommand, given_parameters
+from accord.cli.parameters import BASES, COMPOSITIONS, LEARNERS, REGRESSORS, STRUCTURES, TrainCommand, given_parameters
 from accord.cli.program import Interrupted, debug_option, noticing_interrupts
 from accord.cli.reading import BATCH, FORMATS, Reader, guess_format, reading_options, take_reading_options
+from accord.cli.regression import predicts_numbers
 from accord.cli.terminal import computing, note
 from accord.exceptions import ModelFileError
 
@@ -22,11 +23,12 @@ from accord.exceptions import ModelFileError
 @click.option("--labeled", metavar="FILE", help="The same as DATA.")
 @click.option(
     "--unlabeled", metavar="FILE", multiple=True,
-    help="More inputs, without labels: text or CoNLL; CSV, svmlight for classes. May be given several times.",
+    help="More inputs, without labels: text or CoNLL; CSV, svmlight for classes and numbers. May be given several "
+    "times.",
 )  # fmt: skip
 @click.option(
     "--unlabeled-format", type=click.Choice(FORMATS),
-    help="Format of these.  [default: by the file's name, else text for sequences, as DATA for classes]",
+    help="Format of these.  [default: by the file's name, else text for sequences, else as DATA]",
 )  # fmt: skip
 @click.option(
     "--model", "--output", "-o", "model", required=True, type=click.Path(path_type=Path),
@@ -34,7 +36,8 @@ from accord.exceptions import ModelFileError
 )  # fmt: skip
 @click.option(
     "--task", type=click.Choice(list(STRUCTURES)),
-    help="What is predicted.  [default: sequence for CoNLL files, taxonomy with --taxonomy, else multiclass]",
+    help="What is predicted.  [default: sequence for CoNLL files, taxonomy with --taxonomy, else multiclass; rlsr and "
+    "co-rlsr predict numbers]",
 )  # fmt: skip
 @click.option(
     "--learner", type=click.Choice(list(LEARNERS)), default="crf", show_default=True, help="How it is learned."
@@ -47,7 +50,7 @@ from accord.exceptions import ModelFileError
 @click.option(
     "--views", type=click.Choice(list(COMPOSITIONS)),
     help="How features are shared out among views: at random, by odd and even columns, or words and letters against "
-    "surface clues.  [co-perceptron, co-svm, sum-of-views; default: random]",
+    "surface clues.  [co-perceptron, co-svm, sum-of-views, co-rlsr; default: random]",
 )  # fmt: skip
 @click.option("--distributional", is_flag=True, help="Add classes and vectors of words, learned from all sentences.")
 @click.option("--canonical", is_flag=True, help="Add vectors of words that correlate with their neighbours', likewise.")
@@ -71,12 +74,13 @@ def train(data: str | None, labeled: str | None, model: Path, **options: Any) ->
     \b
     Sequences   CoNLL columns: a token per line, a blank line between sentences.
     Classes     CSV, svmlight, or text lines `class<TAB>words`.
+    Numbers     the same with a number for the class, and --learner rlsr or co-rlsr.
 
     Labels may be missing (`_` in CoNLL, an empty cell in CSV): such examples, and those of --unlabeled,
-    are unlabeled. With --unknown-label, single tokens may be. co-perceptron, co-svm, type-consistency and hmm
+    are unlabeled. With --unknown-label, single tokens may be. co-perceptron, co-svm, type-consistency, hmm and co-rlsr
     learn from unlabeled examples, and so do --distributional and --canonical features of any learner; otherwise they
     only say which features there are. What auto has decided and why, and how often views disagree on unlabeled
-    examples, is printed at the end.
+    examples, is printed at the end; for numbers also gamma, eta and lambda, and the leave-one-out rmse.
 
     With --stream, the data are read --max-iter times (once by default), and labels that are not
     in the first batch of standard input must be listed by --labels.
@@ -91,6 +95,7 @@ def train(data: str | None, labeled: str | None, model: Path, **options: Any) ->
       accord train few.conll --unlabeled many.txt --learner sum-of-views --distributional -o names.accord
       accord train train.conll --model names.accord --learner perceptron --max-iter 15 --window 2
       accord train iris.csv --model iris.accord --label-column species --learner svm --C 10 --kernel rbf
+      accord train houses.csv --unlabeled more.csv --learner co-rlsr --label-column price -o houses.accord
       accord train docs.svm --model docs.accord --taxonomy tree.tsv --learner svm --loss tree
       zcat huge.conll.gz | accord train - --model big.accord --learner perceptron --stream --labels O,B,I
     """
@@ -99,7 +104,8 @@ def train(data: str | None, labeled: str | None, model: Path, **options: Any) ->
     given = given_parameters(options)
     _check_inputs(data, model, options)
     task = _task(data, reading["format"], options)
-    reader = Reader(sequence=task == "sequence", **{k: v for k, v in reading.items() if v is not None})
+    known = {k: v for k, v in reading.items() if v is not None}
+    reader = Reader(sequence=task == "sequence", numeric=task == "regression", **known)
     reader = reader.for_file(data, "conll" if task == "sequence" else "csv")
     plan = Plan(data, task, _view_kind(reader), given, options)
     start = time.perf_counter()
@@ -117,7 +123,8 @@ def train(data: str | None, labeled: str | None, model: Path, **options: Any) ->
 
 def _save(trained: Trained, model: Path) -> None:
     trained.model.input_ = trained.reader.remember()
-    trained.model.verbose = 0
+    if hasattr(trained.model, "verbose"):
+        trained.model.verbose = 0
     trained.model.save(model)
 
 
@@ -149,6 +156,11 @@ def _check_inputs(data: str, model: Path, options: dict[str, Any]) -> None:
 
 def _task(data: str, given_format: str | None, options: dict[str, Any]) -> str:
     task = options["task"]
+    if options["learner"] in REGRESSORS:
+        if task or options["taxonomy"]:
+            given = f"--task {task}" if task else "--taxonomy"
+            raise click.UsageError(f"--learner {options['learner']} predicts numbers, so {given} does not fit")
+        return "regression"
     if options["taxonomy"]:
         if task not in (None, "taxonomy"):
             raise click.UsageError(f"--taxonomy needs --task taxonomy, not {task}")
@@ -186,6 +198,8 @@ def _tell(trained: Trained, model: Path, seconds: float, options: dict[str, Any]
 
 def _summary(trained: Trained) -> str:
     model = trained.model
+    if predicts_numbers(model):
+        return f"{type(model).__name__} from {trained.n:,} examples"
     sizes = f"{model.structure_.n_labels_} labels, {model.view_.n_dims_:,} features"
     what = "examples" if model.structure_.single_row else "sentences"
     return f"{type(model).__name__} from {trained.n:,} {what}, {sizes}"

@@ -8,14 +8,21 @@ import click
 
 from accord.cli.fitting import Trained
 from accord.cli.multiview import describe_views, disagreement, unit
+from accord.cli.regression import predicts_numbers, print_regression
 from accord.cli.terminal import print_table
 
 _LISTED = 4  # views at most that are named one by one
 
 
 def print_training(trained: Trained) -> None:
-    """Print it, if there were unlabeled examples or there are several views; else there is nothing to tell."""
+    """Print it, if there were unlabeled examples or there are several views; else there is nothing to tell.
+
+    Of a model that predicts numbers there always is.
+    """
     model = trained.model
+    if predicts_numbers(model):
+        print_regression(trained)
+        return
     views = describe_views(model)
     if not trained.n_unlabeled and views is None:
         return

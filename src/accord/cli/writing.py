@@ -1,4 +1,4 @@
-"""How predictions are written: CoNLL columns, text, JSON lines. A class takes one line in each."""
+"""How predictions are written: CoNLL columns, text, JSON lines. A class or a number takes one line in each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Prediction(NamedTuple):
     k_best: list[tuple[Any, float]] | None = None
 
 
-Tokens = Sequence[str] | None  # None: a class
+Tokens = Sequence[str] | None  # None: a class or a number
 
 
 def _probabilities(row: Any, labels: Sequence[str]) -> str:
@@ -25,6 +25,8 @@ def _probabilities(row: Any, labels: Sequence[str]) -> str:
 def _class_line(p: Prediction, labels: Sequence[str]) -> str:
     if p.k_best is not None:
         return "\t".join(f"{y}:{score:.6g}" for y, score in p.k_best) + "\n"
+    if isinstance(p.y, list):  # several numbers
+        return "\t".join(map(str, p.y)) + "\n"
     return f"{p.y}\n" if p.marginals is None else f"{p.y}\t{_probabilities(p.marginals, labels)}\n"
 
 

@@ -297,8 +297,9 @@ def _all_kernels(
     if not m:
         return kernels, bases, m
     n_rows = m + max(len(own) for own in labeled)
-    # every view has its kernel and an inverse of it, and there is a copy or two at work
-    check_memory(n_rows, (3 + 2 * len(tuned)) * n_rows // 3, "Use mode='semiparametric', or fewer unlabeled examples")
+    # every view has its kernel and an inverse of it, and there are copies at work
+    advice = "Use mode='semiparametric', or fewer unlabeled examples"
+    check_memory(n_rows, n_rows, advice, copies=3 + 2 * len(tuned))
     for one, own in zip(tuned, labeled):
         unlabeled = stack_matrices([one.view.matrix(block) for block in kept])
         if one.view.kernel.kernel == "precomputed":

@@ -94,9 +94,9 @@ def mean_squared_distance(matrix: Any) -> float:
     return float(2.0 * variance) if variance > 1e-12 * (mean @ mean) else 0.0  # equal rows leave a rounding error
 
 
-def check_memory(n_rows: int, n_columns: int, advice: str) -> None:
-    """Refuse a Gram matrix that, with the features made from it and one copy, would not fit into memory."""
-    needed, available = 3 * 8 * n_rows * n_columns, available_bytes()
+def check_memory(n_rows: int, n_columns: int, advice: str, copies: int = 3) -> None:
+    """Refuse a Gram matrix that would not fit into memory together with what is made from it."""
+    needed, available = copies * 8 * n_rows * n_columns, available_bytes()
     if available is not None and needed > available:
         raise InputError(
             f"X has {n_rows} distinct rows; a kernel matrix with {n_columns} columns for them needs about "

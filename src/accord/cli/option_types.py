@@ -1,0 +1,69 @@
+"""Types of options: text on the command line to a value, or an error that says what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+NONE = object()  # "none" as it was typed; None itself stands for an option that was not given
+
+
+class Parsed(click.ParamType):
+    """A type made from a function that returns None for text it cannot read."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any], expected: str) -> None:
+        self.name = name
+        self.parse = parse
+        self.expected = expected
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse, or say what was expected."""
+        try:
+            return self.parse(value) if isinstance(value, str) else value
+        except ValueError:
+            self.fail(f"{value!r} is not {self.expected}", param, ctx)
+
+
+def _window(text: str) -> int | tuple[int, int]:
+    numbers = tuple(int(part) for part in text.split(","))
+    if len(numbers) > 2:
+        raise ValueError
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def _lengths(text: str) -> tuple[int, ...]:
+    return () if text == "none" else tuple(int(part) for part in text.split(","))
+
+
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _weights(text: str) -> dict[str, float]:
+    pairs = [part.rpartition("=") for part in _names(text)]
+    if not all(sep for _, sep, _ in pairs):
+        raise ValueError
+    return {label: float(weight) for label, _, weight in pairs}
+
+
+def _number_or_auto(text: str) -> float | str:
+    return text if text == "auto" else float(text)
+
+
+def _number_or_rule(text: str) -> Any:
+    return NONE if text == "none" else _number_or_auto(text)
+
+
+def _numbers_or_rule(text: str) -> Any:
+    return [float(part) for part in text.split(",")] if "," in text else _number_or_rule(text)
+
+
+WINDOW = Parsed("N|N,N", _window, "a number of neighbours, or two: before,after")
+LENGTHS = Parsed("N,N,...", _lengths, "a list of numbers such as 2,3, or none")
+NAMES = Parsed("A,B,...", _names, "a list of names separated by commas")
+WEIGHTS = Parsed("A=W,...", _weights, "a list such as O=0.5,B-PER=2")
+NUMBER_OR_AUTO = Parsed("FLOAT|auto", _number_or_auto, "a number or auto")
+NUMBER_OR_RULE = Parsed("FLOAT|auto|none", _number_or_rule, "a number, auto or none")
+NUMBERS_OR_RULE = Parsed("FLOAT,...|auto|none", _numbers_or_rule, "a number (or several: 0.1,0.5), auto or none")
