@@ -102,9 +102,10 @@ class Results:
         """Write the table, atomically. Settings that are no plain words are written as JSON."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
+        columns = self.columns  # looks at all rows
+        writer.writerow(columns)
         for row in self.rows:
-            writer.writerow([_show(name, row[name]) if name in row else "" for name in self.columns])
+            writer.writerow([_show(name, row[name]) if name in row else "" for name in columns])
         return atomic_write(path, text.getvalue())
 
     def to_frame(self) -> Any:

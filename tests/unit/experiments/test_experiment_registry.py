@@ -12,6 +12,11 @@ WITHOUT_FIGURES = {
     "co-learning-classes",
     "co-learning-splits",
     "co-learning-time",
+    "co-regression",
+    "co-regression-strong",
+    "co-regression-time",
+    "donations",
+    "federated-rounds",
     "strong-classes",
     "strong-sequences",
 }

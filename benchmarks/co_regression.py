@@ -1,0 +1,272 @@
+"""Co-regression: how it scales with unlabeled examples, and beside the regressors of other libraries.
+
+``python benchmarks/co_regression.py --data DIR --old-python /path/to/venv/bin/python`` measures
+
+scale
+    the semi-parametric fit with up to a million unlabeled examples that come as a stream of blocks, and as a
+    memory-mapped file: time against m, the rate of its kernel and Gram work as a share of the matrix-multiply rate
+    measured in the same process, peak memory, and where the time goes;
+ridge
+    RLSR beside scikit-learn's KernelRidge: the same predictions, and their times;
+peers
+    accuracy and time on 50 labeled and 450 unlabeled rows beside the semi-supervised regressors of mvlearn, sslearn and
+    LAMDA-SSL, which run only in an old environment (see README.md).
+
+Every measurement is a process of its own on one core with one thread. ``--quick`` is a small version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import measure
+
+N_LABELED, N_COLUMNS = 100, 100
+BLOCK = 8192  # rows of a block of the stream
+SOURCES = ("stream", "memory map")
+SETS = ("housing", "stock", "wine", "airfoil", "abalone", "cpu_act")
+OLD_PEERS = ("mvlearn CTRegressor", "sslearn CoReg", "LAMDA-SSL CoReg")
+
+
+# -- scale, in a process of its own ---------------------------------------------------------------------------------
+def multiply_rate(size: int = 1500, rounds: int = 5) -> float:
+    """Floating point operations per second of a double matrix product, the best of some rounds."""
+    import numpy as np
+
+    a = np.random.default_rng(0).normal(size=(size, size))
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        a @ a
+        best = min(best, time.perf_counter() - start)
+    return 2 * size**3 / best
+
+
+def stream(n_rows: int) -> Iterator[Any]:
+    """Blocks of rows. A few made before are repeated: making numbers would take longer than using them."""
+    import numpy as np
+
+    blocks = [np.random.default_rng(k).normal(size=(BLOCK, N_COLUMNS)) for k in range(4)]
+    for k, first in enumerate(range(0, n_rows, BLOCK)):
+        yield blocks[k % 4][: n_rows - first]
+
+
+class Stages:
+    """Seconds in functions of the learner's module, which are replaced by timed ones; calls inside calls count once."""
+
+    def __init__(self, **names: str) -> None:
+        from accord.learners import co_regression
+
+        self.seconds = dict.fromkeys(names, 0.0)
+        for stage, name in names.items():
+            setattr(co_regression, name, self._timed(stage, getattr(co_regression, name)))
+
+    def _timed(self, stage: str, function: Any) -> Any:
+        class Timed:
+            def __init__(timed, *args: Any) -> None:  # noqa: N805
+                timed.result = self._call(stage, function, *args)
+
+            def __call__(timed, *args: Any) -> Any:  # noqa: N805
+                return self._call(stage, timed.result, *args)
+
+        if isinstance(function, type):
+            return Timed
+        return lambda *args: self._call(stage, function, *args)
+
+    def _call(self, stage: str, function: Any, *args: Any) -> Any:
+        start = time.perf_counter()
+        found = function(*args)
+        self.seconds[stage] += time.perf_counter() - start
+        return found
+
+
+def scale_once(n_rows: int, source: str, stages: bool) -> dict[str, Any]:
+    """Fit once; everything that is measured about it."""
+    import numpy as np
+    from accord import CoRLSR
+
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(N_LABELED, N_COLUMNS))
+    y = X[:, :10].sum(axis=1) + 0.1 * rng.normal(size=N_LABELED)
+    model = CoRLSR(lambda_=0.1, gamma=None, eta=None, random_state=0)
+    model.fit(X, y, unlabeled=stream(BLOCK))  # imports, first calls
+    before = multiply_rate()
+    with tempfile.TemporaryDirectory() as folder:
+        unlabeled: Any = stream(n_rows)
+        if source == "memory map":
+            path = Path(folder) / "unlabeled.npy"
+            file = np.lib.format.open_memmap(path, "w+", np.float64, (n_rows, N_COLUMNS))
+            for first, block in zip(range(0, n_rows, BLOCK), stream(n_rows)):
+                file[first : first + len(block)] = block
+            file.flush()
+            del file
+            unlabeled = np.load(path, mmap_mode="r")
+        measured = Stages(inputs="matrices", values="Comparison") if stages else None
+        start, cpu = time.perf_counter(), time.process_time()
+        model.fit(X, y, unlabeled=unlabeled)
+        seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu
+    peak = measure.peak_memory_mb()
+    rate = max(before, multiply_rate())
+    n = N_LABELED
+    # kernel values of two views that share the columns out; products of 2n columns, which are symmetric
+    work = n_rows * (2.0 * n * N_COLUMNS + 2 * n * (2 * n + 1))
+    out = {
+        "rows": n_rows,
+        "source": source,
+        "seconds": seconds,
+        "cpu": cpu_seconds,
+        "rate": work / seconds,
+        "multiply_rate": rate,
+        "share": work / seconds / rate,
+        "peak_mb": peak,
+    }
+    if measured is not None:
+        out["stages"] = {**measured.seconds, "exp": _exp_seconds(n_rows)}
+    return out
+
+
+def _exp_seconds(n_rows: int) -> float:
+    """What the exponentials of the kernel values alone take."""
+    import numpy as np
+
+    block = -np.random.default_rng(0).random((N_LABELED, 1024))
+    out = np.empty_like(block)
+    start = time.perf_counter()
+    for _ in range(50):
+        np.exp(block, out=out)
+    return 2 * n_rows * (time.perf_counter() - start) / (50 * 1024)
+
+
+# -- ridge ----------------------------------------------------------------------------------------------------------
+def ridge_once(n: int) -> dict[str, Any]:
+    """RLSR and KernelRidge on n rows, and how far their predictions are apart."""
+    import numpy as np
+    from accord import RLSR
+    from sklearn.kernel_ridge import KernelRidge
+
+    rng = np.random.default_rng(0)
+    X, X_test = rng.normal(size=(n, N_COLUMNS)), rng.normal(size=(10_000, N_COLUMNS))
+    y = X[:, :10].sum(axis=1)
+    gamma, eta = 0.5 / N_COLUMNS, 0.1
+    models = {
+        "accord RLSR": RLSR(gamma=gamma, eta=eta, standardize=False),
+        "scikit-learn KernelRidge": KernelRidge(kernel="rbf", gamma=gamma, alpha=eta),
+        "accord RLSR, tuned by leave-one-out (102 candidates)": RLSR(),
+    }
+    out: dict[str, Any] = {"n": n}
+    predictions = []
+    for name, model in models.items():
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            model.fit(X, y)
+            middle = time.process_time()
+            found = model.predict(X_test)
+            times.append((middle - start, time.process_time() - middle))
+        predictions.append(found)
+        out[name] = {"fit": min(t[0] for t in times), "predict": min(t[1] for t in times)}
+    out["difference"] = float(np.abs(predictions[0] - predictions[1]).max())
+    return out
+
+
+# -- peers ----------------------------------------------------------------------------------------------------------
+def draw_tasks(data: str, folder: Path, n_draws: int, names: tuple[str, ...]) -> list[Path]:
+    """500 standardised rows of each set, 50 of them labeled, columns shared out between two views by attribute."""
+    import numpy as np
+    from accord.datasets import load
+
+    paths = []
+    for name in names:
+        found = load("regression", data, part=name, extra=True)
+        for seed in range(n_draws):
+            rng = np.random.default_rng(seed)
+            rows = rng.permutation(len(found.Y))[:500]
+            X, y = found.X[rows], found.Y[rows]
+            X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
+            attribute = found.extra["attribute"]
+            second = (rng.permutation(attribute.max() + 1) % 2)[attribute]
+            paths.append(folder / f"{name}-{seed}.npz")
+            np.savez(paths[-1], X=X, y=y, second=second, seed=seed, n_labeled=50)
+    return paths
+
+
+def accord_peer(path: Path, name: str) -> dict[str, float]:
+    """Fit one of ours; rmse on the unlabeled rows over their deviation."""
+    import numpy as np
+    from accord import RLSR, CoRLSR
+    from accord.views import FeatureGroups
+
+    with np.load(path) as task:
+        X, y, second, n = task["X"], task["y"], task["second"], int(task["n_labeled"])
+    views = FeatureGroups(None, [("first", "second")[k] for k in second])
+    models = {
+        "accord RLSR": RLSR(),
+        "accord CoRLSR": CoRLSR(views),
+        "accord CoRLSR, lambda 0.1": CoRLSR(views, lambda_=0.1),
+        "accord CoRLSR, exact": CoRLSR(views, mode="exact"),
+    }
+    hidden = np.where(np.arange(len(y)) < n, y, np.nan)
+    models[name].fit(X, hidden)  # imports and first calls
+    start = time.process_time()
+    predicted = models[name].fit(X, hidden).predict(X[n:])
+    seconds = time.process_time() - start
+    return {"error": float(np.sqrt(np.mean((predicted - y[n:]) ** 2)) / y[n:].std()), "seconds": seconds}
+
+
+OURS = ("accord RLSR", "accord CoRLSR", "accord CoRLSR, lambda 0.1", "accord CoRLSR, exact")
+
+
+# -- running and reporting --------------------------------------------------------------------------------------------
+def child(python: str, script: str, **arguments: Any) -> dict[str, Any]:
+    """Run one measurement in a process of its own, which prints one line of JSON."""
+    command = [python, str(Path(__file__).with_name(script)), "--child", json.dumps(arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}"}
+    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+
+
+def run_child(arguments: dict[str, Any]) -> None:
+    """What `child` asked for."""
+    measure.use_cores([arguments.pop("core")])
+    kind = arguments.pop("kind")
+    if kind == "peer":
+        arguments["path"] = Path(arguments["path"])
+    found = {"scale": scale_once, "ridge": ridge_once, "peer": accord_peer}[kind](**arguments)
+    print(json.dumps(found))
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=("scale", "ridge", "peers"), default=["scale", "ridge", "peers"])
+    parser.add_argument("--rows", type=int, default=1_000_000, help="unlabeled examples of the largest fit")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each fit; the fastest counts")
+    parser.add_argument("--draws", type=int, default=3, help="draws of rows of each set")
+    parser.add_argument("--core", type=int, default=0)
+    parser.add_argument("--data", help="the folder with the data sets, for the peers; default: ACCORD_DATA")
+    parser.add_argument("--old-python", help="Python of the environment with the old libraries, see README.md")
+    parser.add_argument("--output", type=Path, help="folder for co_regression.json and co_regression.md")
+    parser.add_argument("--quick", action="store_true", help="small versions of everything")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        run_child(json.loads(options.child))
+        return
+    if options.quick:
+        options.rows, options.repeat, options.draws = 65_536, 1, 1
+    from co_regression_report import measure_all  # imports nothing heavy either
+
+    measure_all(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""Tables with a number to predict: the regression sets, and donations after a mailing (KDD Cup 1998).
+
+Nominal attributes are columns of zeros and ones; `Numbers.attribute` tells which columns belong to one attribute, so
+that views can have whole attributes.
+"""
+
+from __future__ import annotations
+
+import csv
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.datasets.formats.source import iter_lines
+from accord.datasets.stored import stored_arrays
+from accord.exceptions import FormatError
+
+MAX_NOMINAL = 200  # attributes with as many different values or more are left out, as in the thesis [4.4.2]
+_NOT_INPUTS = ("TARGET_B", "TARGET_D", "CONTROLN")  # whether and how much was given, and a running number
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Inputs (n, n_columns), targets (n,), and for each column its name and the number of its attribute."""
+
+    X: Any
+    y: np.ndarray
+    columns: np.ndarray
+    attribute: np.ndarray
+    missing: np.ndarray | None = None  # which inputs are guesses: the mean of the column
+
+
+def read_numbers(path: Path) -> Numbers:
+    """An archive with the arrays X, y, columns, column_attribute and missing (packed bits, or empty)."""
+    a = stored_arrays(path, "X", "y", "columns", "column_attribute", "missing")
+    X = a["X"].astype(np.float64)
+    if X.shape != (len(a["y"]), len(a["columns"])) or X.shape[1] != len(a["column_attribute"]):
+        raise FormatError(
+            f"X has shape {X.shape} but there are {len(a['y'])} targets, {len(a['columns'])} names and "
+            f"{len(a['column_attribute'])} attribute numbers of columns",
+            str(path),
+        )
+    missing = np.zeros(X.shape, bool)
+    if a["missing"].size:
+        missing = np.unpackbits(a["missing"], axis=1)[:, : X.shape[1]].astype(bool)
+    return Numbers(X, a["y"].astype(np.float64), a["columns"], a["column_attribute"].astype(np.int64), missing)
+
+
+def with_indicators(data: Numbers) -> Numbers:
+    """Add a column that is 1 where the value is missing, for each column of numbers in which some are."""
+    if data.missing is None:
+        return data
+    sizes = np.bincount(data.attribute)
+    lacking = np.flatnonzero(data.missing.any(axis=0) & (sizes[data.attribute] == 1))
+    return Numbers(
+        np.hstack([data.X, data.missing[:, lacking].astype(float)]),
+        data.y,
+        np.concatenate([data.columns, [f"{data.columns[j]} is missing" for j in lacking]]),
+        np.concatenate([data.attribute, data.attribute[lacking]]),
+    )
+
+
+def read_learning_file(path: Path) -> Numbers:
+    """The learning file of KDD Cup 1998 (``cup98LRN.txt``), coded as in the thesis [4.4.2], as a sparse matrix.
+
+    Attributes with a value that is no number are nominal: one column for each value, none for blanks; left out if
+    there are `MAX_NOMINAL` values or more. Others are continuous: blanks become the mean, and a further column is 1
+    there.
+    """
+    names, tables, codes = _read_columns(path)
+    if "TARGET_D" not in names:
+        raise FormatError("there is no column 'TARGET_D', what was given", str(path), 1)
+    parts: list[sp.csc_array] = []
+    columns: list[str] = []
+    attribute: list[int] = []
+    y = np.empty(0)
+    for k, (name, table, numbers) in enumerate(zip(names, tables, codes)):
+        values, code = [value.strip() for value in table], np.frombuffer(numbers, np.int32)
+        if name == "TARGET_D":
+            y = _as_numbers(values, name, path)[code]
+        if name in _NOT_INPUTS:
+            continue
+        found, own = _nominal(name, values, code) if not _are_numbers(values) else _continuous(name, values, code)
+        parts += found
+        columns += own
+        attribute += [k] * len(own)
+    if not parts:
+        raise FormatError("there is no attribute that can be used", str(path))
+    _, dense = np.unique(attribute, return_inverse=True)
+    return Numbers(sp.csr_array(sp.hstack(parts)), y, np.array(columns), dense.astype(np.int64))
+
+
+def _read_columns(path: Path) -> tuple[list[str], list[dict[str, int]], list[array[int]]]:
+    """Names, the different values of each column, and which of them each row has: text only once."""
+    rows = csv.reader(iter_lines(path))
+    names = [name.strip() for name in next(rows, [])]
+    tables: list[dict[str, int]] = [{} for _ in names]
+    codes = [array("i") for _ in names]
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(names):
+            raise FormatError(f"expected {len(names)} values, found {len(row)}", str(path), number)
+        for table, code, value in zip(tables, codes, row):
+            code.append(table.setdefault(value, len(table)))
+    return names, tables, codes
+
+
+def _are_numbers(values: list[str]) -> bool:
+    try:
+        return bool([float(value) for value in values if value])
+    except ValueError:
+        return False
+
+
+def _as_numbers(values: list[str], name: str, path: Path) -> np.ndarray:
+    try:
+        return np.array([float(value) for value in values])
+    except ValueError:
+        raise FormatError(f"the column {name!r} has a value that is no number", str(path)) from None
+
+
+def _nominal(name: str, values: list[str], code: np.ndarray) -> tuple[list[sp.csc_array], list[str]]:
+    known = sorted({value for value in values if value})
+    if not 0 < len(known) < MAX_NOMINAL:
+        return [], []
+    place = {value: j for j, value in enumerate(known)}
+    column = np.array([place.get(value, -1) for value in values])[code]
+    rows = np.flatnonzero(column >= 0)
+    matrix = sp.csc_array((np.ones(rows.size), (rows, column[rows])), shape=(code.size, len(known)))
+    return [matrix], [f"{name}={value}" for value in known]
+
+
+def _continuous(name: str, values: list[str], code: np.ndarray) -> tuple[list[sp.csc_array], list[str]]:
+    column = np.array([float(value) if value else np.nan for value in values])[code]
+    missing = np.isnan(column)
+    column[missing] = column[~missing].mean()
+    found, names = [sp.csc_array(column[:, None])], [name]
+    if missing.any():
+        found.append(sp.csc_array(missing[:, None].astype(float)))
+        names.append(f"{name} is missing")
+    return found, names

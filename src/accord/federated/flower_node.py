@@ -1,0 +1,179 @@
+"""A site as a program: a Flower SuperNode that answers with Accord, and runs nothing that it is sent.
+
+A SuperNode usually runs the app that comes with a run: whoever may start runs, chooses what is done with a site's
+data. The program of this module is a SuperNode that leaves the running to others (``--isolation process``), and a
+worker beside it that answers every message with the :func:`~accord.federated.flower.client_app` that is installed here.
+It also saves a new process for every message. Start it with ``python -m accord.federated.flower_node``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import secrets
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accord.exceptions import InputError
+from accord.federated.engine import require_flower
+from accord.federated.flower_site import SiteSettings, client_app
+
+if TYPE_CHECKING:
+    from flwr.clientapp import ClientApp
+
+LOG = logging.getLogger("accord.federated.flower_node")  # also as a program
+LOOPBACK = "127.0.0.1"
+
+
+def run_site(
+    settings: SiteSettings,
+    superlink: str,
+    *,
+    root_certificates: str | Path | None = None,
+    key: str | Path | None = None,
+    insecure: bool = False,
+) -> None:
+    """Be a site until the process is stopped. Has to be called in the main thread.
+
+    Parameters
+    ----------
+    settings : SiteSettings
+    superlink : str
+        Host and port of the SuperLink.
+    root_certificates : path, optional
+        Certificate of the authority that signed the SuperLink's; by default those the system trusts.
+    key : path, optional
+        The site's private key, if the SuperLink wants to know who calls.
+    insecure : bool
+        Whether to do without TLS: for tries on one machine.
+    """
+    require_flower()
+    from flwr.supernode.cli import flower_supernode
+
+    if insecure and (root_certificates or key):
+        raise InputError("insecure is True, but a certificate or key is given; they need TLS")
+    settings.make()  # what is wrong with the data is to be seen here and now
+    secret = secrets.token_bytes(32)
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="accord-") as folder:  # only its owner may look into it
+        secret_file = Path(folder) / "secret"
+        secret_file.write_bytes(secret)
+        arguments = ["--superlink", superlink, "--isolation", "process", "--host", LOOPBACK, "--port", str(port)]
+        arguments += ["--superexec-auth-secret-file", str(secret_file)]
+        arguments += ["--insecure"] if insecure else []
+        arguments += ["--root-certificates", str(root_certificates)] if root_certificates else []
+        arguments += ["--auth-supernode-private-key", str(key)] if key else []
+        worker = Worker(client_app(settings), f"{LOOPBACK}:{port}", secret)
+        threading.Thread(target=worker.run, name="accord-site", daemon=True).start()
+        sys.argv = ["flower-supernode", *arguments]
+        flower_supernode()
+
+
+class Worker:
+    """Takes messages from a SuperNode on this machine and answers them with an app of this process.
+
+    Parameters
+    ----------
+    app : flwr.clientapp.ClientApp
+    address : str
+        Host and port of the SuperNode's Runtime API.
+    secret : bytes
+        Shared with the SuperNode, so that nobody else on this machine gets the messages.
+    poll : float
+        Seconds between looks for messages.
+    """
+
+    def __init__(self, app: ClientApp, address: str, secret: bytes, poll: float = 0.5) -> None:
+        self.app, self.address, self.secret, self.poll = app, address, secret, poll
+
+    def run(self) -> None:
+        """Answer messages until the process ends."""
+        from flwr.proto.runtime_pb2 import AcquireTaskRequest
+        from flwr.supercore.constant import TaskType
+        from flwr.supercore.interceptors import SuperExecAuthHttpInterceptor
+
+        signed = SuperExecAuthHttpInterceptor(
+            master_secret=self.secret, protected_methods={"/flwr.proto.Runtime/AcquireTask"}
+        )
+        client = self._client(signed)
+        while True:
+            time.sleep(self.poll)
+            try:
+                task = client.AcquireTask(AcquireTaskRequest(supported_task_types=[TaskType.CLIENT_APP]))
+                if task.token:
+                    self._answer(task.token)
+            except Exception as error:  # the SuperNode is not up yet, or a message was lost: the next may do
+                LOG.debug("the SuperNode at %s does not answer: %s", self.address, error)
+
+    def _client(self, interceptor: Any) -> Any:
+        from flwr.supercore.interceptors import RuntimeVersionHttpInterceptor
+        from flwr.supercore.runtime import RuntimeHttpClient
+
+        version = RuntimeVersionHttpInterceptor(component_name="flwr-clientapp")
+        return RuntimeHttpClient.from_server_address(
+            server_address=self.address, insecure=True, root_certificates=None, interceptors=[version, interceptor]
+        )
+
+    def _answer(self, token: str) -> None:
+        """Answer one message. Errors are answers, too: their text is made by the app, and holds no data."""
+        from flwr.app import Error, Message
+        from flwr.common.constant import ErrorCode, SubStatus
+        from flwr.supercore.interceptors import RuntimeTokenHttpInterceptor
+        from flwr.supernode.runtime.run_clientapp import pull_task_input, push_message, push_task_output
+
+        client = self._client(RuntimeTokenHttpInterceptor(token))
+        try:
+            question, context, _, _ = pull_task_input(client)  # the last is the app that came along; it is not run
+            try:
+                reply = self.app(question, context)
+            except Exception as error:
+                LOG.warning("a message cannot be answered: %s", error)
+                reason = f"{type(error).__name__}: {error}"
+                reply = Message(Error(ErrorCode.CLIENT_APP_RAISED_EXCEPTION, reason), reply_to=question)
+            push_message(client, reply, context)
+            push_task_output(client, context, SubStatus.COMPLETED, "")
+        finally:
+            client.close()
+
+
+def free_port(host: str = LOOPBACK) -> int:
+    """A port that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """``python -m accord.federated.flower_node``."""
+    parser = argparse.ArgumentParser("python -m accord.federated.flower_node", description="Be a site.")
+    parser.add_argument("--superlink", required=True, metavar="HOST:PORT")
+    parser.add_argument("--root-certificates", metavar="FILE", help="certificate of the authority of the SuperLink's")
+    parser.add_argument("--key", metavar="FILE", help="the site's private key")
+    parser.add_argument("--insecure", action="store_true", help="without TLS, for tries on one machine")
+    for field in fields(SiteSettings):
+        parser.add_argument(f"--{field.name}", required=field.name in ("name", "data"), type=_value, metavar="...")
+    given = {key: value for key, value in vars(parser.parse_args(arguments)).items() if value is not None}
+    own = {field.name: given.pop(field.name) for field in fields(SiteSettings) if field.name in given}
+    logging.getLogger("accord").addHandler(logging.StreamHandler())
+    run_site(SiteSettings.from_config(own), **given)
+
+
+def _value(text: str) -> float | bool | str:
+    """A number, a truth value, or the text."""
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+if __name__ == "__main__":
+    main()

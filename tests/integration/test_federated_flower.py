@@ -1,0 +1,204 @@
+"""Federated co-regression over real Flower processes on the loopback interface, with TLS and authentication.
+
+One deployment, because its processes take seconds to start: five sites, of which one is killed and comes back, one
+that sends garbage, two that may not join, and two runs.
+"""
+
+import dataclasses
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import accord
+from accord.exceptions import MissingExtraError
+from accord.federated.engine import QUIET, require_flower
+
+try:
+    require_flower()
+except MissingExtraError:
+    pytest.skip("needs accord[federated]", allow_module_level=True)
+
+from flower_helpers import Federation, Problem, wait_until, write_keys
+
+from accord.federated.flower import read_result, write_app
+from accord.persistence import read_model
+
+FIVE = ["a", "b", "c", "d", "e"]
+LAMBDA = 0.1
+# Sends, one after the other: what is not finite, too few numbers, no numbers at all.
+GARBAGE = """
+import itertools
+import numpy as np
+import accord.federated.flower_messages as messages
+from flwr.app import ConfigRecord, Message, RecordDict
+proper, turn = messages.answer_predict, itertools.count()
+def answer(question, predictions):
+    k = next(turn) % 3
+    if k == 0:
+        return proper(question, np.full_like(predictions, np.nan))
+    if k == 1:
+        return proper(question, predictions[:-1])
+    return Message(RecordDict({"rubbish": ConfigRecord({"text": "?"})}), reply_to=question)
+messages.answer_predict = answer
+"""
+
+
+@dataclasses.dataclass
+class Story:
+    """What came of it."""
+
+    problem: Problem
+    folder: Path
+    two: accord.federated.Agreement
+    five: accord.federated.Agreement
+    refused: dict
+    environments: list
+    model_before: bytes
+
+
+def start_again(federation, name):
+    """Start a site until the SuperLink, which believes for up to a minute that the killed one is there, takes it."""
+    known = federation.log(name).count("SuperNode ID")
+    for _ in range(12):
+        process = federation.start_site(name)
+
+        def has_started():
+            return federation.log(name).count("SuperNode ID") > known
+
+        wait_until(lambda process=process: process.poll() is not None or has_started(), 60, "restart")
+        if has_started():
+            return
+        time.sleep(3)
+    raise TimeoutError(f"site {name} was not taken back")
+
+
+def rounds_of(path):
+    """How many rounds a run has done."""
+    return len(read_model(path)[0]["agreement"]["rounds"]) if path.exists() else 0
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("federation")
+    problem = Problem(FIVE)
+    problem.write(folder)
+    for name in ("bad", "stranger", "keyless"):
+        np.savez(folder / f"{name}.npz", **problem.parts["a"])
+    federation = Federation(folder)
+    try:
+        yield tell_story(federation, problem, folder)
+    except BaseException:
+        for path in sorted(folder.glob("*.log")):
+            print(f"--- {path.name}\n{path.read_text(errors='replace')[-3000:]}")  # noqa: T201
+        raise
+    finally:
+        federation.close()
+
+
+def tell_story(federation, problem, folder):
+    registered = [*FIVE, "bad"]
+    for name in [*registered, "stranger"]:
+        write_keys(folder, name)
+    federation.start_link()
+    wait_until(lambda: "Uvicorn running" in federation.log("superlink"), 60, "SuperLink")
+    federation.flwr(*(f"supernode register {name}.pub --name {name}" for name in registered))
+    running = {name: federation.start_site(name, script=GARBAGE if name == "bad" else None) for name in registered}
+    common = {"lambda_": LAMBDA, "tol": 1e-6, "timeout": 15.0, "patience": 100.0}
+    write_app(folder / "two", result=str(folder / "two.accord"), sites="a,b", **common)
+    with open(folder / "two" / "federation.py", "a") as module:
+        module.write(
+            f"import sys\nfrom pathlib import Path\nPath({str(folder)!r}, 'ran.' + Path(sys.argv[0]).name).touch()\n"
+        )
+    write_app(folder / "five", result=str(folder / "five.accord"), sites=",".join(registered), **common)
+    federation.flwr("run five")
+    environments = [environment_of(process.pid) for process in federation.processes]
+
+    wait_until(lambda: rounds_of(folder / "five.accord.checkpoint") >= 2, 120, "two rounds")
+    federation.kill(running["e"])
+    killed = time.monotonic()
+    model_before = (folder / "e.model.accord").read_bytes()
+    federation.flwr("run two")  # while the other run does without e
+    strangers = {"stranger": federation.start_site("stranger"), "keyless": federation.start_site("keyless", key=None)}
+    time.sleep(max(0.0, killed + 36 - time.monotonic()))  # it has reported itself less than 24 s before its death
+    start_again(federation, "e")
+    wait_until(lambda: is_done(folder / "two.accord"), 180, "run of two sites")
+    wait_until(lambda: is_done(folder / "five.accord"), 180, "run of five sites")
+    refused = {name: (process.wait(30), federation.log(name)) for name, process in strangers.items()}
+    two, five = read_result(folder / "two.accord"), read_result(folder / "five.accord")
+    return Story(problem, folder, two, five, refused, environments, model_before)
+
+
+def is_done(path):
+    """A result is there, and nobody is missing but the site that never speaks sense."""
+    return path.exists() and not set(read_result(path).missing) - {"bad"}
+
+
+def environment_of(pid):
+    """Of a process; empty where that cannot be seen."""
+    path = Path(f"/proc/{pid}/environ")
+    return dict(e.split("=", 1) for e in path.read_text().split("\0") if "=" in e) if path.exists() else {}
+
+
+def check_optimum(agreement, optimum):
+    assert agreement.converged
+    assert len(agreement.rounds) <= 25
+    for name, expected in optimum.items():
+        assert np.linalg.norm(agreement.predictions[name][:, 0] - expected) <= 1e-5 * np.linalg.norm(expected)
+    expected = np.mean(list(optimum.values()), axis=0)
+    assert np.linalg.norm(agreement.consensus[:, 0] - expected) <= 1e-5 * np.linalg.norm(expected)
+
+
+def test_two_sites_reach_the_central_optimum(story):
+    check_optimum(story.two, story.problem.optimum(["a", "b"], LAMBDA))
+    assert set(story.two.predictions) == {"a", "b"}
+    assert not story.two.missing
+
+
+def test_five_sites_reach_it_although_one_was_killed_and_came_back(story):
+    check_optimum(story.five, story.problem.optimum(FIVE, LAMBDA))
+    missed = [report.number for report in story.five.rounds if "e" in report.failures]
+    assert missed
+    assert "e" not in story.five.rounds[0].failures
+    assert "e" not in story.five.rounds[-1].failures
+
+
+def test_a_dead_site_delays_nothing_beyond_the_timeout(story):
+    assert max(report.seconds for report in story.five.rounds) <= 15 + 10
+
+
+def test_garbage_is_refused_by_name_and_the_others_go_on(story):
+    assert set(story.five.predictions) == set(FIVE)
+    reasons = [report.failures["bad"] for report in story.five.rounds]
+    for text in ("not finite", "of shape (29, 1)", "no record 'predictions'"):
+        assert any(text in reason for reason in reasons), reasons
+
+
+def test_models_stay_at_the_sites_and_survive_a_kill(story, tmp_path):
+    kept = tmp_path / "before.accord"
+    kept.write_bytes(story.model_before)
+    part = story.problem.parts["e"]
+    assert np.isfinite(accord.load(kept).predict(part["X"])).all()
+    final = accord.load(story.folder / "e.model.accord").predict(part["unlabeled"])
+    assert np.allclose(final, story.five.predictions["e"][:, 0], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["stranger", "keyless"])
+def test_sites_without_a_registered_key_are_refused(story, name):
+    code, log = story.refused[name]
+    assert code != 0
+    assert "Failed to initialize the connection to the SuperLink" in log
+    assert "SuperNode ID" not in log
+
+
+def test_sites_run_nothing_that_they_are_sent(story):
+    assert [path.name for path in story.folder.glob("ran.*")] == ["ran.flwr-serverapp"]
+
+
+def test_no_process_reports_its_use_or_asks_for_updates(story):
+    seen = [environment for environment in story.environments if environment]
+    if not seen:
+        pytest.skip("environments of processes cannot be read here")
+    assert len(seen) == len(story.environments)
+    assert all(environment[key] == value for environment in seen for key, value in QUIET.items())
