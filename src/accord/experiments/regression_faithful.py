@@ -14,13 +14,13 @@ from accord.evaluation.panels import plot_pairs
 from accord.experiments.base import DataFolder, Experiment
 from accord.experiments.regression_data import (
     N_FOLDS,
-    RELATED,
     RUNS,
     SCALED_RMSE,
     SETS,
     Examples,
     inverse_fold,
     load_sets,
+    related_note,
     scaled_rmse,
     set_by_set_note,
     signed_ranks_note,
@@ -95,7 +95,7 @@ class FaithfulRegression(Experiment):
                 set_by_set_note(results, method, "RLSR", SCALED_RMSE.name, features=features)
                 for method in ("exact", "semi-parametric")
             ]
-        return [*sentences, f"Some sets have rows in common, so they are not independent: {RELATED}."]
+        return sentences + related_note(results)
 
 
 def _names(quick: bool) -> list[str]:

@@ -22,6 +22,7 @@ from accord.experiments.regression_data import (
     inverse_fold,
     load_sets,
     means_by_set,
+    related_note,
     scaled_rmse,
     set_by_set_note,
     signed_ranks_note,
@@ -132,7 +133,7 @@ class StrongRegression(Experiment):
             if "auto" in method:
                 share = 100 * mean_of(results, method, "fallback")
                 sentences.append(f"{method}: a single view was taken in {share:.0f} % of the runs.")
-        return sentences
+        return sentences + related_note(results)
 
 
 def _names(quick: bool) -> list[str]:

@@ -7,6 +7,7 @@ The coordinator runs Flower's SuperLink and, with ``flwr run``, the app that :fu
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 from accord.exceptions import InputError
@@ -66,23 +67,25 @@ def write_app(folder: str | Path, **settings: str | float | int) -> Path:
     folder : path
         Is made, if it is not there.
     **settings
-        Defaults of the run's configuration, see :class:`RunSettings`; ``result`` has to be among them.
+        Of the run, see :class:`RunSettings`; ``result`` has to be among them. ``flwr run`` can change them for a run.
 
     Examples
     --------
     >>> import tempfile
-    >>> app = write_app(tempfile.mkdtemp() + "/app", result="result.accord", lambda_=0.1, sites="a,b")
-    >>> print((app / "pyproject.toml").read_text().split("config]\\n")[1].strip())
+    >>> app = write_app(tempfile.mkdtemp() + "/app", result="result.accord", lambda_=0.2, sites="a,b")
+    >>> print((app / "pyproject.toml").read_text().split("config]\\n")[1])  # what is not given has its default
     result = "result.accord"
-    lambda = 0.1
+    lambda = 0.2
     sites = "a,b"
+    min-sites = 2
+    ...
     """
-    config = {key.strip("_").replace("_", "-"): value for key, value in settings.items()}
-    RunSettings.from_config(config)
+    chosen = RunSettings.from_config({key.strip("_").replace("_", "-"): value for key, value in settings.items()})
+    # All of them, as Flower lets a run change only what it finds here. Such JSON is TOML, too.
+    lines = [f"{key.strip('_').replace('_', '-')} = {json.dumps(value)}\n" for key, value in asdict(chosen).items()]
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        lines = [f"{key} = {json.dumps(value)}\n" for key, value in config.items()]  # such JSON is TOML, too
         (path / "pyproject.toml").write_text(_PROJECT + "".join(lines), encoding="utf-8")
         (path / "federation.py").write_text(_MODULE, encoding="utf-8")
     except OSError as error:

@@ -168,6 +168,7 @@ def server_app() -> ServerApp:
             log(logging.INFO, "%s", text)
 
         outcome = lead(grid, RunSettings.from_config(context.run_config), tell)
-        tell(f"{'agreed' if outcome.converged else 'not agreed'} after {len(outcome.rounds)} rounds")
+        without = f", without {', '.join(outcome.missing)}" if outcome.missing else ""
+        tell(f"{'agreed' if outcome.converged else 'ended'} after {len(outcome.rounds)} rounds{without}")
 
     return app
