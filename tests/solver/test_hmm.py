@@ -9,7 +9,7 @@ import plain_hmm
 import pytest
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
-from accord import HMM, ArrayFeatures, DictFeatures, MultiClass, Sequence
+from accord import HMM, ArrayFeatures, DictFeatures, MultiClass, Sequence, TokenFeatures
 
 PLAIN = ArrayFeatures(bias=False)
 
@@ -254,3 +254,19 @@ def test_auto_uses_unlabeled_data_that_help():
     assert helped.score(test, truth) > supervised.score(test, truth) + 0.02
     assert auto.unlabeled_weight_ > 0.0
     assert auto.score(test, truth) > supervised.score(test, truth) + 0.02
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("emission", ["bernoulli", "gaussian"])
+def test_without_weight_unlabeled_sentences_change_nothing(emission):
+    """Also features that only they have must not speak for rare labels."""
+    X = [["Ana", "left"], ["Tom", "saw", "Rome"], ["in", "Rome"]]
+    Y = [["N", "O"], ["N", "O", "L"], ["O", "L"]]
+    more = [["Eva", "comes", "from", "Lima"], ["she", "left", "Quito"]]
+    new = [["Eva", "saw", "Quito"], ["Lima", "left"]]
+    alone = HMM(Sequence(), TokenFeatures(window=1), emission=emission).fit(X, Y)
+    beside = HMM(Sequence(), TokenFeatures(window=1), emission=emission, unlabeled_weight=0.0).fit(
+        X + more, [*Y, None, None]
+    )
+    for one, other in zip(alone.predict_marginals(new), beside.predict_marginals(new)):
+        np.testing.assert_allclose(one, other, atol=1e-9)

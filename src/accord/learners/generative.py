@@ -162,6 +162,7 @@ class HMM(ProbabilisticLearner):
             hidden.append((1.0, *partial))
             known = self._counts(labeled, y)
         if not hidden:
+            self._ignore_unseen(known)
             return
         with self._progress(self.max_iter, "Baum-Welch") as progress:
             for _ in range(self.max_iter):
@@ -223,6 +224,17 @@ class HMM(ProbabilisticLearner):
         off = np.log(np.maximum(label - features, 0.0) + a) - np.log(label + 2 * a)
         self.bias_, self.square_weights_ = off.sum(axis=0), None
         return on - off, a * float(on.sum() + off.sum())
+
+    def _ignore_unseen(self, counts: tuple) -> None:
+        """Leave out features that no labeled example has: the model is then that of the labeled examples alone.
+
+        Pseudo-counts would make such a feature, known from unlabeled examples, speak for labels with few examples.
+        """
+        if self.emission == "bernoulli":
+            features, label = counts[:2]
+            unseen = ~np.any(features > 0, axis=1)
+            self.weights_.unary[unseen] = 0.0
+            self.bias_ -= unseen.sum() * (np.log(label + self.smoothing) - np.log(label + 2 * self.smoothing))
 
     def _gaussian(
         self, features: np.ndarray, label: np.ndarray, center: np.ndarray, spread: np.ndarray
