@@ -6,7 +6,7 @@
 | `protocol`, `tuning` | draws, folds, choosing parameters |
 | `runner`, `journal`, `results` | running tasks in parallel, the results file, the tidy table |
 | `significance`, `bootstrap` | paired tests and intervals |
-| `tables`, `plots`, `report` | Markdown, plots, HTML |
+| `tables`, `plots`, `panels`, `report` | Markdown, plots, HTML |
 """
 
 from accord.evaluation.bootstrap import BootstrapInterval, bootstrap_difference, bootstrap_metric

@@ -24,16 +24,15 @@ from accord.solvers.least_squares import (
     separate,
 )
 from accord.threads import map_in_order
+from accord.views.block_values import BlockValues
 from accord.views.gram import check_memory
 from accord.views.kernel import check_symmetric
 from accord.views.kernel_views import (
-    Comparison,
     KernelView,
     Matrix,
     is_number,
     joined,
     kernel_views,
-    matrices,
     stack_matrices,
 )
 from accord.views.splits import RandomSplit
@@ -264,18 +263,16 @@ class CoRLSR(KernelRegressor):
     ) -> tuple[np.ndarray, int]:
         """Products of unlabeled examples, as :class:`SemiParametric` takes them, and the number of the examples."""
         late = all(map(is_well_conditioned, maps))
-        views, compare = [t.view for t in tuned], [Comparison(t.view.kernel, t.base) for t in tuned]
-        ends = np.cumsum([0, *(F.shape[0] for F in maps)])
+        values_of = BlockValues([t.view for t in tuned], [t.base for t in tuned])
 
         def product(block: Any) -> tuple[np.ndarray, int]:
-            values = np.empty((ends[-1], inputs.count(block)))
-            for rows, own, start, end in zip(matrices(views, block), compare, ends, ends[1:]):
-                own(rows, values[start:end])
+            values = values_of(block)
             if not late:
-                values = np.vstack([F.T @ values[start:end] for F, start, end in zip(maps, ends, ends[1:])])
+                parts = zip(maps, values_of.ends, values_of.ends[1:])
+                values = np.vstack([F.T @ values[start:end] for F, start, end in parts])
             return values @ values.T, values.shape[1]
 
-        n = int(ends[-1]) if late else sum(F.shape[1] for F in maps)
+        n = sum(F.shape[0 if late else 1] for F in maps)
         total, m = np.zeros((n, n)), 0
         # Blocks are summed in order and BLAS gets one thread, so the result does not depend on n_jobs.
         with threadpool_limits(1, "blas"), Progress(blocks.n_blocks, "unlabeled", bool(self.verbose)) as progress:

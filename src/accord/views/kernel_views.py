@@ -102,20 +102,30 @@ class Comparison:
             n_rows, width = rows.shape
             extended = np.empty((n_rows, width + 2))
             np.subtract(rows, self.center, out=extended[:, :width])
-            extended[:, width] = -self.gamma * squared_norms(extended[:, :width])
-            extended[:, width + 1] = 1.0
-            values = np.matmul(self._extended, extended.T, out=out)
-            return np.exp(np.minimum(values, 0.0, out=values), out=values)
-        if self.kernel.kernel == "precomputed":
-            found = rows[:, self.base]
-            values = np.asarray(found.toarray() if sp.issparse(found) else found, dtype=float).T
-        else:
-            kind, degree, coef0, _ = self.kernel
-            values = kernel_values(kind, rows, self.base, degree, self.gamma, coef0).T
+            values = np.empty((self.n_base, n_rows)) if out is None else out
+            self.compare_extended(extended, values)
+            return values
+        values = self._other_values(rows)
         if out is None:
             return values
         out[:] = values
         return out
+
+    def compare_extended(self, extended: np.ndarray, out: np.ndarray) -> bool:
+        """Values of rows that are centred, with two more columns to write to; whether the rows are finite."""
+        squares = squared_norms(extended[:, :-2])
+        extended[:, -2] = -self.gamma * squares
+        extended[:, -1] = 1.0
+        np.matmul(self._extended, extended.T, out=out)
+        np.exp(out, out=out)
+        return bool(np.isfinite(squares).all())
+
+    def _other_values(self, rows: Matrix) -> np.ndarray:
+        if self.kernel.kernel == "precomputed":
+            found = rows[:, self.base]
+            return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=float).T
+        kind, degree, coef0, _ = self.kernel
+        return kernel_values(kind, rows, self.base, degree, self.gamma, coef0).T
 
 
 def matrices(views: Sequence[KernelView], X: Any) -> list[Matrix]:
