@@ -12,6 +12,9 @@ from accord.learners.regression import TunedView
 from accord.views.kernel_views import Matrix
 
 SINGLE = "one view"
+# Standard errors by which several views must be better. With one, they were taken too often when labels are few: over
+# 23 small sets their errors were 1.4 % higher than those of a single view.
+DOUBT = 2.0
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class Candidate:
 def choose(candidates: Sequence[Candidate]) -> tuple[Candidate, list[dict[str, Any]]]:
     """The best candidate, and what was seen.
 
-    Single views come first, and the best of them wins all doubts: others must err less by more than the standard error
-    of the difference.
+    Single views come first, and the best of them wins all doubts: others must err less by more than ``DOUBT`` standard
+    errors of the difference.
     """
     single = [c for c in candidates if c.name == SINGLE]
     best = min(candidates, key=lambda c: c.error)
@@ -44,7 +47,7 @@ def choose(candidates: Sequence[Candidate]) -> tuple[Candidate, list[dict[str, A
         reference = min(single, key=lambda c: c.error)
         common = [i for i in best.errors if i in reference.errors]
         gains = np.array([reference.errors[i] - best.errors[i] for i in common])
-        if len(gains) < 2 or gains.mean() <= gains.std(ddof=1) / np.sqrt(gains.size):
+        if len(gains) < 2 or gains.mean() <= DOUBT * gains.std(ddof=1) / np.sqrt(gains.size):
             chosen, why = reference, "one view: nothing else was clearly better"
     return chosen, [
         {

@@ -419,13 +419,14 @@ def candidate(name, weight, errors):
     [
         ([0.5, 0.5, 0.5, 0.5], True),  # better everywhere, in the same way
         ([0.1, 0.2, 0.7, 0.4], True),  # by 0.65 on average, give or take 0.13
+        ([0.9, 0.2, 1.0, 0.5], False),  # by 0.35 on average, give or take 0.18
         ([0.0, 0.0, 0.0, 3.5], False),  # by 0.125 on average, give or take 0.875
         ([1.0, 1.0, 1.0, 1.0], False),
         ([1.1, 1.1, 1.1, 1.1], False),
     ],
 )
 def test_one_view_wins_all_doubts(errors, wins):
-    """Others must be better by more than the standard error of the difference."""
+    """Others must be better by more than two standard errors of the difference."""
     one, other = candidate(SINGLE, 0.0, [1.0, 1.0, 1.0, 1.0]), candidate("views", 0.1, errors)
     worse = candidate("views", 1.0, [9.0] * 4)
     chosen, report = choose([one, worse, other])
