@@ -31,9 +31,10 @@ SIZES = (0, 200, 1000, 5000, 9386)  # the last: all
 FULL_SIZES = (0, 200, 1000, 10_000, 50_000, 90_000)
 QUICK_SIZES = (0, 200)
 FEATURES = {"raw": False, "standardised": True}
-# As many values for all methods: of lambda, and of eta, as multiples of the rule, for the one that has no lambda
-VALUES = (0.001, 0.01, 0.1, 1.0, 10.0)
-ETAS = (0.01, 0.1, 1.0, 10.0, 100.0)
+# As many values for all methods: of lambda, and of eta, as multiples of the rule, for the one that has no lambda. With
+# raw features the rule's eta is tiny, about 1e-5, so the range is wide; `ends_note` tells where it was too narrow.
+VALUES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+ETAS = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6)
 
 
 def _co(mode: str) -> Callable[[View, float, bool], CoRLSR]:
@@ -148,8 +149,19 @@ class Donations(Experiment):
             first, last = ({"features": features, "n_unlabeled": m} for m in (sizes[0], sizes[-1]))
             what = f"{features}, from {sizes[0]} to {sizes[-1]} unlabeled examples"
             sentences += change_note(results, "semi-parametric", metric, first, last, what)
+        sentences += ends_note(results)
         table = "; ".join(f"{p.value:.4f} ± {p.error:g} at m = {p.setting['n_unlabeled']}" for p in TABLE_4_2)
         return [*sentences, f"Thesis, Table 4.2, semi-parametric, on the whole data of KDD Cup 1998: {table}."]
+
+
+def ends_note(results: Results) -> list[str]:
+    """Where the best value was the last one that was tried, so that others might be better still."""
+    told = []
+    for s in results.aggregate():
+        values = ETAS if s.method == "RLSR" else VALUES
+        if s.metric == "value" and s.setting["n_unlabeled"] and s.mean in (values[0], values[-1]):
+            told.append(f"{s.method}, {s.setting['features']}, m = {s.setting['n_unlabeled']}: {s.mean:g}")
+    return [f"Values chosen at an end of their range: {'; '.join(told)}."] if told else []
 
 
 TABLE_4_2 = tuple(

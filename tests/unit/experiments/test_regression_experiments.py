@@ -236,6 +236,14 @@ def test_donations_are_drawn_so_that_more_unlabeled_examples_are_added(monkeypat
     assert (len(seen[0][0]), len(seen[1][1])) == (100, 150)
 
 
+def test_values_at_an_end_of_their_range_are_told():
+    head = {"experiment": "e", "features": "raw", "metric": "value", "seconds": 0.0, "repetition": 0}
+    chosen = (("RLSR", 200, donations.ETAS[-1]), ("exact", 200, 0.1), ("exact", 0, donations.VALUES[0]))
+    rows = [{**head, "method": method, "n_unlabeled": m, "value": value} for method, m, value in chosen]
+    assert donations.ends_note(Results(rows)) == ["Values chosen at an end of their range: RLSR, raw, m = 200: 1e+06."]
+    assert donations.ends_note(Results(rows[1:])) == []
+
+
 def test_donations_multiply_the_rule():
     X, y = made_up().X, made_up().y
     rule = RLSR(eta=None, gamma=None, standardize=False).fit(X, y).eta_
