@@ -25,7 +25,7 @@ from accord.views.base import View
 from accord.views.rows import Rows
 from accord.views.tied import Tied
 
-# Inputs predicted at a time; `predict` takes up to twice as many, since threads wait for the interpreter at every chunk.
+# Inputs predicted at a time; `predict` takes up to twice as many: threads wait for the interpreter at every chunk.
 CHUNK = 4096
 
 
