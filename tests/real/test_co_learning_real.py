@@ -5,34 +5,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from accord.datasets import available, load
-from accord.evaluation import Results
-from accord.experiments import REGISTRY
+from accord.datasets import load
 from accord.experiments import consensus_classes as classes
 from accord.experiments.base import mean_of
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def quick_run(data_dir, tmp_path):
-    """Run an experiment quickly: its results and its report."""
-
-    def run(name):
-        experiment = REGISTRY[name]
-        missing = set(experiment.data_sets) - set(available(data_dir))
-        if missing:
-            pytest.skip(f"the data folder has no {', '.join(sorted(missing))}")
-        paths = experiment.run(data_dir, tmp_path / name, quick=True, verbose=0)
-        results = Results.load(paths[2])
-        assert set(results.methods) == {task.method for task in experiment.tasks(True, 0)}
-        assert not any(np.isnan(row["value"]) for row in results.rows)
-        journal = paths[-1].read_bytes()
-        experiment.run(data_dir, tmp_path / name, quick=True, verbose=0)  # all is done: computes nothing
-        assert paths[-1].read_bytes() == journal
-        return results, paths[1].read_text()
-
-    return run
 
 
 def test_sequences(quick_run):

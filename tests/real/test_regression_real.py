@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from accord.datasets import available, load
-from accord.evaluation import Results
-from accord.experiments import REGISTRY
 from accord.experiments.base import mean_of
 from accord.experiments.regression_data import SETS, load_sets
 
@@ -17,24 +15,6 @@ def data(data_dir):
     if "regression" not in available(data_dir):
         pytest.skip("the data folder has no regression")
     return data_dir
-
-
-@pytest.fixture
-def quick_run(data_dir, tmp_path):
-    """Run an experiment quickly: its results and its report."""
-
-    def run(name):
-        experiment = REGISTRY[name]
-        missing = set(experiment.data_sets) - set(available(data_dir))
-        if missing:
-            pytest.skip(f"the data folder has no {', '.join(sorted(missing))}")
-        paths = experiment.run(data_dir, tmp_path / name, quick=True, verbose=0)
-        assert all(path.stat().st_size > 0 for path in paths)
-        results = Results.load(paths[2])
-        assert not any(np.isnan(row["value"]) for row in results.rows)
-        return results, paths[1].read_text()
-
-    return run
 
 
 def test_all_sets_follow_the_papers_rule(data):

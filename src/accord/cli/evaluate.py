@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from accord.cli.fitting import is_hidden, take
+from accord.cli.fitting import is_hidden
 from accord.cli.program import debug_option
 from accord.cli.reading import Reader, default_format, guess_format, reader_of, reading_options, take_reading_options
 from accord.cli.regression import number_scores, predicts_numbers, print_number_scores
@@ -71,6 +71,8 @@ def score_model(model: Any, reader: Reader, data: str) -> dict[str, Any]:
     keep = [i for i, y in enumerate(batch.Y) if not is_hidden(y)]
     if not keep:
         raise InputError(f"{data} has no labels to score against")
+    from accord.learners.inputs import take
+
     X = batch.X if len(keep) == len(batch.Y) else take(batch.X, keep)
     if predicts_numbers(model):
         return number_scores([batch.Y[i] for i in keep], model.predict(X))

@@ -50,11 +50,6 @@ def is_hidden(y: Any) -> bool:
     return y is None or (isinstance(y, list) and bool(y) and all(label is None for label in y))
 
 
-def take(X: Any, keep: list[int]) -> Any:
-    """Some of the inputs."""
-    return X[keep] if hasattr(X, "shape") else [X[i] for i in keep]
-
-
 def fit(plan: Plan, reader: Reader) -> Trained:
     """Train on all data at once."""
     learner = plan.learner()  # before reading: mistakes in options are found at once
@@ -71,6 +66,8 @@ def fit(plan: Plan, reader: Reader) -> Trained:
     hidden = [i for i, y in enumerate(Y) if is_hidden(y)]
     partial = sum(isinstance(y, list) and None in y for y in Y) - sum(Y[i] is not None for i in hidden)
     learner.fit(X, Y)
+    from accord.learners.inputs import take
+
     return Trained(learner, reader, len(Y) - len(hidden), partial, len(hidden), take(X, hidden))
 
 

@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 from accord.exceptions import InputError
 from accord.learners import inputs
+from accord.learners.inputs import take
 from accord.learners.regression import RLSR
-from accord.learners.unlabeled import take
 from accord.solvers.agreement import AnsweringView, ExactView, SemiParametricView
 from accord.solvers.least_squares import feature_map
 from accord.views.inputs import describe

@@ -10,18 +10,19 @@ from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
 from accord.learners import inputs
+from accord.learners.inputs import take
 from accord.learners.randomness import generator
-from accord.learners.regression import KernelRegressor, TunedView, check_precomputed, take
+from accord.learners.regression import KernelRegressor, TunedView, check_precomputed
 from accord.learners.unlabeled import UnlabeledBlocks
 from accord.learners.view_choice import SINGLE, Candidate, choose
 from accord.progress import Progress
 from accord.solvers.least_squares import (
     Exact,
     SemiParametric,
+    Solution,
     feature_map,
     is_well_conditioned,
     mapped_products,
-    separate,
 )
 from accord.threads import map_in_order
 from accord.views.block_values import BlockValues
@@ -209,14 +210,13 @@ class CoRLSR(KernelRegressor):
             return Candidate("views", weight, tuned, bases, solution.coefficients, errors)
 
         own_bases = [t.base for t in tuned]
-        found = [candidate(0.0, separate(grams, targets, etas), own_bases)]
+        alone = Solution(*([own for t in tuned for own in t.solution[k]] for k in range(2)))
+        found = [candidate(0.0, alone, own_bases)]
         if len(tuned) == 1 or self.lambda_ == 0 or not blocks:
             return found
         problem: Exact | SemiParametric
         if self.mode == "exact":
             kernels, bases, m = _all_kernels(tuned, labeled, blocks)
-            if not m:
-                return found
             problem = Exact(kernels, targets, etas, labeled, names)
         else:
             maps = [feature_map(gram, name) for gram, name in zip(grams, names)]
@@ -242,9 +242,8 @@ class CoRLSR(KernelRegressor):
             alone = [(self._tune(together, together.matrix(take(X, rows)), targets, eta, rows), rows)]
         out = []
         for one, rows in alone:
-            solution = separate([one.gram], [one.targets], [one.eta])
-            errors = self._errors(solution.left_out, [one.targets], [rows])
-            out.append(Candidate(SINGLE, 0.0, [one], [one.base], solution.coefficients, errors))
+            errors = self._errors(one.solution.left_out, [one.targets], [rows])
+            out.append(Candidate(SINGLE, 0.0, [one], [one.base], one.solution.coefficients, errors))
         return out
 
     def _errors(

@@ -17,6 +17,7 @@ from accord.exceptions import InputError
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.feature_values import check_bernoulli, moments, squared
 from accord.learners.randomness import generator
+from accord.learners.safety import Candidate, choose
 from accord.structures.base import Structure, Weights
 from accord.views.base import View
 from accord.views.rows import Rows, ragged_rows
@@ -50,6 +51,8 @@ class HMM(ProbabilisticLearner):
     ----------
     weights_, bias_ : Weights, ndarray
         Log odds of features and constants of labels.
+    auto_report_ : list of dict or None
+        What "auto" compared, and why it chose what it chose.
     unlabeled_weight_ : float
     log_likelihood_ : list of float
         Weighted log likelihood plus the log of the prior that the pseudo-counts stand for, before each step of
@@ -66,6 +69,7 @@ class HMM(ProbabilisticLearner):
     """
 
     bias_: np.ndarray
+    auto_report_: list[dict[str, Any]] | None
     square_weights_: np.ndarray | None
 
     def __init__(
@@ -114,6 +118,7 @@ class HMM(ProbabilisticLearner):
         if self.emission == "bernoulli":
             check_bernoulli(labeled)
             check_bernoulli(unlabeled)
+        self.auto_report_ = None
         if unlabeled.n_inputs == 0:
             weight = 0.0
         elif weight == "auto":
@@ -124,29 +129,22 @@ class HMM(ProbabilisticLearner):
         return self
 
     def _choose_weight(self, labeled: Rows, y: np.ndarray, unlabeled: Rows) -> float:
-        """The weight with the fewest errors on held-out labeled folds, if that is clear; else 0.
-
-        A handful of sentences is noisy: a weight has to err no more than 0 does in every fold, and less in all by more
-        than the standard error of the difference over sentences. Ties go to the smaller weight.
-        """
+        """The weight that pays on held-out labeled folds, or 0."""
         n = labeled.n_inputs
-        if n < 2:
-            return 0.0
-        folds = np.array_split(generator(self.random_state).permutation(n), min(3, n))
-        errors = np.zeros((len(UNLABELED_WEIGHTS), n))
-        for w, weight in enumerate(UNLABELED_WEIGHTS):
-            for held_out in folds:
-                rest = np.setdiff1d(np.arange(n), held_out)
-                self._train(labeled.take(rest), take_labels(y, labeled, rest), unlabeled, weight)
-                truth, rows = take_labels(y, labeled, held_out), labeled.take(held_out)
-                wrong = (self._decode_numbers(rows) != truth) & (truth >= 0)
-                errors[w, held_out] = np.add.reduceat(np.append(wrong, 0), rows.offsets[:-1]) * (
-                    np.diff(rows.offsets) > 0
-                )
-        gains = errors[0] - errors
-        pays = np.all([gains[:, fold].sum(axis=1) >= 0 for fold in folds], axis=0)
-        pays &= gains.mean(axis=1) > gains.std(axis=1, ddof=1) / np.sqrt(n)
-        return UNLABELED_WEIGHTS[int(np.argmin(np.where(pays, errors.sum(axis=1), errors[0].sum())))]
+
+        def errors(candidate: Candidate, used: np.ndarray, held_out: np.ndarray) -> tuple[int, int]:
+            rest, hidden = used[used < n], used[used >= n] - n
+            some = labeled.take(rest), take_labels(y, labeled, rest), unlabeled.take(hidden)
+            self._train(*some, candidate.weight)
+            truth = take_labels(y, labeled, held_out)
+            wrong = (self._decode_numbers(labeled.take(held_out)) != truth) & (truth >= 0)
+            return int(wrong.sum()), int(np.sum(truth >= 0))
+
+        candidates = [Candidate("Baum-Welch" if weight else "supervised", weight, []) for weight in UNLABELED_WEIGHTS]
+        classes = y if self.structure_.single_row else None
+        rng = generator(self.random_state)
+        chosen, self.auto_report_ = choose(candidates, errors, n, n + unlabeled.n_inputs, classes, rng)
+        return float(chosen.weight)
 
     def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float) -> None:
         """Count labels; Baum-Welch for the hidden ones of labeled examples, and for unlabeled ones that weigh."""

@@ -28,6 +28,15 @@ def count(X: Any) -> int:
     return len(X)
 
 
+def take(X: Any, chosen: np.ndarray | list[int]) -> Any:
+    """Some inputs of a list, a matrix or a DataFrame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[chosen]
+    if sp.issparse(X):
+        return X.tocsr()[chosen]
+    return X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
+
+
 def output_list(X: Any, Y: Any) -> list[Any]:
     """One output per input, as a list, with None for every unlabeled one and for every token without a label."""
     if Y is None:

@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
 from accord.learners import inputs
+from accord.learners.inputs import take
 from accord.learners.targets import read_targets
-from accord.learners.unlabeled import BLOCK, UnlabeledBlocks, take
-from accord.solvers.least_squares import Ridge
+from accord.learners.unlabeled import BLOCK, UnlabeledBlocks
+from accord.solvers.least_squares import Ridge, Solution
 from accord.views.kernel import KernelFeatures, check_symmetric
-from accord.views.kernel_views import Kernel, KernelView, Matrix, check_kernel, joined, kernel_views
+from accord.views.kernel_views import Kernel, KernelView, Matrix, check_kernel, is_number, joined, kernel_views
 
 GAMMAS = 4.0 ** np.arange(-3, 3)  # times the default, tried by leave-one-out
 ETAS = 10.0 ** np.arange(-6, 2.5, 0.5)  # times the mean kernel value k(x, x)
@@ -31,7 +32,7 @@ class TunedView(NamedTuple):
     base: Matrix
     gram: np.ndarray
     targets: np.ndarray  # (n_labeled, n_outputs)
-    left_out: np.ndarray  # predictions without the label of the example, by this view alone
+    solution: Solution  # of this view alone
 
 
 class KernelRegressor(RegressorMixin, BaseEstimator):
@@ -87,7 +88,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     def _check_eta(self, eta: Any, where: str = "eta") -> None:
         if eta is None or (isinstance(eta, str) and eta == "auto"):
             return
-        if isinstance(eta, bool) or not isinstance(eta, (int, float, np.number)) or not 0 < eta < np.inf:
+        if not is_number(eta) or eta <= 0:
             raise InputError(f"{where} is {eta!r}; expected a positive number, None for the rule, or 'auto'")
 
     def _set_targets(self, y: Any, n_inputs: int, names: Sequence[str]) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -128,10 +129,10 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
             by_rule = eta is None or (eta == "auto" and few)
             etas = [scaled.default_eta(base, gram)] if by_rule else _etas(gram) if eta == "auto" else [float(eta)]
             for tried_eta in etas:
-                left_out = ridge.solve(float(tried_eta)).left_out[0]
-                error = float(np.mean((left_out - targets) ** 2))
+                solution = ridge.solve(float(tried_eta))
+                error = float(np.mean((solution.left_out[0] - targets) ** 2))
                 if error < lowest or not found:
-                    lowest, found = error, [TunedView(scaled, float(tried_eta), base, gram, targets, left_out)]
+                    lowest, found = error, [TunedView(scaled, float(tried_eta), base, gram, targets, solution)]
         return found[0]
 
     def _keep(self, chosen: Sequence[TunedView], coefficients: Sequence[np.ndarray], bases: Sequence[Matrix]) -> None:
@@ -231,10 +232,10 @@ class RLSR(KernelRegressor):
             raise InputError("view has several views with kernels of their own; RLSR takes one, CoRLSR takes several")
         check_precomputed([view], X, n_inputs)
         tuned = self._tune(view, view.matrix(take(X, labeled[0])), targets[0], self.eta, labeled[0])
-        self._keep([tuned], Ridge(tuned.gram, tuned.targets).solve(tuned.eta).coefficients, [tuned.base])
+        self._keep([tuned], tuned.solution.coefficients, [tuned.base])
         self.gamma_, self.eta_ = self.gammas_[0], self.etas_[0]
         self.labeled_, self.targets_ = labeled[0], targets[0]
-        self.loo_rmse_ = self._rmse(tuned.left_out - tuned.targets)
+        self.loo_rmse_ = self._rmse(tuned.solution.left_out[0] - tuned.targets)
         return self
 
     def _view(self) -> Any:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from accord.exceptions import InputError
 from accord.learners import inputs
+from accord.learners.inputs import take
 from accord.views.inputs import describe
 
 BLOCK = 1024  # rows at a time: their kernel values stay in the cache
@@ -33,6 +34,7 @@ class UnlabeledBlocks:
         self.X = X
         self.extra = extra
         self.rows = np.empty(0, np.int64)
+        self._sampled: list[str] = []  # what the rows of the sample are called
         self._source: Iterator[Any] | None = None
         if extra is not None and not _is_table(extra):
             if isinstance(extra, (str, bytes)) or not hasattr(extra, "__iter__"):
@@ -52,15 +54,19 @@ class UnlabeledBlocks:
 
     def sample(self) -> Any:
         """Inputs that views are fitted to: those of ``X``, and the first block of the others."""
-        n = inputs.count(self.X)
-        X = self.X if n <= SAMPLE else take(self.X, np.linspace(0, n - 1, SAMPLE).astype(np.int64))
+        X, rows = _spread(self.X)
+        self._sampled = [f"X[{row}" for row in rows]
         first = self.extra
         if self._source is not None:
             first = next(self._source, None)
             if first is not None:
                 self._source = itertools.chain([first], self._source)
                 _check_block(first)
-        return X if first is None else _joined(X, first)
+        if first is None or not inputs.count(first):
+            return X
+        first, rows = _spread(first)
+        self._sampled += [f"unlabeled[{row}" for row in rows]
+        return _joined(X, first)
 
     def of_X(self) -> Iterator[Any]:
         """Those that are rows of ``X``."""
@@ -77,27 +83,12 @@ class UnlabeledBlocks:
 
     def name_rows(self, message: str) -> str:
         """An error about the inputs of ``sample``, in which rows are called what the user calls them."""
-        n = inputs.count(self.X)
-
-        def name(found: re.Match[str]) -> str:
-            row = int(found[1])
-            return f"unlabeled[{row - n}" if row >= n else found[0]
-
-        return re.sub(r"\bX\[(\d+)", name, message)
+        return re.sub(r"\bX\[(\d+)", lambda found: self._sampled[int(found[1])], message)
 
 
 def _check_block(block: Any) -> None:
     if isinstance(block, (str, bytes)) or not hasattr(block, "__len__"):
         raise InputError(f"unlabeled has a block that is {describe(block)}; expected rows of inputs")
-
-
-def take(X: Any, chosen: np.ndarray) -> Any:
-    """Some inputs of a list, a matrix or a DataFrame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[chosen]
-    if sp.issparse(X):
-        return X.tocsr()[chosen]
-    return X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
 
 
 def _is_table(X: Any) -> bool:
@@ -107,13 +98,15 @@ def _is_table(X: Any) -> bool:
     return isinstance(X, (list, tuple)) and not any(len(getattr(x, "shape", ())) == 2 for x in X[:1])
 
 
+def _spread(X: Any) -> tuple[Any, np.ndarray]:
+    """Inputs, or as many of them as a sample may have, from all places; and their numbers."""
+    n = inputs.count(X)
+    rows = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
+    return (X if n <= SAMPLE else take(X, rows)), rows
+
+
 def _joined(X: Any, more: Any) -> Any:
     """Inputs and more of them."""
-    n = inputs.count(more)
-    if n > SAMPLE:
-        more = take(more, np.linspace(0, n - 1, SAMPLE).astype(np.int64))
-    if not n:
-        return X
     if hasattr(X, "iloc") and hasattr(more, "iloc"):
         import pandas as pd
 

@@ -61,7 +61,7 @@ class BlockValues:
             and block.shape[1:] == (self.numbers[0].n_columns,)
         )
         rows = None if plain else matrices(self.views, block)
-        n_rows = block.shape[0] if plain else rows[0].shape[0] if rows else 0
+        n_rows = block.shape[0] if rows is None else rows[0].shape[0]
         values = self._buffer("values", int(self.ends[-1]), n_rows)
         for v, (one, start, end) in enumerate(zip(self.compare, self.ends, self.ends[1:])):
             if rows is not None:
@@ -79,9 +79,11 @@ class BlockValues:
         np.subtract(taken, numbers.center, out=taken)
         np.multiply(taken, numbers.factor, out=extended[:, :width])
         if not self.compare[v].compare_extended(extended, out):
-            wrong = ~np.isfinite(block).all(axis=1)
-            where = f"[{int(np.flatnonzero(wrong)[0])}]" if wrong.any() else ""
-            raise InputError(f"unlabeled examples have values that are not finite, in row {where} of a block")
+            row = int(np.argmin(np.isfinite(taken).all(axis=1)))
+            raise InputError(
+                f"unlabeled examples: row {row} of a block has values that are not finite, or too large to be squared; "
+                "fill in or leave out missing values first"
+            )
 
     def _buffer(self, name: str, *shape: int) -> np.ndarray:
         found = getattr(self._own, name, None)

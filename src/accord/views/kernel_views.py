@@ -145,10 +145,9 @@ def matrices(views: Sequence[KernelView], X: Any) -> list[Matrix]:
                 seen[id(own)] = _matrix(rows)
             matrix = seen[id(own)]
             found.append(matrix if columns is None else _columns(matrix, columns))
-        joint = found[0] if len(found) == 1 else None
-        if joint is None:
-            joint = sp.csr_array(sp.hstack(found)) if any(map(sp.issparse, found)) else np.hstack(found)
-        out.append(joint)
+        if len(found) > 1:
+            found = [sp.csr_array(sp.hstack(found)) if any(map(sp.issparse, found)) else np.hstack(found)]
+        out += found
     return out
 
 

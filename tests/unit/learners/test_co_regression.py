@@ -341,6 +341,16 @@ def test_errors_in_a_stream_do_not_blame_x():
         fit(X=X[LABELED], y=Y[LABELED], unlabeled=bad)
 
 
+def test_errors_name_the_row_that_a_sample_was_taken_from(monkeypatch):
+    monkeypatch.setattr("accord.learners.unlabeled.SAMPLE", 7)  # views see 7 rows of X, from all places
+    bad = X.copy()
+    bad[-1, 1] = np.nan
+    with pytest.raises(InputError, match=rf"^X\[{len(X) - 1}, 1\] is nan"):
+        fit(X=bad, y=Y, unlabeled=X[:3])
+    with pytest.raises(InputError, match=r"^unlabeled\[2, 1\] is nan"):
+        fit(X=X, y=Y, unlabeled=bad[-3:])
+
+
 # -- auto -------------------------------------------------------------------------------------------------------------
 
 
