@@ -115,6 +115,7 @@ class CuttingPlane:
         self.weights = type(template).from_flat(self.w, *template.unary.shape)
         self.work = np.zeros_like(template.unary)
         self.sets: list[list[Constraint]] = [[] for _ in range(problem.n_examples)]
+        self._grams = [np.empty((0, 0))] * problem.n_examples  # products of the first constraints of each set
         self.ridge = 0.0 if problem.norm == 1 else 1.0 / C
         self.budget = C if problem.norm == 1 else np.inf
         self._chain = problem.chain(self.weights)
@@ -145,8 +146,9 @@ class CuttingPlane:
         added = h > slack + self.tol and not any(np.array_equal(c.output, found) for c in here)
         if added:
             here.append(Constraint(found, offset, *self.problem.constraint(i, found, offset, self.work)))
+            violations.append(self.violation(here[-1]))
         if optimise and (added or gap > 0.0):
-            self.optimise([i])
+            self._reoptimise([i], here, self._gram_of(i), np.array(violations))
         return added, gap
 
     def _block_gap(self, here: list[Constraint], violations: list[float], slack: float) -> float:
@@ -159,25 +161,43 @@ class CuttingPlane:
 
     def optimise(self, examples: list[int]) -> None:
         """Maximise the dual over the working sets of the given examples, all others fixed."""
-        block = [(g, c) for g, i in enumerate(examples) for c in self.sets[i]]
-        old = np.array([c.alpha for _, c in block])
-        groups = np.array([g for g, _ in block])
-        gram = self._gram([c for _, c in block])
-        offsets = np.array([self.violation(c) for _, c in block]) + gram @ old
-        ridge = self.ridge * (groups[:, None] == groups[None, :])
-        new = qp.solve(gram + ridge, offsets, groups, self.budget)
+        block = [c for i in examples for c in self.sets[i]]
+        self._reoptimise(examples, block, self._gram(block), np.array([self.violation(c) for c in block]))
+
+    def _reoptimise(
+        self, examples: list[int], block: list[Constraint], gram: np.ndarray, violations: np.ndarray
+    ) -> None:
+        """Maximise over ``block``, the constraints of the examples one after the other."""
+        old = np.array([c.alpha for c in block])
+        groups = np.repeat(np.arange(len(examples)), [len(self.sets[i]) for i in examples])
+        hessian = gram + self.ridge * (groups[:, None] == groups) if self.ridge else gram
+        new = qp.solve(hessian, violations + gram @ old, groups, self.budget)
         new[new < 1e-12 * max(self.C, 1.0)] = 0.0
-        for (_, c), a in zip(block, new):
+        for c, a in zip(block, new.tolist()):
             if a != c.alpha:
                 self.w[c.indices] += (a - c.alpha) * c.values
-                c.alpha = float(a)
-        for i in examples:
-            self.sets[i] = [c for c in self.sets[i] if c.alpha > 0.0]
+                c.alpha = a
+        if not new.all():
+            for i in examples:
+                used = [k for k, c in enumerate(self.sets[i]) if c.alpha > 0.0]
+                self.sets[i] = [self.sets[i][k] for k in used]
+                known = [k for k in used if k < len(self._grams[i])]
+                self._grams[i] = self._grams[i][np.ix_(known, known)]
         self.refresh()
 
     def refresh(self) -> None:
         """Take notice of weights that have changed."""
         self._chain = self.problem.chain(self.weights)
+
+    def _gram_of(self, i: int) -> np.ndarray:
+        """Products of the constraints of one example, of which most are known from the last visit."""
+        here, known = self.sets[i], self._grams[i]
+        if len(known) < len(here):
+            gram = np.empty((len(here), len(here)))
+            gram[: len(known), : len(known)] = known
+            self._fill(gram, here, len(known))
+            self._grams[i] = gram
+        return self._grams[i]
 
     def _gram(self, block: list[Constraint]) -> np.ndarray:
         if len(block) > FEW:
@@ -187,9 +207,13 @@ class CuttingPlane:
             rows = sp.csr_array((values, indices, ends), shape=(len(block), columns.size))
             return (rows @ rows.T).toarray()
         gram = np.empty((len(block), len(block)))
-        for r, c in enumerate(block):
-            self._dense[c.indices] = c.values
+        self._fill(gram, block, 0)
+        return gram
+
+    def _fill(self, gram: np.ndarray, block: list[Constraint], first: int) -> None:
+        """Write the rows and columns of ``gram`` from ``first`` on."""
+        for r in range(first, len(block)):
+            self._dense[block[r].indices] = block[r].values
             for s in range(r + 1):
                 gram[r, s] = gram[s, r] = block[s].values @ self._dense[block[s].indices]
-            self._dense[c.indices] = 0.0
-        return gram
+            self._dense[block[r].indices] = 0.0

@@ -19,6 +19,8 @@ RIDGE = 1e-12
 def solve(H: np.ndarray, q: np.ndarray, groups: np.ndarray, budget: float) -> np.ndarray:
     """Solve the program; ``groups`` (n,) numbers the group of each variable from 0."""
     n = q.size
+    if n == 1 and H[0, 0] > 0.0:
+        return np.clip(q / H[0, 0], 0.0, budget)
     ridged = H + RIDGE * max(float(np.trace(H)) / n, 1e-12) * np.eye(n)
     a = None
     if n <= TINY:
