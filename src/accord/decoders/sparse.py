@@ -159,20 +159,27 @@ def add_units(indptr, indices, data, first, base, stride, coefficients, weights)
 
 
 @njit(cache=True, nogil=True)
-def gather(slot, first, known, extra, n_known, out):
-    """Add to every row the scores of its unit: ``known[unit - first]``, or ``extra[unit - n_known]`` beyond."""
+def gather(slots, known, known_shift, extra, extra_shift, n_known, out):
+    """Sum for every row the scores of its units.
+
+    Unit ``u`` of slot ``k`` has those of ``known[u + known_shift[k]]``, or from ``n_known`` on of
+    ``extra[u + extra_shift[k]]``.
+    """
     n_out = out.shape[1]
     for r in range(out.shape[0]):
-        unit = slot[r]
         total = out[r]
-        share = known[unit - first] if unit < n_known else extra[unit - n_known]
         for z in range(n_out):
-            total[z] += share[z]
+            total[z] = 0.0
+        for k in range(slots.shape[1]):
+            unit = slots[r, k]
+            share = known[unit + known_shift[k]] if unit < n_known else extra[unit + extra_shift[k]]
+            for z in range(n_out):
+                total[z] += share[z]
 
 
 @njit(cache=True, nogil=True)
 def scatter(slot, first, rows, out):
-    """Transpose of :func:`gather`: add every row (n_rows, n_outputs) to its unit."""
+    """Transpose of :func:`gather` for one slot: add every row (n_rows, n_outputs) to its unit."""
     for r in range(rows.shape[0]):
         total, share = out[slot[r] - first], rows[r]
         for z in range(rows.shape[1]):

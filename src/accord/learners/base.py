@@ -180,10 +180,10 @@ class StructuredLearner(BaseEstimator):
     def _forget_products(self) -> None:
         self.__dict__.pop("_products", None)
 
-    def _keep_products(self) -> dict[int, np.ndarray]:
+    def _keep_products(self) -> dict[str, np.ndarray]:
         """Products of the view's own table with the weights, made once per fitted model."""
         if "_products" not in self.__dict__:
-            self._products: dict[int, np.ndarray] = {}
+            self._products: dict[str, np.ndarray] = {}
         return self._products
 
     def _rows(self, X: Any) -> Rows:

@@ -137,28 +137,44 @@ class Rows:
         expected = window_slots(units, self.offsets, before, size - 1 - before, outside)
         return outside if np.array_equal(expected, self.slots[:, first : first + size]) else -1
 
-    def scores(self, weights: np.ndarray, kept: dict[int, np.ndarray] | None = None) -> np.ndarray:
+    def scores(self, weights: np.ndarray, kept: dict[str, np.ndarray] | None = None) -> np.ndarray:
         """Products (n_rows, n_outputs) with weights (n_dims, n_outputs).
 
         ``kept`` holds the products of the shared table between calls with the same weights.
         """
         weights = np.ascontiguousarray(weights)
-        out = np.zeros((self.n_rows, weights.shape[1]))
-        nothing = np.empty((0, weights.shape[1]))
+        known = kept.get("known") if kept is not None and self.shared else None
+        if known is None:
+            known = self._unit_scores(self.table, self.bounds, weights)
+            if kept is not None and self.shared:
+                kept["known"] = known
+        sizes = self.bounds[:, 1] - self.bounds[:, 0]
         n_known = self.table.shape[0]
-        for k in range(self.slots.shape[1]):
+        # slots whose units end before the table does never have an extra one
+        extra_bounds = np.zeros_like(self.bounds)
+        if self.extra is not None:
+            extra_bounds[self.bounds[:, 1] == n_known, 1] = self.extra.shape[0]
+        extra = self._unit_scores(self.extra, extra_bounds, weights)
+        out = np.empty((self.n_rows, weights.shape[1]))
+        kernels.gather(
+            self.slots, known, np.cumsum(sizes) - sizes - self.bounds[:, 0],
+            extra, np.cumsum(extra_bounds[:, 1]) - extra_bounds[:, 1] - n_known, n_known, out,
+        )  # fmt: skip
+        return out
+
+    def _unit_scores(self, table: Table | None, bounds: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Products of the units ``bounds[k]`` of the table as slot ``k`` sees them, one slot after another."""
+        ends = np.cumsum(bounds[:, 1] - bounds[:, 0])
+        out = np.empty((int(ends[-1]) if ends.size else 0, weights.shape[1]))
+        for k, (first, last) in enumerate(bounds.tolist()):
+            if table is None or first == last:
+                continue
             base, stride = int(self.base[k]), int(self.stride[k])
-            first, last = (int(b) for b in self.bounds[k])
-            keep = kept is not None and self.shared
-            known = kept.get(k) if keep and kept is not None else None
-            if known is None:
-                known = _table_scores(self.table, first, last, base, stride, weights)
-                if keep and kept is not None:
-                    kept[k] = known
-            extra = nothing
-            if self.extra is not None and last == n_known:
-                extra = _table_scores(self.extra, 0, self.extra.shape[0], base, stride, weights)
-            kernels.gather(self.slots[:, k], first, known, extra, n_known, out)
+            here = out[ends[k] - (last - first) : ends[k]]
+            if isinstance(table, np.ndarray):
+                np.dot(table[first:last], weights[base : base + table.shape[1] * stride : stride], out=here)
+            else:
+                kernels.score_units(table.indptr, table.indices, table.data, first, base, stride, weights, here)
         return out
 
     def transpose_scores(self, coefficients: np.ndarray) -> np.ndarray:
@@ -292,11 +308,3 @@ def window_slots(units: np.ndarray, offsets: np.ndarray, before: int, after: int
         inside = (there >= start) & (there < stop)
         slots[inside, column] = units[there[inside]]
     return slots
-
-
-def _table_scores(table: Table, first: int, last: int, base: int, stride: int, weights: np.ndarray) -> np.ndarray:
-    if isinstance(table, np.ndarray):
-        return table[first:last] @ weights[base : base + table.shape[1] * stride : stride]
-    out = np.empty((last - first, weights.shape[1]))
-    kernels.score_units(table.indptr, table.indices, table.data, first, base, stride, weights, out)
-    return out
