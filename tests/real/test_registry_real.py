@@ -130,3 +130,22 @@ def test_newsgroups():
     assert len(roots(train.taxonomy)) == 7
     assert train.taxonomy["rec.sport.hockey"] == ["rec.sport"]
     assert train.taxonomy["sci.space"] == ["sci"]
+
+
+@pytest.mark.parametrize("part", ["COIL", "COIL2", "USPS", "g241c", "g241n", "Text"])
+def test_semi_supervised_benchmark(part):
+    need("ssl_book")
+    found = load("ssl_book", part=part, extra=True)
+    assert found.X.shape == (1500, 11_960 if part == "Text" else 241)
+    assert len(set(found.Y)) == (6 if part == "COIL" else 2)
+    for n in (10, 100):
+        labeled = found.extra[f"labeled_{n}"]
+        assert labeled.shape == (12, n)
+        assert all(len({found.Y[i] for i in split}) == len(set(found.Y)) for split in labeled)
+
+
+def test_proteins():
+    need("protein_cb513")
+    found = load("protein_cb513")
+    states = Counter(state for y in found.Y for state in y)
+    assert (len(found), states) == (509, {"C": 36_199, "H": 29_102, "E": 18_690})

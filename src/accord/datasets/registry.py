@@ -20,6 +20,8 @@ citation_citeseer     train (all papers)              words of papers (0/1), 6 c
 regression            one for each set: housing, ...  attributes, a number to predict
 kdd98_proxy           train (all people)              people that got a mailing, dollars that they gave
 kdd98                 train (all people)              the same of KDD Cup 1998: its file ``cup98LRN.txt``
+ssl_book              one for each set: COIL, ...     1,500 points each, classes; splits in ``extra``
+protein_cb513         train (all domains)             amino acids, secondary structure (C, E, H)
 ====================  ==============================  =========================================================
 """
 
@@ -36,8 +38,8 @@ import numpy as np
 from accord.datasets.formats import iter_conll, read_taxonomy
 from accord.datasets.formats.source import iter_lines
 from accord.datasets.numbers import Numbers, read_learning_file, read_numbers, with_indicators
-from accord.datasets.stored import stored_arrays, stored_file, stored_sparse
-from accord.exceptions import FormatError, InputError
+from accord.datasets.stored import stored_arrays, stored_file, stored_levels, stored_sparse, stored_table
+from accord.exceptions import InputError
 
 ENVIRONMENT_VARIABLE = "ACCORD_DATA"
 
@@ -111,13 +113,14 @@ def load(name: str, data: str | os.PathLike[str] | None = None, part: str = "tra
     data : path, optional
         The local data folder; by default ``ACCORD_DATA``.
     part : str
-        A part from the table, or ``"all"`` for all of them in the table's order. The sets of ``regression`` cannot be
-        put together; the error message for a wrong name lists them.
+        A part from the table, or ``"all"`` for all of them in the table's order. The sets of ``regression`` and
+        ``ssl_book`` cannot be put together; the error message for a wrong name lists them.
     extra : bool
         Also fill `Dataset.extra`: ``pos`` for the token sets that have it, ``cites`` and ``authors`` for cora_big,
         ``subject`` for newsgroups20, ``anchor`` (word counts of the links to a page) for webkb_course, ``links``
         (papers × papers, symmetric) for the citation sets; ``columns`` (names) and ``attribute`` (which attribute a
-        column belongs to: nominal ones have several columns) for the sets with numbers to predict.
+        column belongs to: nominal ones have several columns) for the sets with numbers to predict; ``labeled_10`` and
+        ``labeled_100`` (12, 10 or 100) for ssl_book: the examples that are labeled in each of its splits.
 
     Returns
     -------
@@ -126,7 +129,7 @@ def load(name: str, data: str | os.PathLike[str] | None = None, part: str = "tra
     if name not in _LOADERS:
         raise InputError(f"name={name!r} is not a known data set; choose from {', '.join(_LOADERS)}")
     loader, parts = _LOADERS[name]
-    allowed = parts if name == "regression" else (*parts, "all")
+    allowed = parts if name in _SEPARATE else (*parts, "all")
     if part not in allowed:
         raise InputError(f"part={part!r} does not exist for {name}; choose from {', '.join(allowed)}")
     folder = data_home(data) / name
@@ -174,7 +177,7 @@ def _load_ocr(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> D
 
 def _load_wipo(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
     arrays = stored_arrays(stored_file(folder, "wipo_alpha_d.npz"), "X", "y", "is_test")
-    leaves, taxonomy = _levels(stored_file(folder, "taxonomy.tsv"))
+    leaves, taxonomy = stored_levels(stored_file(folder, "taxonomy.tsv"))
     return _classes(name, arrays["X"].astype(np.float64), arrays, leaves, taxonomy, parts, {})
 
 
@@ -183,7 +186,7 @@ def _load_newsgroups(name: str, folder: Path, parts: tuple[str, ...], extra: boo
     path = stored_file(folder, "newsgroups20.npz")
     arrays = stored_arrays(path, "y", "is_test")
     matrices = stored_sparse(path, *wanted)
-    leaves, taxonomy = _levels(stored_file(folder, "taxonomy.tsv"))
+    leaves, taxonomy = stored_levels(stored_file(folder, "taxonomy.tsv"))
     return _classes(name, matrices.pop("body"), arrays, leaves, taxonomy, parts, matrices)
 
 
@@ -216,6 +219,23 @@ def _load_numbers(name: str, folder: Path, parts: tuple[str, ...], extra: bool) 
     return Dataset(name, found.X, found.y, np.full(len(found.y), parts[0]), extra=_about(found) if extra else {})
 
 
+def _load_ssl_book(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    """Points of a few classes with the splits of the book's benchmark."""
+    path = stored_file(folder, f"{parts[0]}.npz")
+    X: Any = stored_table(path)
+    arrays = stored_arrays(path, "y", "idx_lab_10", "idx_lab_100")
+    splits = {"labeled_10": arrays["idx_lab_10"], "labeled_100": arrays["idx_lab_100"]}
+    Y = [str(label) for label in arrays["y"].tolist()]
+    return Dataset(name, X, Y, np.full(len(Y), parts[0]), extra=splits if extra else {})
+
+
+def _load_protein(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    """A letter per amino acid and per state of the secondary structure."""
+    lines = [line.split("\t") for line in iter_lines(stored_file(folder, "cb513.domains.tsv"))]
+    X, Y = ([list(line[k]) for line in lines] for k in (0, 1))
+    return Dataset(name, X, Y, np.full(len(Y), "train"))
+
+
 def _about(found: Numbers) -> dict[str, Any]:
     return {"columns": found.columns, "attribute": found.attribute}
 
@@ -235,24 +255,6 @@ def _classes(
     rows = np.concatenate([np.flatnonzero(split == part) for part in parts])
     Y = [leaves[k] if k >= 0 else None for k in arrays["y"][rows]]
     return Dataset(name, X[rows], Y, split[rows], taxonomy or None, {key: value[rows] for key, value in extra.items()})
-
-
-def _levels(path: Path) -> tuple[list[str], dict[str, list[str]]]:
-    """Leaves by index, and parents, from a table ``leaf_index, level, ..., leaf`` with a header."""
-    lines = enumerate(iter_lines(path), 1)
-    next(lines, None)
-    leaves: list[str] = []
-    parents: dict[str, list[str]] = {}
-    for number, line in lines:
-        index, *nodes = line.split("\t")
-        if index != str(len(leaves)) or len(nodes) < 2:
-            raise FormatError(f"expected leaf {len(leaves)} and its path, found {line!r}", str(path), number)
-        # A leaf that is repeated on the level above it is one node, not its own parent.
-        nodes = [node for k, node in enumerate(nodes) if node not in nodes[:k]]
-        for parent, child in zip([None, *nodes], nodes):
-            parents.setdefault(child, [] if parent is None else [parent])
-        leaves.append(nodes[-1])
-    return leaves, parents
 
 
 _COLUMN_PREFIX = {
@@ -276,6 +278,8 @@ cleveland concreteslump cpu cpu_act cpu_small delta_ailerons delta_elevators ech
 fruitfly gas house_8L housing hungarian machine_cpu meta mv pbc pol sensory servo skillcraft sleep sml solar stock wine
 yacht
 """
+_SSL_BOOK = ("COIL", "COIL2", "USPS", "g241c", "g241n", "Text")
+_SEPARATE = ("regression", "ssl_book")
 _Loader = Callable[[str, Path, tuple[str, ...], bool], Dataset]
 _LOADERS: dict[str, tuple[_Loader, tuple[str, ...]]] = {
     "conll2002_esp": (_load_columns, ("train", "testa", "testb")),
@@ -292,4 +296,6 @@ _LOADERS: dict[str, tuple[_Loader, tuple[str, ...]]] = {
     "regression": (_load_numbers, tuple(_REGRESSION.split())),
     "kdd98_proxy": (_load_numbers, ("train",)),
     "kdd98": (_load_numbers, ("train",)),
+    "ssl_book": (_load_ssl_book, _SSL_BOOK),
+    "protein_cb513": (_load_protein, ("train",)),
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from accord.datasets.formats.source import iter_lines
 from accord.exceptions import FormatError, InputError
 
 
@@ -35,3 +36,31 @@ def stored_sparse(path: Path, *names: str) -> dict[str, sp.csr_matrix]:
         data, indices, indptr, shape = stored_arrays(path, *keys).values()
         matrices[name] = sp.csr_matrix((data.astype(np.float64), indices, indptr), shape=tuple(shape))
     return matrices
+
+
+def stored_table(path: Path) -> np.ndarray | sp.csr_matrix:
+    """The matrix ``X`` of an archive as floats: dense, or sparse as ``data``, ``indices``, ``indptr`` and ``shape``."""
+    with np.load(path, allow_pickle=False) as file:
+        dense = "X" in file.files
+    if dense:
+        return np.asarray(stored_arrays(path, "X")["X"], np.float64)
+    data, indices, indptr, shape = stored_arrays(path, "data", "indices", "indptr", "shape").values()
+    return sp.csr_matrix((data.astype(np.float64), indices, indptr), shape=tuple(shape))
+
+
+def stored_levels(path: Path) -> tuple[list[str], dict[str, list[str]]]:
+    """Leaves by index, and parents, from a table ``leaf_index, level, ..., leaf`` with a header."""
+    lines = enumerate(iter_lines(path), 1)
+    next(lines, None)
+    leaves: list[str] = []
+    parents: dict[str, list[str]] = {}
+    for number, line in lines:
+        index, *nodes = line.split("\t")
+        if index != str(len(leaves)) or len(nodes) < 2:
+            raise FormatError(f"expected leaf {len(leaves)} and its path, found {line!r}", str(path), number)
+        # A leaf that is repeated on the level above it is one node, not its own parent.
+        nodes = [node for k, node in enumerate(nodes) if node not in nodes[:k]]
+        for parent, child in zip([None, *nodes], nodes):
+            parents.setdefault(child, [] if parent is None else [parent])
+        leaves.append(nodes[-1])
+    return leaves, parents
