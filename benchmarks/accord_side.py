@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 import warnings
 from typing import Any
@@ -69,7 +70,35 @@ def tagging_with_two_cores(task: Task, options: Any) -> dict[str, Any]:
             seconds.append(time.perf_counter() - start)
     if labels["1"] != labels["2"]:
         raise RuntimeError("the labels depend on n_jobs")
-    return {"tokens": sum(map(len, task.X_train)), "seconds": {n: min(s) for n, s in clocks.items()}}
+    seconds = {n: min(s) for n, s in clocks.items()}
+    seconds["processes"] = _two_processes(model, X, max(options.rounds, 3))
+    return {"tokens": sum(map(len, task.X_train)), "seconds": seconds}
+
+
+def _two_processes(model: StructuredLearner, X: Any, rounds: int) -> float:
+    """Seconds of two processes that share no lock and tag half of the text each: what this machine's cores can give."""
+    context = multiprocessing.get_context("fork")
+    together, results = context.Barrier(2), context.Queue()
+    model.n_jobs = 1
+
+    def tag(half: Any) -> None:
+        best = float("inf")
+        for _ in range(rounds):
+            together.wait()
+            start = time.perf_counter()
+            model.predict(half)
+            together.wait()
+            best = min(best, time.perf_counter() - start)
+        results.put(best)
+
+    middle = len(X) // 2
+    processes = [context.Process(target=tag, args=(half,)) for half in (X[:middle], X[middle:])]
+    for process in processes:
+        process.start()
+    seconds = max(results.get() for _ in processes)
+    for process in processes:
+        process.join()
+    return seconds
 
 
 class TimedCRF(CRF):
