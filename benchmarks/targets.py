@@ -154,7 +154,7 @@ def two_cores(runs: Runs, size: dict[str, Any]) -> Target:
     value = best_of["1"] / best_of["2"]
     tokens = finished(runs, "accord-two-cores")[0]["tokens"]
     detail = (
-        f"{tokens / best_of['1'] / 1e6:.2f} and {tokens / best_of['2'] / 1e6:.2f} million tokens/s on the training text; "
+        f"{tokens / best_of['1'] / 1e6:.2f} and {tokens / best_of['2'] / 1e6:.2f} million tokens/s, training text; "
         f"two processes that share nothing gain {best_of['1'] / best_of['processes']:.2f}×"
     )
     return Target("tagging with `n_jobs=2` on two cores", "≥ 1.6×", value, value >= 1.6, detail)

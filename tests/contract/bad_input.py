@@ -6,9 +6,23 @@ A function gets ``make``, which builds a learner, does the wrong thing and retur
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from accord import CRF, HMM, CoPerceptron, CoSVM, MultiClass, Sequence, StructuredPerceptron, StructuredSVM, Taxonomy
+from accord import (
+    CRF,
+    HMM,
+    CoPerceptron,
+    CoSVM,
+    GradientCoSVM,
+    GradientSVM,
+    MultiClass,
+    Sequence,
+    StructuredPerceptron,
+    StructuredSVM,
+    Taxonomy,
+    TransductiveSVM,
+)
 
-LEARNERS = [StructuredPerceptron, StructuredSVM, CRF, HMM, CoPerceptron, CoSVM]
+SMOOTH = [GradientSVM, TransductiveSVM, GradientCoSVM]
+LEARNERS = [StructuredPerceptron, StructuredSVM, CRF, HMM, CoPerceptron, CoSVM, *SMOOTH]
 ROWS: dict[str, "Row"] = {}
 
 SENTENCES = [["Tom", "left"], ["Ana", "saw", "Tom"], ["Eva"]]
@@ -127,7 +141,7 @@ def _(make):
     model.predict([["Ana"], ["Lee", "Ana"]], given=[None, ["I-P", None]])
 
 
-@row("constraints-broken", StructuredPerceptron, StructuredSVM, CRF, CoPerceptron, CoSVM)
+@row("constraints-broken", StructuredPerceptron, StructuredSVM, CRF, CoPerceptron, CoSVM, *SMOOTH)
 def _(make):
     make(Sequence(constraints="iob2")).fit([["Ana"], ["Lee", "left"]], [["B-P"], ["I-P", "O"]])
 

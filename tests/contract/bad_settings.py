@@ -5,7 +5,7 @@ import os
 import zipfile
 from pathlib import Path
 
-from bad_input import SENTENCES, TAGS, row
+from bad_input import SENTENCES, SMOOTH, TAGS, row
 
 import accord
 from accord import (
@@ -13,6 +13,7 @@ from accord import (
     HMM,
     CoPerceptron,
     CoSVM,
+    GradientSVM,
     KernelFeatures,
     MultiClass,
     Sequence,
@@ -20,6 +21,7 @@ from accord import (
     StructuredSVM,
     Taxonomy,
     TokenFeatures,
+    TransductiveSVM,
 )
 from accord.datasets.formats import read_conll, read_csv, read_svmlight
 
@@ -66,7 +68,7 @@ def _(make):
     make(Sequence(), view=TokenFeatures(window=-1)).fit(SENTENCES, TAGS)
 
 
-@row("C", StructuredSVM, CRF, CoSVM)
+@row("C", StructuredSVM, CRF, CoSVM, *SMOOTH)
 def _(make):
     make(Sequence(), C=0).fit(SENTENCES, TAGS)
 
@@ -76,7 +78,7 @@ def _(make):
     make(Sequence(), solver="newton").fit(SENTENCES, TAGS)
 
 
-@row("random-state", StructuredPerceptron, StructuredSVM, CoPerceptron, CoSVM)
+@row("random-state", StructuredPerceptron, StructuredSVM, CoPerceptron, CoSVM, *SMOOTH)
 def _(make):
     make(Sequence(), random_state="today").fit(SENTENCES, TAGS)
 
@@ -155,7 +157,7 @@ def _(make):
     accord.load("tagger.accord")
 
 
-@row("model-with-code", StructuredPerceptron, StructuredSVM, CRF)
+@row("model-with-code", StructuredPerceptron, StructuredSVM, CRF, GradientSVM, TransductiveSVM)
 def _(make):
     view = KernelFeatures(kernel=lambda a, b: a @ b.T)
     make(MultiClass(), view=view).fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"]).save("tagger.accord")

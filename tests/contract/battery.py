@@ -12,6 +12,9 @@ from accord import (
     CoPerceptron,
     CoSVM,
     DictFeatures,
+    GradientCoSVM,
+    GradientSVM,
+    GraphFeatures,
     KernelFeatures,
     MultiClass,
     RandomSplit,
@@ -21,6 +24,7 @@ from accord import (
     SumOfViews,
     Taxonomy,
     TokenFeatures,
+    TransductiveSVM,
 )
 
 TREE = {"cat": "animal", "dog": "animal", "car": "thing", "bus": "thing", "animal": "all", "thing": "all"}
@@ -98,11 +102,21 @@ LEARNERS = {
         random_state=0,
         **p,
     ),
+    "gradient-svm": lambda s, **p: GradientSVM(s, random_state=0, **p),
+    "gradient-svm, expansion": lambda s, **p: GradientSVM(s, solver="expansion", rho=1.0, random_state=0, **p),
+    "tsvm": lambda s, **p: TransductiveSVM(s, unlabeled_weight=0.1, ramp=2, random_state=0, **p),
+    "tsvm, balanced": lambda s, **p: TransductiveSVM(
+        s, unlabeled_weight=0.1, ramp=0, balance=True, solver="primal", max_iter=200, random_state=0, **p
+    ),
+    "gradient-co-svm": lambda s, view=None, **p: GradientCoSVM(
+        s, RandomSplit(view), unlabeled_weight=0.1, ramp=2, max_iter=20, random_state=0, **p
+    ),
     "sum of views": lambda s, view=None, **p: SumOfViews(
         StructuredPerceptron(s, view=view, max_iter=4, random_state=0), n_views=3, **p
     ),
 }
-MULTI_VIEW = ("co-perceptron", "co-svm", "co-svm, slack, 2-norm", "sum of views")
+MULTI_VIEW = ("co-perceptron", "co-svm", "co-svm, slack, 2-norm", "gradient-co-svm", "sum of views")
+TRANSDUCTIVE = ("tsvm", "tsvm, balanced")
 
 TASKS = {
     "classes": (lambda: MultiClass(), {"view": ArrayFeatures()}, classes),
@@ -123,6 +137,7 @@ TASKS = {
     ),
     "token dicts": (lambda: Sequence(loss="zero-one"), {"view": DictFeatures(window=1)}, token_dicts),
     "token vectors": (lambda: Sequence(), {"view": ArrayFeatures(window=1)}, token_vectors),
+    "token vectors, graph": (lambda: Sequence(), {"view": GraphFeatures(n_neighbors=3, gamma=0.3)}, token_vectors),
     "token vectors, order 2": (lambda: Sequence(order=2), {"view": ArrayFeatures()}, token_vectors),
 }
 TRUTH_VALUES = (
@@ -174,4 +189,4 @@ def called(model, name):
     """What a parameter of most learners is called in this one."""
     if isinstance(model, SumOfViews):
         return f"learner__{name}"
-    return "views" if name == "view" and isinstance(model, (CoPerceptron, CoSVM)) else name
+    return "views" if name == "view" and isinstance(model, (CoPerceptron, CoSVM, GradientCoSVM)) else name

@@ -11,7 +11,7 @@ from bad_input import ROWS
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import accord
-from accord import HMM, CoPerceptron, CoSVM, RandomSplit
+from accord import HMM, CoPerceptron, CoSVM, GradientCoSVM, RandomSplit
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "bad-input.md"
 ENTRY = re.compile(r"^\| `([\w-]+)` \| (.+?) \| `?(\w+)`? \| `?(.*?)`? \| (.+) \|$", re.MULTILINE)
@@ -31,7 +31,7 @@ def run(row, learner, folder, monkeypatch):
     def make(structure, emission=None, **options):
         if learner is HMM and emission is not None:
             options["emission"] = emission
-        if learner in (CoPerceptron, CoSVM):  # one view will do; some rows have a single feature
+        if learner in (CoPerceptron, CoSVM, GradientCoSVM):  # one view will do; some rows have a single feature
             options["views"] = options.pop("view", RandomSplit(n_views=1))
         return learner(structure, **options)
 

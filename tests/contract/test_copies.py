@@ -7,24 +7,14 @@ import sys
 
 import numpy as np
 import pytest
+from bad_input import LEARNERS as CLASSES
 from battery import CASES, LEARNERS, called, make, weights
 from sklearn.base import clone
 
 import accord
-from accord import (
-    CRF,
-    HMM,
-    CoPerceptron,
-    CoSVM,
-    Sequence,
-    StructuredPerceptron,
-    StructuredSVM,
-    SumOfViews,
-    TokenFeatures,
-)
+from accord import Sequence, SumOfViews, TokenFeatures
 
 each_case = pytest.mark.parametrize(("learner", "task"), CASES)
-CLASSES = [StructuredPerceptron, StructuredSVM, CRF, HMM, CoPerceptron, CoSVM]
 each_class = pytest.mark.parametrize("cls", CLASSES)
 
 

@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from battery import CASES, LEARNERS, MULTI_VIEW, TASKS, make
+from bad_input import LEARNERS as ALL_CLASSES
+from battery import CASES, LEARNERS, MULTI_VIEW, TASKS, TRANSDUCTIVE, make
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from accord import CRF, HMM, CoPerceptron, CoSVM, MultiClass, StructuredPerceptron, StructuredSVM
+from accord import CRF, HMM, MultiClass
 
 each_case = pytest.mark.parametrize(("learner", "task"), CASES)
-each_class = pytest.mark.parametrize("cls", [StructuredPerceptron, StructuredSVM, CRF, HMM, CoPerceptron, CoSVM])
+each_class = pytest.mark.parametrize("cls", ALL_CLASSES)
 
 
 @each_case
@@ -150,7 +151,11 @@ SAME_FEATURES = (
 
 @pytest.mark.parametrize(
     ("learner", "task"),
-    [(c, t) for c, t in CASES if t in SAME_FEATURES and not c.startswith("hmm") and c not in MULTI_VIEW],
+    [
+        (c, t)
+        for c, t in CASES
+        if t in SAME_FEATURES and not c.startswith("hmm") and c not in (*MULTI_VIEW, *TRANSDUCTIVE)
+    ],
 )
 def test_supervised_learners_take_only_features_from_unlabeled_examples(learner, task):
     case = make(learner, task)
@@ -164,7 +169,7 @@ def test_supervised_learners_take_only_features_from_unlabeled_examples(learner,
     assert both.predict(case.X) == alone.predict(case.X)
 
 
-@pytest.mark.parametrize("learner", ["hmm", "co-perceptron", "co-svm"])
+@pytest.mark.parametrize("learner", ["hmm", "co-perceptron", "co-svm", *TRANSDUCTIVE, "gradient-co-svm"])
 def test_semi_supervised_learners_predict_the_unlabeled_training_examples(learner):
     case = make(learner, "tokens")
     model = case.model.fit(case.X, case.partly)

@@ -80,6 +80,34 @@ def sequence_learners():
         ),
     )
     yield (
+        "gradient-co-svm",
+        ["--unlabeled-weight", "0.1", "--C", "0.5", "--ramp", 2, "--max-iter", 6, "--rho", "inf"],
+        accord.GradientCoSVM(
+            labels,
+            accord.RandomSplit(tokens),
+            C=0.5,
+            unlabeled_weight=0.1,
+            ramp=2,
+            max_iter=6,
+            rho=float("inf"),
+            random_state=0,
+        ),
+    )
+    yield (
+        "gradient-svm",
+        ["--C", "0.5", "--epsilon", "0.1", "--solver", "expansion", "--tol", "0.01", "--max-iter", 20],
+        accord.GradientSVM(
+            labels, tokens, C=0.5, epsilon=0.1, solver="expansion", tol=0.01, max_iter=20, random_state=0
+        ),
+    )
+    yield (
+        "tsvm",
+        ["--unlabeled-weight", "0.1", "--tau", "0.2", "--ramp", 2, "--balance", "--max-iter", 20],
+        accord.TransductiveSVM(
+            labels, tokens, unlabeled_weight=0.1, tau=0.2, ramp=2, balance=True, max_iter=20, random_state=0
+        ),
+    )
+    yield (
         "sum-of-views",
         ["--n-views", 3, "--share", "0.7", "--max-iter", 2],
         accord.SumOfViews(accord.StructuredPerceptron(labels, tokens, max_iter=2, random_state=0), 3, 0.7),
@@ -94,7 +122,7 @@ def sequence_learners():
 @pytest.mark.parametrize(
     ("name", "options", "learner"),
     list(sequence_learners()),
-    ids=["random", "odd-even", "token-surface", "co-svm", "sum", "sum-of-crfs"],
+    ids=["random", "odd-even", "token-surface", "co-svm", "gradient-co", "gradient", "tsvm", "sum", "sum-of-crfs"],
 )
 def test_options_reach_the_constructors(folder, name, options, learner):
     path = folder / "m"
@@ -118,7 +146,7 @@ def test_labeled_is_another_name_for_data(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--views", "random"], "--views is for learners of several views (co-perceptron, co-svm, sum-of-views)"),
+        (["--views", "random"], "--views is for learners of several views (co-perceptron, co-svm, gradient-co-svm,"),
         (["--n-views", 3], "--n-views belongs to random and sum-of-views, but this model has crf"),
         (["--unlabeled-weight", "0.1"], "--unlabeled-weight belongs to hmm and co-perceptron and co-svm"),
         (
@@ -401,6 +429,29 @@ def test_ctrl_c_keeps_what_was_learned_so_far(folder, monkeypatch, learner):
     assert accord.load(path).n_iter_ == 2
     assert ok("predict", path, folder / "many.txt")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("learner", ["gradient-svm", "tsvm", "gradient-co-svm"])
+def test_ctrl_c_keeps_the_smooth_machine_of_the_rounds_so_far(folder, monkeypatch, learner):
+    from accord.solvers import transduction
+
+    visit, rounds = transduction._round, []
+
+    def interrupted(*args):
+        if len(rounds) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        rounds.append(1)
+        return visit(*args)
+
+    monkeypatch.setattr(transduction, "_round", interrupted)
+    path = folder / f"{learner}-interrupted"
+    weight = [] if learner == "gradient-svm" else ["--unlabeled-weight", "0.1"]
+    args = ["--learner", learner, "--unlabeled", folder / "many.txt", *weight]
+    result = run("train", folder / "few.conll", "-o", path, *args)
+    assert result.exit_code == 130
+    assert f"accord: interrupted; {path} has what was learned so far\n" in result.stderr
+    assert accord.load(path).n_iter_ == 2
+    assert ok("predict", path, folder / "many.txt")
 
 
 def test_ctrl_c_while_auto_is_choosing_keeps_nothing(folder, monkeypatch):

@@ -32,13 +32,17 @@ LEARNERS = {
     "hmm": "HMM",
     "co-perceptron": "CoPerceptron",
     "co-svm": "CoSVM",
+    "gradient-svm": "GradientSVM",
+    "tsvm": "TransductiveSVM",
+    "gradient-co-svm": "GradientCoSVM",
     "sum-of-views": "SumOfViews",
     "type-consistency": "TypeConsistency",
     "rlsr": "RLSR",
     "co-rlsr": "CoRLSR",
 }
 REGRESSORS = ("rlsr", "co-rlsr")  # they predict numbers; all others, what a structure says
-SEVERAL_VIEWS = ("co-perceptron", "co-svm", "sum-of-views")
+SEVERAL_VIEWS = ("co-perceptron", "co-svm", "gradient-co-svm", "sum-of-views")
+SMOOTH = ("gradient-svm", "tsvm", "gradient-co-svm")
 BASES = ("perceptron", "svm", "crf")  # what learners that are made of others can be made of
 DEFAULT_BASE = {"sum-of-views": "perceptron", "type-consistency": "crf"}
 WORD_VIEWS = {
@@ -100,25 +104,33 @@ def _all(value: Any, *owners: str) -> dict[str, Any]:
 
 PARAMETERS = [
     # learners
-    Parameter("C", _all(1.0, "svm", "crf", "co-svm"), "Weight of the data against the regulariser.", float),
+    Parameter("C", _all(1.0, "svm", "crf", "co-svm", *SMOOTH), "Weight of the data against the regulariser.", float),
     Parameter("norm", _all(1, "svm", "co-svm"), "Power of the slacks.", Choice(["1", "2"])),
     Parameter(
         "rescaling", _all("margin", "svm", "co-svm"), "What the loss scales.", Choice(["margin", "slack"])
     ),
     Parameter(
         "solver",
-        {"svm": "cutting-plane", "crf": "lbfgs"},
+        {"svm": "cutting-plane", "crf": "lbfgs", **_all("auto", *SMOOTH)},
         "How the optimum is sought.",
-        Choice(["cutting-plane", "frank-wolfe", "lbfgs", "sgd"]),
+        Choice(["cutting-plane", "frank-wolfe", "lbfgs", "sgd", "auto", "primal", "expansion"]),
     ),
     Parameter(
         "reoptimize", _all("example", "svm"), "Cutting planes: one working set at a time, or all.",
         Choice(["example", "all"]),
     ),
-    Parameter("tol", {"svm": 0.01, "crf": 1e-5, "hmm": 1e-4, "co-svm": 0.01}, "When to stop.", float),
+    Parameter(
+        "tol", {"svm": 0.01, "crf": 1e-5, "hmm": 1e-4, "co-svm": 0.01, **_all(1e-3, *SMOOTH)}, "When to stop.", float
+    ),
+    Parameter("epsilon", _all(0.3, *SMOOTH), "Half the width of the rounded part of the hinge.", float),
+    Parameter("tau", _all(0.4, "tsvm"), "Half the width of the falling part of the unlabeled loss.", float),
+    Parameter("rho", _all(10.0, *SMOOTH), "From 0 (sum over wrong outputs) to inf (the worst one).", float),
     Parameter(
         "max_iter",
-        {"perceptron": 10, "svm": 1000, "crf": 200, "hmm": 20, "co-perceptron": 10, "co-svm": 60},
+        {
+            "perceptron": 10, "svm": 1000, "crf": 200, "hmm": 20, "co-perceptron": 10, "co-svm": 60,
+            "gradient-svm": 1000, "tsvm": 1000, "gradient-co-svm": 100,
+        },
         "Passes over the data at most.",
         click.IntRange(min=1),
     ),
@@ -130,16 +142,18 @@ PARAMETERS = [
     Parameter("emission", _all("bernoulli", "hmm"), "What features are.", Choice(["bernoulli", "gaussian"])),
     Parameter("smoothing", {"hmm": 0.1, "type-consistency": 1.0}, "Pseudo-count added to every event.", float),
     Parameter(
-        "unlabeled_weight", _all("auto", "hmm", "co-perceptron", "co-svm"),
+        "unlabeled_weight", _all("auto", "hmm", "co-perceptron", "co-svm", "tsvm", "gradient-co-svm"),
         "How much an unlabeled example counts (0: nothing, 1: as a labeled one); auto finds out on held-out labels.",
         NUMBER_OR_AUTO,
     ),
     Parameter(
-        "ramp", {"co-perceptron": 0, "co-svm": 30}, "The unlabeled weight rises until this pass.",
+        "ramp", {"co-perceptron": 0, "co-svm": 30, **_all(10, "tsvm", "gradient-co-svm")},
+        "The unlabeled weight rises until this pass.",
         click.IntRange(min=0),
     ),
     Parameter(
-        "balance", _all(False, "co-perceptron", "co-svm"), "Labels as frequent in unlabeled as in labeled examples."
+        "balance", _all(False, "co-perceptron", "co-svm", "tsvm"),
+        "Labels as frequent in unlabeled as in labeled examples.",
     ),
     Parameter(
         "max_repeats", _all(10, "co-svm"), "Decoding steps at most in a visit to an unlabeled example.",

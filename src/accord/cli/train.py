@@ -50,7 +50,7 @@ from accord.exceptions import ModelFileError
 @click.option(
     "--views", type=click.Choice(list(COMPOSITIONS)),
     help="How features are shared out among views: at random, by odd and even columns, or words and letters against "
-    "surface clues.  [co-perceptron, co-svm, sum-of-views, co-rlsr; default: random]",
+    "surface clues.  [co-perceptron, co-svm, gradient-co-svm, sum-of-views, co-rlsr; default: random]",
 )  # fmt: skip
 @click.option("--distributional", is_flag=True, help="Add classes and vectors of words, learned from all sentences.")
 @click.option("--canonical", is_flag=True, help="Add vectors of words that correlate with their neighbours', likewise.")
@@ -77,16 +77,17 @@ def train(data: str | None, labeled: str | None, model: Path, **options: Any) ->
     Numbers     the same with a number for the class, and --learner rlsr or co-rlsr.
 
     Labels may be missing (`_` in CoNLL, an empty cell in CSV): such examples, and those of --unlabeled,
-    are unlabeled. With --unknown-label, single tokens may be. co-perceptron, co-svm, type-consistency, hmm and co-rlsr
-    learn from unlabeled examples, and so do --distributional and --canonical features of any learner; otherwise they
-    only say which features there are. What auto has decided and why, and how often views disagree on unlabeled
-    examples, is printed at the end; for numbers also gamma, eta and lambda, and the leave-one-out rmse.
+    are unlabeled. With --unknown-label, single tokens may be. co-perceptron, co-svm, gradient-co-svm, tsvm,
+    type-consistency, hmm and co-rlsr learn from unlabeled examples, and so do --distributional and --canonical features
+    of any learner; otherwise they only say which features there are. What auto has decided and why, and how often views
+    disagree on unlabeled examples, is printed at the end; for numbers also gamma, eta and lambda, and the leave-one-out
+    rmse.
 
     With --stream, the data are read --max-iter times (once by default), and labels that are not
     in the first batch of standard input must be listed by --labels.
 
-    Ctrl-C ends the training: co-perceptron and co-svm then write the model they have so far (none while auto is still
-    choosing), the others write nothing; the exit code is 130 either way.
+    Ctrl-C ends the training: co-perceptron, co-svm, gradient-svm, tsvm and gradient-co-svm then write the model they
+    have so far (none while auto is still choosing), the others write nothing; the exit code is 130 either way.
 
     \b
     Examples:

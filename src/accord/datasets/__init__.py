@@ -14,7 +14,9 @@ from accord.datasets.formats import (
     write_conll,
 )
 from accord.datasets.generators import embedded_ner, gaussian_classes, hmm_sequences, taxonomy_documents
+from accord.datasets.grammar import grammar_sentences
 from accord.datasets.registry import Dataset, available, data_home, load
+from accord.datasets.shapes import galaxy, gaussian_clusters, two_moons
 
 __all__ = [
     "Dataset",
@@ -23,7 +25,10 @@ __all__ = [
     "available",
     "data_home",
     "embedded_ner",
+    "galaxy",
     "gaussian_classes",
+    "gaussian_clusters",
+    "grammar_sentences",
     "hmm_sequences",
     "iter_conll",
     "iter_csv",
@@ -35,5 +40,6 @@ __all__ = [
     "read_svmlight",
     "read_taxonomy",
     "taxonomy_documents",
+    "two_moons",
     "write_conll",
 ]

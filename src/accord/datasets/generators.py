@@ -1,9 +1,10 @@
 """Seeded generators of small learning tasks, so that every structure can be tried without data.
 
 `hmm_sequences` for label sequences, `taxonomy_documents` for class hierarchies, `gaussian_classes` for plain
-classes, `embedded_ner` (from ``language``) for text. An integer ``random_state`` makes each repeatable. All but
-`embedded_ner` also draw the task itself from it (a class's words, its centre), so training and test data are
-to be split off one call.
+classes, `embedded_ner` (from ``language``) for text. Curves and clusters for which unlabeled points tell something
+are in ``shapes``, sentences with trees in ``grammar``. An integer ``random_state`` makes each repeatable. Those of
+this file also draw the task itself from it (a class's words, its centre), so training and test data are to be
+split off one call.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ __all__ = ["embedded_ner", "gaussian_classes", "hmm_sequences", "taxonomy_docume
 RandomState = int | np.random.Generator | None
 
 
-def _at_least(smallest: int, **arguments: int) -> None:
+def at_least(smallest: int, **arguments: int) -> None:
+    """Refuse arguments that are too small, by name."""
     for name, value in arguments.items():
         if value < smallest:
             raise InputError(f"{name} must be at least {smallest}, got {value}")
@@ -61,8 +63,8 @@ def hmm_sequences(
     >>> X[1], Y[1]
     (['w18', 'w38', 'w30'], ['L1', 'L0', 'L0'])
     """
-    _at_least(0, n=n)
-    _at_least(1, n_labels=n_labels, n_tokens=n_tokens)
+    at_least(0, n=n)
+    at_least(1, n_labels=n_labels, n_tokens=n_tokens)
     if not concentration > 0 or not mean_length >= 1:
         raise InputError(
             f"concentration must be positive and mean_length at least 1, got {concentration} and {mean_length}"
@@ -133,8 +135,8 @@ def taxonomy_documents(
     >>> taxonomy
     {'root': [], 'root/0': ['root'], 'root/1': ['root']}
     """
-    _at_least(0, n=n)
-    _at_least(1, depth=depth, branching=branching, n_words=n_words)
+    at_least(0, n=n)
+    at_least(1, depth=depth, branching=branching, n_words=n_words)
     if not 0 <= share_own <= 1 or not mean_length >= 1:
         raise InputError(
             f"share_own must lie between 0 and 1 and mean_length be at least 1, got {share_own} and {mean_length}"
@@ -194,8 +196,8 @@ def gaussian_classes(
     >>> X.shape, y
     ((4, 3), ['c0', 'c0', 'c1', 'c1'])
     """
-    _at_least(0, n=n)
-    _at_least(1, n_classes=n_classes, n_features=n_features)
+    at_least(0, n=n)
+    at_least(1, n_classes=n_classes, n_features=n_features)
     rng = np.random.default_rng(random_state)
     centres = separation * rng.normal(size=(n_classes, n_features))
     classes = rng.permutation(np.arange(n) % n_classes)

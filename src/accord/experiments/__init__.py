@@ -16,6 +16,13 @@
 | donations | `donations` | thesis 4.4.2, Figure 4.2 left and Table 4.2 |
 | co-regression-time | `regression_time` | thesis 4.4.2, Figure 4.2 right |
 | federated-rounds | `federated_rounds` | thesis 4.3, Table 4.1 |
+| transduction-classes | `transduction_classes` | thesis 7.4.2, COIL; other sets of the semi-supervised benchmark |
+| transduction-papers | `transduction_papers` | thesis 7.4.2 and 7.6, Figures 7.4 and 7.7 left |
+| transduction-galaxy | `transduction_galaxy` | thesis 7.4.3, Figure 7.5 |
+| transduction-sequences | `transduction_sequences` | thesis 7.4.4 and 7.6, Figures 7.6 and 7.7 right |
+| transduction-time | `transduction_time` | thesis 7.4.1, Figure 7.3 |
+| graph-letters | `graph_letters` | maxmargin_semisup, Table 2 |
+| protein-structure | `protein_structure` | none: few labeled domains |
 """
 
 from accord.experiments.base import Experiment
@@ -25,14 +32,21 @@ from accord.experiments.consensus_splits import ConsensusSplits
 from accord.experiments.consensus_time import ConsensusTime
 from accord.experiments.donations import Donations
 from accord.experiments.federated_rounds import FederatedRounds
+from accord.experiments.graph_letters import GraphLetters
 from accord.experiments.hierarchical_classification import HierarchicalClassification
 from accord.experiments.hmm_few_labels import FewLabels
+from accord.experiments.protein_structure import ProteinStructure
 from accord.experiments.regression_faithful import FaithfulRegression
 from accord.experiments.regression_strong import StrongRegression
 from accord.experiments.regression_time import RegressionTime
 from accord.experiments.strong_classes import StrongClasses
 from accord.experiments.strong_sequences import StrongSequences
 from accord.experiments.supervised_sequences import SupervisedSequences
+from accord.experiments.transduction_classes import TransductionClasses
+from accord.experiments.transduction_galaxy import TransductionGalaxy
+from accord.experiments.transduction_papers import TransductionPapers
+from accord.experiments.transduction_sequences import TransductionSequences
+from accord.experiments.transduction_time import TransductionTime
 
 REGISTRY: dict[str, Experiment] = {
     experiment.name: experiment
@@ -51,6 +65,13 @@ REGISTRY: dict[str, Experiment] = {
         Donations(),
         RegressionTime(),
         FederatedRounds(),
+        TransductionClasses(),
+        TransductionPapers(),
+        TransductionGalaxy(),
+        TransductionSequences(),
+        TransductionTime(),
+        GraphLetters(),
+        ProteinStructure(),
     )
 }
 

@@ -120,14 +120,20 @@ class Experiment(ABC):
             published=self.published,
             description=self.description,
             notes=([QUICK_NOTE] if quick else []) + self.notes(results),
-            command=f"accord reproduce {self.name} --data DIR{' --quick' if quick else ''} --seed {seed}",
+            command=" ".join(self._command(quick, seed)),
             seed=seed,
-            details={"data": ", ".join(self.data_sets)},
+            details={"data": ", ".join(self.data_sets) or "generated"},
             figures=self.figures(results),
         )
         return [report.html, report.markdown, report.csv, *report.plots, journal]
 
-    def _check_data(self, data: DataFolder) -> Path:
+    def _command(self, quick: bool, seed: int) -> list[str]:
+        data, small = ["--data DIR"] * bool(self.data_sets), ["--quick"] * quick
+        return ["accord reproduce", self.name, *data, *small, f"--seed {seed}"]
+
+    def _check_data(self, data: DataFolder) -> Path | None:
+        if not self.data_sets and data is None:  # it makes its own
+            return None
         home = data_home(data)
         missing = [name for name in self.data_sets if name not in available(home)]
         if missing:

@@ -4,10 +4,13 @@ from accord.learners.co_regression import CoRLSR
 from accord.learners.consensus import CoPerceptron, CoSVM
 from accord.learners.crf import CRF
 from accord.learners.generative import HMM
+from accord.learners.gradient import GradientSVM
+from accord.learners.gradient_co import GradientCoSVM
 from accord.learners.model_file import load
 from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.regression import RLSR
 from accord.learners.svm import StructuredSVM
+from accord.learners.transductive import TransductiveSVM
 from accord.learners.type_consistency import TypeConsistency
 from accord.learners.view_sum import SumOfViews
 
@@ -18,9 +21,12 @@ __all__ = [
     "CoPerceptron",
     "CoRLSR",
     "CoSVM",
+    "GradientCoSVM",
+    "GradientSVM",
     "StructuredPerceptron",
     "StructuredSVM",
     "SumOfViews",
+    "TransductiveSVM",
     "TypeConsistency",
     "load",
 ]

@@ -36,6 +36,12 @@ def check_margin_params(learner: Any) -> None:
         raise InputError(f"tol is {learner.tol!r}; expected a positive number")
 
 
+def first_guess(problem: ChainProblem, rng: np.random.Generator) -> np.ndarray:
+    """Label numbers with hidden ones filled in by the averaged perceptron."""
+    state = perceptron.start(problem.zero_weights(), averaged=True)
+    return problem.impute(perceptron.train(problem, state, FIRST_PASSES, True, rng).average())
+
+
 class StructuredSVM(StructuredLearner):
     """Large-margin learner: ``min |w|^2 / 2 + (C / norm) sum_i xi_i^norm``.
 
@@ -141,7 +147,7 @@ class StructuredSVM(StructuredLearner):
         problem = self._problem(tied.rows, y, rescaling=self.rescaling, norm=self.norm)
         rng = generator(self.random_state)
         if problem.partial.any():
-            result = self._solve_in_rounds(problem, self._first_guess(rows, y, rng), rng)
+            result = self._solve_in_rounds(problem, first_guess(self._problem(rows, y), rng), rng)
         else:
             result = self._solve(problem, rng, self.solver)
         self.weights_ = self._untied(tied, result.weights)
@@ -166,12 +172,6 @@ class StructuredSVM(StructuredLearner):
             if self.solver == "cutting-plane":
                 return cutting_plane.train(problem, self.C, self.tol, self.max_iter, self.reoptimize, rng, report)
             return frank_wolfe.train(problem, self.C, self.tol, self.max_iter, rng, report)
-
-    def _first_guess(self, rows: Rows, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Hidden labels filled in by the averaged perceptron."""
-        problem = self._problem(rows, y)
-        state = perceptron.start(problem.zero_weights(), averaged=True)
-        return problem.impute(perceptron.train(problem, state, FIRST_PASSES, True, rng).average())
 
     def _solve_in_rounds(
         self, problem: ChainProblem, guess: np.ndarray, rng: np.random.Generator

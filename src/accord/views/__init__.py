@@ -7,6 +7,7 @@ from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
 from accord.views.distributional import DistributionalFeatures
 from accord.views.embeddings import Embeddings
+from accord.views.graph import GraphFeatures
 from accord.views.kernel import KernelFeatures
 from accord.views.rows import Rows
 from accord.views.select import Select
@@ -21,6 +22,7 @@ __all__ = [
     "DistributionalFeatures",
     "Embeddings",
     "FeatureGroups",
+    "GraphFeatures",
     "KernelFeatures",
     "OddEvenSplit",
     "RandomSplit",

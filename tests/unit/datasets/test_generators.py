@@ -8,17 +8,39 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestCentroid
 
-from accord.datasets import embedded_ner, gaussian_classes, hmm_sequences, taxonomy_documents
+from accord.datasets import (
+    embedded_ner,
+    galaxy,
+    gaussian_classes,
+    gaussian_clusters,
+    grammar_sentences,
+    hmm_sequences,
+    taxonomy_documents,
+    two_moons,
+)
 from accord.exceptions import InputError
+
+GENERATORS = [
+    embedded_ner,
+    galaxy,
+    gaussian_classes,
+    gaussian_clusters,
+    grammar_sentences,
+    hmm_sequences,
+    taxonomy_documents,
+    two_moons,
+]
 
 
 def same(a, b):
+    if isinstance(a, list) and a and isinstance(a[0], np.ndarray):
+        return np.array_equal(a, b)
     if hasattr(a, "toarray"):
         return (a != b).nnz == 0
     return np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
 
 
-@pytest.mark.parametrize("generator", [embedded_ner, gaussian_classes, hmm_sequences, taxonomy_documents])
+@pytest.mark.parametrize("generator", GENERATORS)
 def test_seed_decides_everything(generator):
     first, again, other = generator(30, random_state=5), generator(30, random_state=5), generator(30, random_state=6)
     assert all(same(a, b) for a, b in zip(first, again))
@@ -28,7 +50,7 @@ def test_seed_decides_everything(generator):
         generator(-1)
 
 
-@pytest.mark.parametrize("generator", [embedded_ner, gaussian_classes, hmm_sequences, taxonomy_documents])
+@pytest.mark.parametrize("generator", GENERATORS)
 def test_no_examples(generator):
     X, Y, *_ = generator(0, random_state=0)
     assert (X.shape[0] if hasattr(X, "shape") else len(X)) == len(Y) == 0

@@ -68,7 +68,7 @@ def test_run_writes_report_table_and_plot(tmp_path):
     for report in (page, text):
         assert "A toy" in report
         assert "25.00" in report
-        assert "accord reproduce toy --data DIR --seed 0" in report
+        assert "accord reproduce toy --seed 0" in report
         assert QUICK_NOTE not in report
     assert len(values(paths[2])) == len(toy.done) == 12
     assert toy.loads == [(tmp_path, False, 0)]

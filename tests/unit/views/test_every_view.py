@@ -11,7 +11,16 @@ from sklearn.exceptions import NotFittedError
 
 from accord.decoders import sparse as kernels
 from accord.exceptions import InputError
-from accord.views import ArrayFeatures, ConcatenatedViews, DictFeatures, KernelFeatures, TokenFeatures, View, as_view
+from accord.views import (
+    ArrayFeatures,
+    ConcatenatedViews,
+    DictFeatures,
+    GraphFeatures,
+    KernelFeatures,
+    TokenFeatures,
+    View,
+    as_view,
+)
 
 RNG = np.random.default_rng(1)
 TEXT = [["Ana", "sees", "(", "Tom", ")"], [], ["Tom", "runs"]]
@@ -34,6 +43,10 @@ CASES = {
     "token kernel": (KernelFeatures(TokenFeatures(), kernel="poly"), TEXT, NEW_TEXT),
     "nystroem": (KernelFeatures(method="nystroem", n_components=4, random_state=0), ARRAYS, NEW_ARRAYS),
     "precomputed": (KernelFeatures(kernel="precomputed"), [K[:5], K[:0], K[5:]], [K[:2], K[2:3]]),
+    "graph": (GraphFeatures(n_neighbors=2), ARRAYS, NEW_ARRAYS),
+    "token graph": (GraphFeatures(TokenFeatures(), n_neighbors=2), TEXT, NEW_TEXT),
+    "graph with landmarks": (GraphFeatures(n_neighbors=2, n_landmarks=4, random_state=0), ARRAYS, NEW_ARRAYS),
+    "transductive graph": (GraphFeatures(method="transductive", n_neighbors=2), ARRAYS, [ARRAYS[2], ARRAYS[0][:1]]),
     "two views": (ConcatenatedViews([TokenFeatures(), TokenFeatures(window=2, token=False)]), TEXT, NEW_TEXT),
     "array and kernel": (ConcatenatedViews([ArrayFeatures(window=1), KernelFeatures()]), ARRAYS, NEW_ARRAYS),
 }

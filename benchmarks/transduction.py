@@ -1,0 +1,185 @@
+"""Smooth machines: ∇SVM beside cutting planes to the same objective, and the cost of unlabeled sentences.
+
+``python benchmarks/transduction.py --data DIR`` measures, on the Spanish CoNLL-2002 training set with token features in
+a window of three, Hamming loss in tokens,
+
+speed
+    CPU seconds of ∇SVM to its end, and of the structural SVM's cutting planes until their primal objective, recomputed
+    after each pass, is no higher than that of ∇SVM's weights: with one quadratic program over all constraints after
+    each pass (a general QP solver), and with one for each sentence in turn;
+linear
+    CPU seconds of a round of ∇TSVM against the number of unlabeled sentences.
+
+Contestants take turns in one process on one core; the best of some rounds counts. ``--quick`` is a small version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import time
+import warnings
+from typing import Any
+
+import measure
+
+C = 1.0  # of ∇SVM; the SVM's is half of it
+QP_ALL, QP_EACH = "cutting planes, one QP over all", "cutting planes, a QP per sentence"
+
+
+def sentences(data: str | None, n: int, seed: int) -> tuple[list[Any], list[Any]]:
+    """Some sentences of the training set."""
+    import numpy as np
+
+    from accord.datasets import load
+
+    corpus = load("conll2002_esp", data)
+    chosen = np.random.default_rng(seed).permutation(len(corpus.X))[:n]
+    return [corpus.X[i] for i in chosen], [corpus.Y[i] for i in chosen]
+
+
+def make_view() -> Any:
+    """The token and its surface clues, of the token and its neighbours."""
+    from accord import TokenFeatures
+
+    return TokenFeatures(window=1, lower=False, affixes=None, shape=False)
+
+
+def smooth_seconds(X: Any, Y: Any, epsilon: float) -> tuple[float, float]:
+    """CPU seconds of ∇SVM, and the SVM's objective of its weights."""
+    from accord import GradientSVM, Sequence
+
+    model = GradientSVM(Sequence(normalize=False), make_view(), C=C, epsilon=epsilon, rho=math.inf, random_state=0)
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, Y)
+    seconds = time.process_time() - start
+    problem, _ = _problem(X, Y)
+    w = model.weights_.flat()
+    return seconds, 0.5 * float(w @ w) + 0.5 * C * float(problem.violations(model.weights_).sum())
+
+
+def _problem(X: Any, Y: Any) -> tuple[Any, float]:
+    """The SVM's problem, and the CPU seconds that its features take."""
+    from accord import Sequence
+    from accord.structures.problem import ChainProblem
+
+    start = time.process_time()
+    structure = Sequence(normalize=False).fit(Y)
+    rows = make_view().fit_rows(X)
+    problem = ChainProblem(structure, rows, structure.encode(Y, rows.offsets))
+    return problem, time.process_time() - start
+
+
+def cutting_plane_seconds(X: Any, Y: Any, together: bool, target: float, limit: float) -> tuple[float, float]:
+    """CPU seconds until the primal objective is at most ``target``, or ``limit``; and the objective then."""
+    import numpy as np
+
+    from accord.solvers.cutting_plane import CuttingPlane, primal_value
+
+    problem, seconds = _problem(X, Y)
+    solver, rng = CuttingPlane(problem, C / 2, 0.01), np.random.default_rng(0)
+    best = math.inf
+    while best > target and seconds < limit:
+        start = time.process_time()
+        added = [solver.visit(int(i), optimise=not together)[0] for i in rng.permutation(problem.n_examples)]
+        if together and any(added):
+            solver.optimise([i for i, working in enumerate(solver.sets) if working])
+        seconds += time.process_time() - start
+        best = min(best, primal_value(problem, solver.weights, C / 2))
+        if together and not any(added):
+            break
+    return seconds, best
+
+
+def speed(options: argparse.Namespace) -> list[str]:
+    """∇SVM and cutting planes by turns."""
+    lines = [
+        "## ∇SVM and cutting planes, to the same objective",
+        "",
+        f"| sentences | ∇SVM, CPU s | {QP_ALL}, CPU s | ratio | {QP_EACH}, CPU s | ratio |",
+        "|--:|--:|--:|--:|--:|--:|",
+    ]
+    for n in options.sizes:
+        X, Y = sentences(options.data, n, seed=0)
+        smooth, objective = math.inf, math.inf
+        planes: dict[str, tuple[float, float]] = {}
+        for _ in range(options.repeat):
+            seconds, objective = smooth_seconds(X, Y, options.epsilon)
+            smooth = min(smooth, seconds)
+            for name, together in ((QP_ALL, True), (QP_EACH, False)):
+                found = cutting_plane_seconds(X, Y, together, objective, options.limit)
+                planes[name] = min(found, planes.get(name, found))
+        cells = []
+        for name in (QP_ALL, QP_EACH):
+            seconds, reached = planes[name]
+            mark = "" if reached <= objective else f" (stopped, objective {reached / objective:.3f} of ∇SVM's)"
+            cells.append(f"{seconds:.2f}{mark} | {'≥ ' * (reached > objective)}{seconds / smooth:.1f}×")
+        lines.append(f"| {n} | {smooth:.2f} | {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def linear(options: argparse.Namespace) -> list[str]:
+    """Rounds of ∇TSVM with more and more unlabeled sentences."""
+    import numpy as np
+
+    from accord import Sequence, TransductiveSVM
+
+    sizes = [options.unlabeled // k for k in (16, 8, 4, 2, 1)]
+    X, Y = sentences(options.data, 20 + options.unlabeled, seed=0)
+    labels = sorted({label for y in Y for label in y})
+    seconds = []
+    for m in sizes:
+        best = math.inf
+        for _ in range(options.repeat):
+            model = TransductiveSVM(
+                Sequence(labels=labels, normalize=False), make_view(), C=C, unlabeled_weight=0.01, ramp=5, max_iter=10,
+                random_state=0,
+            )  # fmt: skip
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # rounds are few on purpose
+                start = time.process_time()
+                model.fit(X[: 20 + m], [*Y[:20], *[None] * m])
+            best = min(best, (time.process_time() - start) / model.n_iter_)
+        seconds.append(best)
+    power = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    cells = " | ".join(f"{s:.3f}" for s in seconds)
+    return [
+        "## A round of ∇TSVM, 20 labeled and m unlabeled sentences, CPU s",
+        "",
+        f"| m | {' | '.join(f'{m:,}' for m in sizes)} |",
+        f"|---{'|--:' * len(sizes)}|",
+        f"| seconds | {cells} |",
+        "",
+        f"Time grows as m to the power of {power:.2f}.",
+    ]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="the folder with the data sets; default: ACCORD_DATA")
+    parser.add_argument("--only", nargs="+", choices=("speed", "linear"), default=["speed", "linear"])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[100, 200, 400], help="labeled sentences")
+    parser.add_argument("--unlabeled", type=int, default=4000, help="unlabeled sentences of the largest fit")
+    parser.add_argument("--epsilon", type=float, default=0.05, help="of ∇SVM: how far its hinge is rounded off")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each contestant; the fastest counts")
+    parser.add_argument("--limit", type=float, default=600.0, help="give up on cutting planes after this many seconds")
+    parser.add_argument("--core", type=int, default=sorted(os.sched_getaffinity(0))[-1])
+    parser.add_argument("--quick", action="store_true", help="small versions of everything")
+    options = parser.parse_args()
+    if options.quick:
+        options.sizes, options.unlabeled, options.repeat = [20, 40], 160, 1
+    measure.use_cores([options.core])
+    X, Y = sentences(options.data, 5, seed=1)
+    for together in (True, False):  # compiles
+        cutting_plane_seconds(X, Y, together, smooth_seconds(X, Y, options.epsilon)[1], 1.0)
+    for name in options.only:
+        print("\n".join({"speed": speed, "linear": linear}[name](options)), end="\n\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Secondary structure of proteins from few labeled domains: does it pay to see others unlabeled?
+
+Not an experiment of the papers, which name the task only.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accord.datasets import load
+from accord.evaluation import Results, Task, make_tasks, token_error
+from accord.evaluation.protocol import take
+from accord.experiments.base import DataFolder, Experiment
+from accord.experiments.ordering import Claim, claim_notes
+from accord.learners import CoSVM, GradientSVM, StructuredSVM, TransductiveSVM
+from accord.structures import Sequence
+from accord.views import ArrayFeatures, GraphFeatures, KernelFeatures, RandomSplit
+from accord.views.base import View
+
+REPETITIONS = 15
+LABELED = (5, 10, 20)
+N_UNLABELED, N_HOLDOUT = 60, 100
+QUICK_LABELED, QUICK_UNLABELED, QUICK_HOLDOUT, QUICK_LONGEST = (3, 6), 8, 10, 80
+SHORTEST, LONGEST = 40, 250  # residues of a domain
+WINDOW = 6  # residues on either side
+LANDMARKS = 600
+C, WEIGHT = 0.1, 0.01
+AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
+
+
+@dataclass(frozen=True)
+class Domains:
+    """A row of indicators for every residue, and its state."""
+
+    X: list[np.ndarray]
+    Y: list[list[str]]
+    n_unlabeled: int = N_UNLABELED
+    n_holdout: int = N_HOLDOUT
+
+
+def _residues() -> ArrayFeatures:
+    return ArrayFeatures(window=WINDOW)
+
+
+def _kernel(seed: int) -> View:
+    return KernelFeatures(_residues(), kernel="rbf", method="nystroem", n_components=LANDMARKS, random_state=seed)
+
+
+def _graph(seed: int) -> View:
+    return GraphFeatures(_residues(), kernel="rbf", n_landmarks=LANDMARKS, random_state=seed)
+
+
+def _structure() -> Sequence:
+    return Sequence(labels=["C", "E", "H"], loss="hamming", normalize=False)
+
+
+# Method → seed → learner
+METHODS: dict[str, Callable[[int], Any]] = {
+    "SVM": lambda seed: StructuredSVM(_structure(), _residues(), C=C / 2, tol=0.1, random_state=seed),
+    "∇SVM": lambda seed: GradientSVM(_structure(), _residues(), C=C, random_state=seed),
+    "∇TSVM": lambda seed: TransductiveSVM(
+        _structure(), _residues(), C=C, unlabeled_weight=WEIGHT, random_state=seed
+    ),
+    "∇TSVM auto": lambda seed: TransductiveSVM(_structure(), _residues(), C=C, random_state=seed),
+    "coSVM": lambda seed: CoSVM(
+        _structure(), RandomSplit(_residues()), C=C / 2, tol=0.1, unlabeled_weight=WEIGHT, ramp=10, max_iter=15,
+        random_state=seed,
+    ),
+    "∇SVM, RBF": lambda seed: GradientSVM(_structure(), _kernel(seed), C=10 * C, random_state=seed),
+    "∇SVM, graph": lambda seed: GradientSVM(_structure(), _graph(seed), C=10 * C, random_state=seed),
+}  # fmt: skip
+
+CLAIMS = (
+    Claim("∇TSVM", "∇SVM", "what unlabeled domains add"),
+    Claim("∇TSVM auto", "∇SVM", "ours: no higher"),
+    Claim("coSVM", "SVM", "agreement of two random halves of the window"),
+    Claim("∇SVM, graph", "∇SVM, RBF", "the graph of residues' windows"),
+    Claim("∇SVM, RBF", "∇SVM", "the kernel"),
+    Claim("∇SVM", "SVM", "the same machine, smoothed"),
+)
+
+
+class ProteinStructure(Experiment):
+    """Three states for every residue."""
+
+    name = "protein-structure"
+    title = "Secondary structure of proteins from few labeled domains"
+    description = (
+        f"Error per residue (coil, strand or helix) on {N_HOLDOUT} domains of CB513 after training on 5, 10 or 20 "
+        f"labeled domains, with {N_UNLABELED} unlabeled ones; domains of {SHORTEST} to {LONGEST} residues, sequences "
+        f"only. Features: the amino acids in a window of {2 * WINDOW + 1} residues; RBF kernel of them with "
+        f"{LANDMARKS} landmarks. Hamming loss in residues, C = {C:g} (ten times that for kernels); unlabeled domains "
+        f"count {WEIGHT:g} of a labeled one, or what labeled folds say (auto)."
+    )
+    data_sets = ("protein_cb513",)
+    metrics = ("token_error",)
+    x = "n_labeled"
+    baseline = "∇SVM"
+
+    def tasks(self, quick: bool, seed: int) -> list[Task]:
+        settings = {"n_labeled": QUICK_LABELED if quick else LABELED}
+        tasks = make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else REPETITIONS, seed=seed)
+        return sorted(tasks, key=lambda task: task.repetition)
+
+    def load(self, data: DataFolder, quick: bool, seed: int) -> Domains:
+        found = load("protein_cb513", data)
+        kept = [i for i, x in enumerate(found.X) if SHORTEST <= len(x) <= (QUICK_LONGEST if quick else LONGEST)]
+        X = [_indicators(found.X[i]) for i in kept]
+        sizes = (QUICK_UNLABELED, QUICK_HOLDOUT) if quick else (N_UNLABELED, N_HOLDOUT)
+        return Domains(X, [found.Y[i] for i in kept], *sizes)
+
+    def run_task(self, task: Task, loaded: Domains) -> Mapping[str, float]:
+        n, seed = task.setting["n_labeled"], task.repetition_seed
+        order = np.random.default_rng(seed).permutation(len(loaded.X))
+        test, rest = order[: loaded.n_holdout], order[loaded.n_holdout :]
+        seen = rest[: n + loaded.n_unlabeled]
+        Y = [*take(loaded.Y, seen[:n]), *[None] * (len(seen) - n)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # working sets of the non-convex machines may not settle
+            learner = METHODS[task.method](seed).fit(take(loaded.X, seen), Y)
+        return {"token_error": token_error(take(loaded.Y, test), learner.predict(take(loaded.X, test)))}
+
+    def notes(self, results: Results) -> list[str]:
+        return claim_notes(results, CLAIMS, "token_error", lambda setting: str(setting["n_labeled"]))
+
+
+def _indicators(residues: list[str]) -> np.ndarray:
+    """One column for every amino acid; unknown ones have none."""
+    return (np.array(residues)[:, None] == np.array(list(AMINO_ACIDS))).astype(float)

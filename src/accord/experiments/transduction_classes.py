@@ -1,0 +1,122 @@
+"""Classes with 10 or 100 labels: ∇TSVM and graph kernels on the semi-supervised benchmark [thesis 7.4.2].
+
+The sets, and the 12 splits of each, are those of Chapelle, Schölkopf and Zien (eds.), Semi-Supervised Learning, 2006.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.datasets import Dataset, load
+from accord.evaluation import Published, Results, Task, make_tasks, zero_one_loss
+from accord.experiments.base import DataFolder, Experiment, published_notes
+from accord.experiments.ordering import Claim, claim_notes
+from accord.learners import GradientSVM, StructuredSVM, TransductiveSVM
+from accord.structures import MultiClass
+from accord.views import ArrayFeatures, GraphFeatures, KernelFeatures
+from accord.views.base import View
+
+SETS = ("COIL", "COIL2", "USPS", "g241c", "g241n", "Text")
+SIZES = (10, 100)
+N_SPLITS = 12
+FAITHFUL_C, STRONG_C = 1.0, 100.0  # the thesis', and the benchmark's: nearly hard margins
+WEIGHT = 0.1
+
+KERNELS: dict[str, Callable[[Any], View]] = {
+    # words are compared by their inner product, points by the RBF kernel, whose width is that of the data
+    "plain": lambda X: ArrayFeatures(bias=False) if sp.issparse(X) else KernelFeatures(kernel="rbf"),
+    "graph": lambda X: GraphFeatures(kernel="linear" if sp.issparse(X) else "rbf"),
+}
+
+
+def _machines(C: float) -> dict[str, Callable[[View, int], Any]]:
+    return {
+        "SVM": lambda view, seed: StructuredSVM(MultiClass(), view, C=C / 2, random_state=seed),
+        "∇SVM": lambda view, seed: GradientSVM(MultiClass(), view, C=C, random_state=seed),
+        "∇TSVM": lambda view, seed: TransductiveSVM(
+            MultiClass(), view, C=C, unlabeled_weight=WEIGHT, random_state=seed
+        ),
+        "∇TSVM, balanced": lambda view, seed: TransductiveSVM(
+            MultiClass(), view, C=C, unlabeled_weight=WEIGHT, balance=True, random_state=seed
+        ),
+        "∇TSVM auto": lambda view, seed: TransductiveSVM(MultiClass(), view, C=C, random_state=seed),
+    }
+
+
+# Method → (kernel, learner of a view and a seed)
+METHODS: dict[str, tuple[str, Callable[[View, int], Any]]] = {
+    **{name: ("plain", make) for name, make in _machines(FAITHFUL_C).items()},
+    **{f"{name}, C = {STRONG_C:g}": ("plain", make) for name, make in _machines(STRONG_C).items()},
+    **{f"{name}, graph": ("graph", make) for name, make in _machines(STRONG_C).items()},
+}
+QUICK = ("∇SVM", "∇TSVM", "∇SVM, graph")
+
+CLAIMS = (
+    *(
+        Claim(f"{learner}{end}", f"∇SVM{end}", source)
+        for end in ("", f", C = {STRONG_C:g}", ", graph")
+        for learner, source in (
+            ("∇TSVM", "what unlabeled points add"),
+            ("∇TSVM, balanced", "with label frequencies held"),
+            ("∇TSVM auto", "ours: no higher"),
+        )
+    ),
+    Claim("∇SVM, graph", f"∇SVM, C = {STRONG_C:g}", "the graph-regularised kernel"),
+    Claim("∇SVM", "SVM", "the same machine, smoothed"),
+)
+
+
+class TransductionClasses(Experiment):
+    """Supervised, transductive and graph-regularised machines on the official splits."""
+
+    name = "transduction-classes"
+    title = "Classes with 10 or 100 labels: ∇TSVM and graph kernels"
+    description = (
+        "Error on the 1,490 or 1,400 points that are not labeled, over the 12 official splits of each set of the "
+        "semi-supervised benchmark. RBF kernel exp(-|x - z|² / s) with the mean squared distance s; inner products for "
+        f"Text. 0/1 loss, ε = 0.3, τ = 0.4; C = {FAITHFUL_C:g} as in the thesis, or {STRONG_C:g}, which is nearly a "
+        f"hard margin and the benchmark's custom. Unlabeled points count {WEIGHT:g} of a labeled one, or what labeled "
+        "folds say (auto); 'balanced' holds mean scores to the label frequencies. 'Graph' is the graph-regularised "
+        f"kernel, 1 : 9, 5 neighbours, with C = {STRONG_C:g}. The supervised machines with a plain kernel see the "
+        "labeled points only; nothing is tuned on the test labels, nor on anything else."
+    )
+    data_sets = ("ssl_book",)
+    metrics = ("zero_one_loss",)
+    baseline = "∇SVM"
+    published = (
+        Published("∇TSVM", "zero_one_loss", 0.6887, {"data": "COIL", "n_labeled": 10}, source="thesis 7.4.2"),
+        Published("∇TSVM", "zero_one_loss", 0.2542, {"data": "COIL", "n_labeled": 100}, source="thesis 7.4.2"),
+    )
+
+    def tasks(self, quick: bool, seed: int) -> list[Task]:
+        settings = {"data": SETS[:1] if quick else SETS, "n_labeled": SIZES[:1] if quick else SIZES}
+        methods = list(QUICK if quick else METHODS)
+        tasks = make_tasks(self.name, methods, settings, repetitions=2 if quick else N_SPLITS, seed=seed)
+        return sorted(tasks, key=lambda task: task.repetition)
+
+    def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Dataset]:
+        return {name: load("ssl_book", data, part=name, extra=True) for name in (SETS[:1] if quick else SETS)}
+
+    def run_task(self, task: Task, loaded: dict[str, Dataset]) -> Mapping[str, float]:
+        points, n = loaded[task.setting["data"]], task.setting["n_labeled"]
+        labeled = points.extra[f"labeled_{n}"][task.repetition]
+        rest = np.setdiff1d(np.arange(len(points)), labeled)
+        kernel, make = METHODS[task.method]
+        Y = [points.Y[i] for i in labeled] + [None] * rest.size
+        learner = make(KERNELS[kernel](points.X), task.repetition_seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the non-convex machines may stop before their working sets settle
+            learner.fit(points.X[np.concatenate([labeled, rest])], Y)
+        return {"zero_one_loss": zero_one_loss([points.Y[i] for i in rest], learner.predict(points.X[rest]))}
+
+    def notes(self, results: Results) -> list[str]:
+        return [
+            *published_notes(results, self.published, "zero_one_loss"),
+            "The benchmark's one-against-all TSVM on COIL: 67.50 and 25.80 %.",
+            *claim_notes(results, CLAIMS, "zero_one_loss"),
+        ]

@@ -1,0 +1,200 @@
+"""The support vector machine as a smooth function without constraints [thesis 7.1, OP 7.2]: :class:`GradientSVM`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from accord.exceptions import InputError
+from accord.learners.base import StructuredLearner
+from accord.learners.randomness import generator
+from accord.learners.smooth_machines import (
+    add_unlabeled,
+    check_smooth_params,
+    checksum,
+    make_space,
+    merged_features,
+    new_machine,
+    warn_of_end,
+)
+from accord.learners.svm import first_guess
+from accord.solvers.transduction import Settings, Training, train
+from accord.structures.base import Structure
+from accord.structures.working_sets import ExpansionSpace
+from accord.views.base import View
+from accord.views.rows import Rows
+
+
+class GradientSVM(StructuredLearner):
+    """Smooth large-margin learner (∇SVM): ``min |w|^2 + C sum_i smax_y' huber(score(y_i) - score(y'))``.
+
+    The hinge is rounded off within ``epsilon`` of the margin, which is the loss of ``y'``, and the maximum over wrong
+    outputs is soft. There is no factor 1/2: as ``epsilon`` goes to 0 and ``rho`` to infinity, this becomes
+    ``StructuredSVM(C=C / 2)``, and the objective twice that machine's.
+
+    Wrong outputs are found by decoding and kept in working sets. For classes these hold every output that counts; for
+    sequences, the worst that decoding finds in each round. With F1 losses the decoder may find the true output itself,
+    and then adds nothing. Labels inside a sequence may be hidden, as for :class:`StructuredSVM`.
+
+    Parameters
+    ----------
+    structure : Structure
+        What is predicted, and with which loss.
+    view : View, optional
+        Features; default: the view that fits the look of X.
+    C : float
+        Weight of the losses.
+    epsilon : float
+        Half the width of the rounded part of the hinge; 0 is the hinge itself.
+    rho : float
+        From 0 (losses of an example's wrong outputs are summed) to ``inf`` (only the largest counts).
+    solver : "auto", "primal" or "expansion"
+        Search for weights of features, or for coefficients of training rows, for which all inner products of rows are
+        held in memory; "auto" is the faster one. The optimum is the same.
+    tol : float
+        An output joins its working set if it raises the slack of its example by more than this; conjugate gradients
+        stop when the objective is within this fraction of the optimum for the working sets.
+    max_iter : int
+        Rounds of decoding and optimising at most.
+    warm_start : bool
+        ``fit`` goes on where the last one, on the same data, has stopped.
+    random_state, n_jobs, verbose : as everywhere
+
+    Attributes
+    ----------
+    weights_ : Weights
+    objective_ : float
+        Value of the minimised function over the working sets.
+    n_constraints_, n_iter_, converged_ : int, int, bool
+        Outputs in the working sets, rounds, and whether the last round left the working sets as they were.
+    history_ : list of dict
+        For each round: objective, C, unlabeled_weight, n_constraints, added, dropped, label_changes, cg_iterations.
+    solver_ : str
+        "primal" or "expansion".
+
+    Examples
+    --------
+    >>> from accord import ArrayFeatures, GradientSVM, MultiClass
+    >>> svm = GradientSVM(MultiClass(), view=ArrayFeatures()).fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    >>> svm.predict([[0.0, 2.0]])
+    ['a']
+    """
+
+    tau = 0.4  # of the unlabeled examples' loss
+    ramp = 0
+
+    def __init__(
+        self,
+        structure: Structure,
+        view: View | None = None,
+        C: float = 1.0,
+        epsilon: float = 0.3,
+        rho: float = 10.0,
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.structure = structure
+        self.view = view
+        self.C = C
+        self.epsilon = epsilon
+        self.rho = rho
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_params(self) -> None:
+        check_smooth_params(self)
+
+    def fit(self, X: Any, Y: Any) -> GradientSVM:
+        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
+        self._check_params()
+        rng = generator(self.random_state)
+        rows, y, _ = self._prepare(X, Y)
+        training, _ = self._solve(rows, y, rows.n_inputs, 0.0, rng, show=True)
+        warn_of_end(training, self.max_iter, stacklevel=3)
+        return self
+
+    def _solve(
+        self, rows: Rows, y: np.ndarray, n_labeled: int, weight: float, rng: np.random.Generator, show: bool
+    ) -> tuple[Training, np.ndarray]:
+        """Train on rows of which the first ``n_labeled`` inputs have labels: (how it went, constants of labels).
+
+        ``show``: this is the fit that was asked for, not one of those that "auto" compares.
+        """
+        use_unlabeled = weight > 0.0 and rows.n_inputs > n_labeled
+        if not use_unlabeled:
+            rows = rows.take(np.arange(n_labeled))
+        y = y[: rows.offsets[n_labeled]]
+        tied = merged_features(rows)
+        data = (rows.offsets, y, checksum(tied.rows), n_labeled, self.structure_.labels_)
+        training = self._last_training(data) if show else None
+        if training is None:
+            training = Training([self._machine(rows, tied.rows, y, n_labeled, use_unlabeled, rng)])
+        with self._progress(self.max_iter if show else 0, type(self).__name__) as progress:
+            train(training, self._settings(weight), lambda info: progress.advance(info=info))
+        machine = training.machines[0]
+        self.weights_ = self._untied(tied, machine.space.weights(machine.point.x))
+        self._forget_products()
+        self.objective_, self.n_constraints_ = training.objective, training.n_constraints
+        self.n_iter_, self.converged_, self.history_ = len(training.history), training.converged, training.history
+        self.solver_ = "expansion" if isinstance(machine.space, ExpansionSpace) else "primal"
+        if show and self.warm_start:
+            self._training = (data, training)
+        bias = machine.bias
+        if machine.space.centre is not None:
+            mean = tied.rows.scores(machine.space.weights(machine.point.x).unary)[slice(*machine.space.centre)].mean(0)
+            bias = bias - self.structure_.label_scores(mean[None])[0]
+        return training, bias
+
+    def _machine(self, rows: Rows, merged: Rows, y: np.ndarray, n_labeled: int, use_unlabeled: bool, rng: Any) -> Any:
+        labeled = rows.take(np.arange(n_labeled))
+        problem = self._problem(labeled, y)
+        targets = first_guess(problem, rng) if problem.partial.any() else y
+        centre, bias = None, None
+        if use_unlabeled and getattr(self, "balance", False):
+            centre = (labeled.n_rows, rows.n_rows)
+            counts = np.bincount(y[y >= 0], minlength=self.structure_.n_labels_)
+            bias = counts / counts.sum() - 1.0 / counts.size
+        space = make_space(self.structure_, merged, self.solver, centre)
+        offsets = rows.offsets
+        machine = new_machine(space, offsets[: n_labeled + 1], y, targets, problem.constrained, self.n_jobs, bias)
+        if use_unlabeled:
+            add_unlabeled(machine, offsets[n_labeled:], 0, self.n_jobs)
+        return machine
+
+    def _settings(self, weight: float) -> Settings:
+        return Settings(
+            C=self.C,
+            unlabeled_weight=weight,
+            epsilon=self.epsilon,
+            tau=self.tau,
+            rho=self.rho,
+            regulariser=1.0,
+            unlabeled_loss="symmetric",
+            tol=self.tol,
+            max_iter=self.max_iter,
+            ramp=self.ramp,
+        )
+
+    def _last_training(self, data: tuple) -> Training | None:
+        """What the last fit has left, if there was one and ``warm_start`` asks for it."""
+        last = self.__dict__.pop("_training", None)
+        if last is None or not self.warm_start:
+            return None
+        before, training = last
+        if not all(np.array_equal(a, b) for a, b in zip(before, data)):
+            raise InputError(
+                "warm_start=True goes on with the last fit, but X and Y are not those of that fit; set "
+                "warm_start=False to start anew"
+            )
+        return training

@@ -1,0 +1,128 @@
+"""Consensus of views as one smooth criterion [thesis 7.3, OP 7.5, Table 7.2]: :class:`GradientCoSVM`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from accord.learners.consensus import ConsensusLearner
+from accord.learners.smooth_machines import add_unlabeled, check_smooth_params, make_space, merged_features, new_machine
+from accord.learners.svm import first_guess
+from accord.solvers.transduction import Machine, Settings, Training, train
+from accord.structures.base import Structure, Weights
+from accord.views.rows import Rows
+
+
+class GradientCoSVM(ConsensusLearner):
+    """Smooth large-margin machines of several views that agree on unlabeled examples (∇coSVM).
+
+    ``min sum_v (|w_v|^2 / 2 + C (sum_labeled xi + unlabeled_weight sum_unlabeled xi))``: slacks are soft maxima of
+    Huber losses as in :class:`GradientSVM`; the target of an unlabeled example is what a peer predicts, for every
+    ordered pair of views. Unlike in :class:`CoSVM` the peer's margin does not count. The papers' C_u is
+    ``C * unlabeled_weight``. With one view it is self-training. Labels hidden inside a sequence are guessed, by every
+    view for itself.
+
+    Parameters
+    ----------
+    structure : Structure
+        What is predicted, and with which loss.
+    views : view, list or dict of views, optional
+        The views; default: ``RandomSplit`` of the view that fits the look of X.
+    C : float
+        Weight of the losses.
+    unlabeled_weight : float from 0 to 1, or "auto"
+        Weight of an unlabeled example relative to a labeled one; "auto" as in :class:`CoPerceptron`.
+    epsilon, rho, solver, tol : as for GradientSVM
+    max_iter : int
+        Rounds at most. Views that teach each other need not come to rest, so that reaching it with unlabeled examples
+        is no cause for a warning.
+    ramp : int
+        Rounds in which the unlabeled weight rises exponentially to its value, after the labels alone have been learned.
+    random_state, n_jobs, verbose : as everywhere
+
+    Attributes
+    ----------
+    weights_, view_weights_, unlabeled_weight_, transduction_, auto_report_ : as for CoPerceptron
+    objective_, n_constraints_, n_iter_, converged_, history_ : as for GradientSVM
+
+    Examples
+    --------
+    >>> from accord import GradientCoSVM, MultiClass
+    >>> X = [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.1, 2.0]]
+    >>> model = GradientCoSVM(MultiClass(), unlabeled_weight=0.5, random_state=0).fit(X, ["a", "b", None])
+    >>> model.transduction_
+    ['a']
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        views: Any = None,
+        C: float = 1.0,
+        unlabeled_weight: Any = "auto",
+        epsilon: float = 0.3,
+        rho: float = 10.0,
+        ramp: int = 10,
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.structure = structure
+        self.views = views
+        self.C = C
+        self.unlabeled_weight = unlabeled_weight
+        self.epsilon = epsilon
+        self.rho = rho
+        self.ramp = ramp
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_smooth_params(self)
+
+    def _train(
+        self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
+    ) -> tuple[list[Weights], bool]:
+        offsets = channels[0].offsets
+        hidden = np.concatenate([[0], np.cumsum(y < 0)])
+        free = (np.diff(hidden[offsets]) == np.diff(offsets)) & (np.diff(offsets) > 0)
+        n_labeled = int(np.argmax(free)) if free.any() else free.size  # unlabeled examples come last
+        if weight == 0.0:
+            channels = [c.take(np.arange(n_labeled)) for c in channels]
+        tied = [merged_features(c) for c in channels]
+        machines = [self._machine(c, t.rows, y, n_labeled, rng) for c, t in zip(channels, tied)]
+        if weight > 0.0 and n_labeled < free.size:
+            for v, machine in enumerate(machines):
+                for peer in range(len(machines)):
+                    if peer != v or len(machines) == 1:
+                        add_unlabeled(machine, offsets[n_labeled:], peer, self.n_jobs)
+        settings = Settings(
+            self.C, weight, self.epsilon, 0.0, self.rho, 0.5, "huber", self.tol, self.max_iter, self.ramp
+        )
+        training = Training(machines)
+        with self._progress(self.max_iter if show else 0, "gradient co-SVM") as progress:
+            train(training, settings, lambda info: progress.advance(info=info))
+        self.objective_, self.n_constraints_ = training.objective, training.n_constraints
+        self.n_iter_, self.converged_, self.history_ = len(training.history), training.converged, training.history
+        if not (training.converged or training.interrupted or training.phase != "labels"):
+            warnings.warn(f"stopped after max_iter={self.max_iter} rounds", ConvergenceWarning, stacklevel=3)
+        weights = [self._untied(t, m.space.weights(m.point.x)) for t, m in zip(tied, machines)]
+        return weights, training.interrupted
+
+    def _machine(self, rows: Rows, merged: Rows, y: np.ndarray, n_labeled: int, rng: np.random.Generator) -> Machine:
+        y = y[: rows.offsets[n_labeled]]
+        problem = self._problem(rows.take(np.arange(n_labeled)), y)
+        targets = first_guess(problem, rng) if problem.partial.any() else y
+        space = make_space(self.structure_, merged, self.solver)
+        return new_machine(space, rows.offsets[: n_labeled + 1], y, targets, problem.constrained, self.n_jobs)

@@ -1,0 +1,127 @@
+"""What the smooth large-margin learners are made of: parameters, spaces and machines."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from accord.exceptions import InputError
+from accord.solvers.transduction import Machine, Training
+from accord.structures.chain import ChainStructure
+from accord.structures.working_sets import ExpansionSpace, PrimalSpace, WorkingSet
+from accord.views.gram import available_bytes, check_memory, products
+from accord.views.rows import Rows
+from accord.views.tied import Tied, tie
+
+SOLVERS = ("auto", "primal", "expansion")
+# A product with a dense matrix takes so much less time for each number than one with sparse features.
+DENSE = 8
+
+
+def check_smooth_params(learner: Any) -> None:
+    """Parameters that all smooth large-margin learners have."""
+    if not (learner.C > 0 and np.isfinite(learner.C)):
+        raise InputError(f"C is {learner.C!r}; expected a positive number")
+    if not (learner.epsilon >= 0 and np.isfinite(learner.epsilon)):
+        raise InputError(f"epsilon is {learner.epsilon!r}; expected 0 or a positive number")
+    if not learner.rho >= 0:
+        raise InputError(f"rho is {learner.rho!r}; expected a number from 0 (sum) to inf (maximum)")
+    if not learner.tol > 0:
+        raise InputError(f"tol is {learner.tol!r}; expected a positive number")
+    if learner.max_iter < 1:
+        raise InputError(f"max_iter is {learner.max_iter}; expected at least 1")
+    if learner.solver not in SOLVERS:
+        raise InputError(f"solver is {learner.solver!r}; expected one of {SOLVERS}")
+
+
+def merged_features(rows: Rows) -> Tied:
+    """Rows without features that nothing tells apart, and without units that do not occur."""
+    tied = tie(rows)
+    if not isinstance(rows.table, np.ndarray):
+        return tied
+    used = np.unique(rows.slots)
+    small = replace(
+        rows,
+        table=np.ascontiguousarray(rows.table[used]),
+        slots=np.searchsorted(used, rows.slots).astype(np.int32),
+        bounds=np.searchsorted(used, rows.bounds).astype(np.int64),
+        shared=False,
+    )
+    return Tied(small)
+
+
+def make_space(
+    structure: ChainStructure, rows: Rows, solver: str, centre: tuple[int, int] | None = None
+) -> PrimalSpace:
+    """Weights of features, or coefficients of rows; ``"auto"``: whichever is faster."""
+    if solver == "expansion":
+        check_memory(rows.n_rows, rows.n_rows, 'Use solver="primal".')
+    elif solver == "primal" or not _expansion_pays(rows):
+        return PrimalSpace(structure, rows, centre)
+    matrix = rows.matrix()
+    if isinstance(rows.table, np.ndarray):
+        matrix = matrix.toarray()
+    return ExpansionSpace(structure, rows, products(matrix, matrix), centre)
+
+
+def _expansion_pays(rows: Rows) -> bool:
+    """Whether a step over coefficients of rows takes less time, and the kernel matrix fits into memory."""
+    available = available_bytes()
+    if available is not None and 3 * 8 * rows.n_rows**2 > available / 2:
+        return False
+    dense = isinstance(rows.table, np.ndarray)
+    stored = sum(_stored(rows, int(first), int(last)) for first, last in rows.bounds) / (DENSE if dense else 1)
+    vectors = 6  # so many passes over vectors of parameters
+    return rows.n_rows**2 / DENSE + vectors * rows.n_rows < 2 * stored + vectors * rows.n_dims
+
+
+def _stored(rows: Rows, first: int, last: int) -> int:
+    if isinstance(rows.table, np.ndarray):
+        return (last - first) * rows.table.shape[1]
+    return int(rows.table.indptr[last] - rows.table.indptr[first])
+
+
+def checksum(rows: Rows) -> int:
+    """A number that tells whether rows are the same."""
+    values = rows.table if isinstance(rows.table, np.ndarray) else rows.table.data
+    return zlib.crc32(rows.slots.tobytes(), zlib.crc32(np.ascontiguousarray(values).tobytes()))
+
+
+def new_machine(
+    space: PrimalSpace,
+    offsets: np.ndarray,
+    y: np.ndarray,
+    targets: np.ndarray,
+    constrained: bool,
+    n_jobs: int | None,
+    bias: np.ndarray | None = None,
+) -> Machine:
+    """A machine with labeled examples: label numbers ``y`` (-1: hidden) and the same with hidden ones guessed."""
+    labeled = WorkingSet(space.structure, offsets, targets, n_jobs or 1)
+    bias = np.zeros(space.structure.n_labels_) if bias is None else bias
+    return Machine(space, [labeled], [None], constrained, bias, y if np.any(y < 0) else None)
+
+
+def add_unlabeled(machine: Machine, offsets: np.ndarray, teacher: int, n_jobs: int | None) -> None:
+    """Give a machine examples whose targets another one, or itself, predicts."""
+    targets = np.full(int(offsets[-1] - offsets[0]), -1, np.int32)
+    machine.sets.append(WorkingSet(machine.space.structure, offsets, targets, n_jobs or 1))
+    machine.teachers.append(teacher)
+
+
+def warn_of_end(training: Training, max_iter: int, stacklevel: int) -> None:
+    """Tell that a fit was interrupted, or has not converged."""
+    n = len(training.history)
+    if training.interrupted:
+        warnings.warn(f"interrupted after {n} rounds: the model is what was learned so far", stacklevel=stacklevel)
+    elif not training.converged:
+        warnings.warn(
+            f"stopped after max_iter={max_iter} rounds before the working sets settled; raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )

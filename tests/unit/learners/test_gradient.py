@@ -1,0 +1,326 @@
+"""GradientSVM, TransductiveSVM and GradientCoSVM as users see them: what unlabeled data bring, stopping and going on,
+Ctrl-C, copies, hidden labels, wrong parameters."""
+
+import itertools
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import accord
+from accord import (
+    ArrayFeatures,
+    GradientCoSVM,
+    GradientSVM,
+    InputError,
+    KernelFeatures,
+    MultiClass,
+    RandomSplit,
+    Select,
+    Sequence,
+    TokenFeatures,
+    TransductiveSVM,
+)
+from accord.datasets import embedded_ner, gaussian_classes
+from accord.solvers import transduction
+
+X, Y_ALL = embedded_ner(30, random_state=0)
+Y = [y if i % 3 == 0 else None for i, y in enumerate(Y_ALL)]
+X_NEW, Y_NEW = embedded_ner(20, random_state=1)
+POINTS, CLASSES_ALL = gaussian_classes(60, n_classes=3, n_features=4, separation=2.0, random_state=0)
+CLASSES = [label if i < 12 else None for i, label in enumerate(CLASSES_ALL)]
+MAKERS = {
+    "gradient-svm": lambda s, **p: GradientSVM(s, **p),
+    "tsvm": lambda s, **p: TransductiveSVM(s, **{"unlabeled_weight": 0.2, "ramp": 3, **p}),
+    "gradient-co-svm": lambda s, **p: GradientCoSVM(
+        s, **{"unlabeled_weight": 0.2, "ramp": 3, "max_iter": 30, "random_state": 0, **p}
+    ),
+}
+each_learner = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+CONTINUED = {name: MAKERS[name] for name in ("gradient-svm", "tsvm")}
+
+
+def two_clusters(seed=0, n=60):
+    """Two long clusters with a gap between them; the labeled pair lies so that its widest margin cuts through both."""
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([np.column_stack([rng.uniform(-3, 3, n), rng.normal(scale=0.15, size=n) + c]) for c in (-1, 1)])
+    truth = ["low"] * n + ["high"] * n
+    X[0], X[n] = [-0.5, -1.0], [0.5, 1.0]
+    return X, truth, [truth[i] if i in (0, n) else None for i in range(2 * n)]
+
+
+# -- what unlabeled examples bring -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("solver", ["primal", "expansion"])
+def test_the_boundary_moves_into_the_gap(seed, solver):
+    points, truth, labels = two_clusters(seed)
+    options = {"C": 10.0, "solver": solver}
+    plain = GradientSVM(MultiClass(), **options).fit(points, labels)
+    taught = TransductiveSVM(MultiClass(), unlabeled_weight=0.5, **options).fit(points, labels)
+    assert plain.score(points, truth) < 0.9
+    assert taught.score(points, truth) == 1.0
+
+    def crowd(model):
+        scores = np.asarray(model.decision_function(points))
+        return int(np.sum(np.abs(scores[:, 0] - scores[:, 1]) < 0.5))
+
+    assert crowd(taught) < 0.1 * crowd(plain)
+    assert taught.transduction_ == taught.predict([x for x, y in zip(points, labels) if y is None])
+
+
+def test_kernels_and_sequences():
+    points, truth, labels = two_clusters()
+    view = KernelFeatures(kernel="rbf", gamma=0.5)
+    model = TransductiveSVM(MultiClass(), view=view, C=10.0, unlabeled_weight=0.5).fit(points, labels)
+    assert model.score(points, truth) > 0.8
+    tagger = TransductiveSVM(Sequence(constraints="iob2"), unlabeled_weight=0.1, ramp=3).fit(X, Y)
+    assert tagger.score(X_NEW, Y_NEW) > 0.7
+    assert all(h["unlabeled_weight"] <= 0.1 for h in tagger.history_)
+    assert tagger.history_[-1]["unlabeled_weight"] == 0.1
+
+
+def test_weight_rises_after_the_labels_have_been_learned():
+    model = TransductiveSVM(MultiClass(), unlabeled_weight=0.5, ramp=4).fit(POINTS, CLASSES)
+    weights = [h["unlabeled_weight"] for h in model.history_]
+    assert sorted(weights) == weights
+    assert weights[0] == 0.0
+    assert len({w for w in weights if 0 < w < 0.5}) == 4
+    assert [h["C"] for h in model.history_[:3]] == pytest.approx([0.01, 0.1, 1.0])
+    names = {"round", "objective", "C", "unlabeled_weight", "n_constraints", "added", "dropped", "label_changes"}
+    assert all(h.keys() == names | {"cg_iterations"} for h in model.history_)
+    assert [h["round"] for h in model.history_] == list(range(1, model.n_iter_ + 1))
+    assert model.history_[-1]["added"] == model.history_[-2]["added"] == 0
+
+
+def test_auto_falls_back_to_labels_alone():
+    rng = np.random.default_rng(0)
+    noise, labels = rng.normal(size=(60, 3)), ["a", "b"] * 30
+    model = TransductiveSVM(MultiClass(), random_state=0).fit(noise, labels[:12] + [None] * 48)
+    assert [entry["unlabeled_weight"] for entry in model.auto_report_] == [0.0, 0.1, 1.0]
+    assert sum(entry["chosen"] for entry in model.auto_report_) == 1
+    chosen = next(entry for entry in model.auto_report_ if entry["chosen"])
+    assert model.unlabeled_weight_ == chosen["unlabeled_weight"]
+    if model.unlabeled_weight_ == 0:
+        plain = GradientSVM(MultiClass()).fit(noise, labels[:12] + [None] * 48)
+        assert np.array_equal(plain.weights_.flat(), model.weights_.flat())
+
+
+def test_auto_takes_what_pays():
+    points, truth, labels = two_clusters()
+    labels = [
+        truth[i] if i % 15 == 0 and (points[i, 0] < 0) == (truth[i] == "low") else y for i, y in enumerate(labels)
+    ]
+    model = TransductiveSVM(MultiClass(), C=1.0, random_state=1).fit(points, labels)
+    errors = {e["unlabeled_weight"]: sum(e["fold_errors"]) for e in model.auto_report_}
+    assert errors[model.unlabeled_weight_] <= errors[0.0]
+
+
+# -- several views -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_views", [1, 2, 3])
+def test_any_number_of_views(n_views):
+    views = RandomSplit(TokenFeatures(window=1), n_views)
+    model = GradientCoSVM(Sequence(), views, unlabeled_weight=0.2, ramp=2, max_iter=40, random_state=0).fit(X, Y)
+    assert model.n_views_ == n_views
+    assert model.score(X_NEW, Y_NEW) > 0.7
+    assert len(model.transduction_) == 20
+
+
+def test_views_teach_each_other():
+    """A view that has not seen a label learns it from its peer; without unlabeled examples the views disagree more."""
+    halves = [Select([0, 1]), Select([2, 3])]
+    options = {"views": halves, "ramp": 3, "random_state": 0}
+    alone = GradientCoSVM(MultiClass(), unlabeled_weight=0, **options).fit(POINTS, CLASSES)
+    taught = GradientCoSVM(MultiClass(), unlabeled_weight=1.0, **options).fit(POINTS, CLASSES)
+    assert taught.disagreement(POINTS) < alone.disagreement(POINTS)
+
+
+# -- stopping and going on ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["primal", "expansion"])
+@pytest.mark.parametrize("make", CONTINUED.values(), ids=CONTINUED)
+@pytest.mark.parametrize("tagging", [False, True])
+def test_a_fit_can_be_stopped_and_continued(make, solver, tagging):
+    structure, inputs, outputs = (Sequence(), X, Y) if tagging else (MultiClass(), POINTS, CLASSES)
+    whole = make(structure, solver=solver).fit(inputs, outputs)
+    assert whole.converged_
+    model = make(structure, solver=solver, max_iter=2, warm_start=True)
+    rounds = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        while not (rounds and model.converged_):
+            model.fit(inputs, outputs)
+            rounds.append(model.n_iter_)
+            model = pickle.loads(pickle.dumps(model))
+    assert len(rounds) > 1
+    assert rounds[0] == 2
+    assert model.n_iter_ == whole.n_iter_
+    np.testing.assert_allclose(model.weights_.flat(), whole.weights_.flat(), rtol=1e-9, atol=1e-12)
+    assert model.objective_ == pytest.approx(whole.objective_, rel=1e-12)
+    assert model.predict(inputs) == whole.predict(inputs)
+
+
+def test_going_on_with_other_data_is_refused():
+    model = GradientSVM(MultiClass(), warm_start=True).fit(POINTS, CLASSES)
+    with pytest.raises(InputError, match=r"^warm_start=True goes on with the last fit, but X and Y are not those"):
+        model.fit(POINTS[:10], CLASSES[:10])
+    model.fit(POINTS, CLASSES)
+    with pytest.raises(InputError, match="warm_start"):
+        model.fit(1.5 * POINTS, CLASSES)
+    other = [CLASSES[4], *CLASSES[1:4], CLASSES[0], *CLASSES[5:]]
+    assert other != CLASSES
+    model.fit(POINTS, CLASSES)
+    with pytest.raises(InputError, match="warm_start"):
+        model.fit(POINTS, other)
+    model.set_params(warm_start=False).fit(POINTS[:50], CLASSES[:50])
+
+
+def test_without_warm_start_every_fit_begins_anew():
+    model = GradientSVM(MultiClass()).fit(POINTS, CLASSES)
+    again = model.n_iter_
+    assert model.fit(POINTS, CLASSES).n_iter_ == again
+    assert not [name for name in vars(model) if name == "_training"]
+
+
+def test_too_few_rounds_are_announced():
+    with pytest.warns(ConvergenceWarning, match=r"^stopped after max_iter=2 rounds before the working sets settled"):
+        GradientSVM(Sequence(), max_iter=2).fit(X, Y)
+
+
+@pytest.fixture
+def interrupt(monkeypatch):
+    """``interrupt(k)``: Ctrl-C is pressed in the k-th round."""
+
+    def install(k):
+        original, calls = transduction._round, itertools.count(1)
+
+        def call(*args):
+            if next(calls) == k:
+                raise KeyboardInterrupt
+            return original(*args)
+
+        monkeypatch.setattr(transduction, "_round", call)
+
+    return install
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+@each_learner
+def test_ctrl_c_leaves_a_usable_model(make, k, interrupt):
+    interrupt(k)
+    name = "passes" if make is MAKERS["gradient-co-svm"] else "rounds"
+    with pytest.warns(UserWarning, match=f"^interrupted after {k - 1} {name}: the model is what was learned so far$"):
+        model = make(Sequence()).fit(X, Y)
+    assert model.n_iter_ == len(model.history_) == k - 1
+    assert len(model.predict(X_NEW)) == len(X_NEW)
+    if k == 4:
+        assert model.score(X_NEW, Y_NEW) > 0.5
+    pickle.loads(pickle.dumps(model)).predict(X_NEW)
+
+
+def test_an_interrupted_fit_goes_on(interrupt, monkeypatch):
+    whole = TransductiveSVM(MultiClass(), unlabeled_weight=0.2, ramp=3).fit(POINTS, CLASSES)
+    model = TransductiveSVM(MultiClass(), unlabeled_weight=0.2, ramp=3, warm_start=True)
+    interrupt(5)
+    with pytest.warns(UserWarning, match="interrupted after 4 rounds"):
+        model.fit(POINTS, CLASSES)
+    monkeypatch.undo()
+    model.fit(POINTS, CLASSES)
+    np.testing.assert_allclose(model.weights_.flat(), whole.weights_.flat(), rtol=1e-9, atol=1e-12)
+
+
+def test_ctrl_c_while_weights_are_compared_leaves_nothing_half_done(interrupt):
+    model = TransductiveSVM(MultiClass(), unlabeled_weight=0.2, random_state=0).fit(POINTS, CLASSES)
+    interrupt(6)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(unlabeled_weight="auto").fit(POINTS, CLASSES)
+    with pytest.raises(NotFittedError):
+        model.predict(POINTS)
+
+
+# -- copies, hidden labels, parameters ---------------------------------------------------------------------------------
+
+
+def test_a_balanced_model_is_saved_with_its_constants(tmp_path):
+    model = TransductiveSVM(MultiClass(), unlabeled_weight=0.2, balance=True).fit(POINTS, CLASSES)
+    assert np.abs(model.bias_).max() > 0
+    model.save(tmp_path / "model.accord")
+    copy = accord.load(tmp_path / "model.accord")
+    np.testing.assert_array_equal(copy.decision_function(POINTS), model.decision_function(POINTS))
+    assert copy.predict(POINTS) == model.predict(POINTS)
+    assert clone(copy).fit(POINTS, CLASSES).predict(POINTS) == model.predict(POINTS)
+
+
+@each_learner
+def test_hidden_labels_are_guessed(make):
+    labels = [None if y is None else [None if t % 3 == 2 else label for t, label in enumerate(y)] for y in Y]
+    model = make(Sequence()).fit(X, labels)
+    assert model.score(X_NEW, Y_NEW) > 0.6
+
+
+@each_learner
+def test_hidden_labels_everywhere(make):
+    labels = [[None, *y[1:]] for y in Y_ALL]
+    model = make(Sequence()).fit(X, labels)
+    assert model.score(X, Y_ALL) > 0.7
+
+
+@each_learner
+def test_a_hinge_and_a_true_maximum_work(make):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = make(MultiClass(), epsilon=0.0, rho=np.inf, max_iter=30).fit(POINTS, CLASSES)
+    assert model.score(POINTS, CLASSES_ALL) > 0.5
+
+
+@each_learner
+def test_labels_that_break_the_constraints(make):
+    with pytest.warns(UserWarning, match="1 of 3 labeled outputs break the constraints"):
+        model = make(Sequence(constraints="iob2")).fit(
+            [["Ana"], ["Lee", "left"], ["Tom", "Ray"], ["Eva"]], [["B-P"], ["I-P", "O"], ["B-P", "I-P"], None]
+        )
+    assert model.predict([["Lee"]]) in ([["O"]], [["B-P"]])
+
+
+BAD = [
+    ({"C": 0}, "C is 0; expected a positive number"),
+    ({"epsilon": -1}, "epsilon is -1; expected 0 or a positive number"),
+    ({"rho": -1.0}, "rho is -1.0; expected a number from 0 (sum) to inf (maximum)"),
+    ({"tol": 0}, "tol is 0; expected a positive number"),
+    ({"max_iter": 0}, "max_iter is 0; expected at least 1"),
+    ({"solver": "newton"}, "solver is 'newton'; expected one of ('auto', 'primal', 'expansion')"),
+    ({"random_state": "today"}, "random_state is 'today'; expected None, an int or a generator"),
+]
+BAD_UNLABELED = [
+    ({"ramp": -1}, "ramp is -1; expected a number of "),
+    ({"unlabeled_weight": -0.1}, "unlabeled_weight is -0.1; expected a number"),
+    ({"unlabeled_weight": "much"}, "unlabeled_weight is 'much'; expected a number"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [(name, *bad) for name in MAKERS for bad in BAD]
+    + [(name, *bad) for name in ("tsvm", "gradient-co-svm") for bad in BAD_UNLABELED]
+    + [("tsvm", {"tau": -1.0}, "tau is -1.0; expected 0 or a positive number")],
+    ids=str,
+)
+def test_parameters_that_make_no_sense(name, options, message):
+    with pytest.raises(InputError) as error:
+        MAKERS[name](MultiClass(), **options).fit(POINTS, CLASSES)
+    assert str(error.value).startswith(message)
+
+
+def test_a_kernel_matrix_that_does_not_fit_is_refused(monkeypatch):
+    from accord.views import gram
+
+    monkeypatch.setattr(gram, "available_bytes", lambda: 1000)
+    with pytest.raises(InputError, match=r'needs about .* GB of memory.* Use solver="primal"\.$'):
+        GradientSVM(MultiClass(), view=ArrayFeatures(), solver="expansion").fit(POINTS, CLASSES)
