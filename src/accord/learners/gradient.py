@@ -131,7 +131,7 @@ class GradientSVM(StructuredLearner):
 
         ``show``: this is the fit that was asked for, not one of those that "auto" compares.
         """
-        use_unlabeled = weight > 0.0 and rows.n_inputs > n_labeled
+        use_unlabeled = weight > 0.0 and rows.n_rows > rows.offsets[n_labeled]
         if not use_unlabeled:
             rows = rows.take(np.arange(n_labeled))
         y = y[: rows.offsets[n_labeled]]

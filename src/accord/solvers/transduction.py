@@ -24,7 +24,7 @@ BARRIER = 3
 # Rounds of labels alone at most before unlabeled examples join them.
 FIRST_ROUNDS = 30
 # While working sets grow or weights rise, decoding again is worth more than many steps on what is known so far.
-STEPS = 10
+STEPS = 20
 MAX_STEPS = 1000
 # Where entries differ from their targets at more of the rows than this, all rows take part in a step.
 MOST = 0.7
