@@ -7,6 +7,7 @@ import numpy as np
 import plain_chain
 import plain_smooth
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from solver_cases import EVERY_DATA, multiclass, sequence, taxonomy
 
@@ -21,6 +22,8 @@ from accord import (
     TransductiveSVM,
 )
 from accord.learners import smooth_machines
+from accord.solvers import transduction
+from accord.views.rows import Rows
 
 EXACT = {name: make for name, make in EVERY_DATA.items() if "F1" not in name}
 CLASSES = {"0/1": multiclass, "costs": partial(multiclass, "cost"), "taxonomy": taxonomy}
@@ -240,3 +243,66 @@ def test_consensus_of_one_view_without_unlabeled_examples_is_the_supervised_mach
     single = fit(data, C=1.2)
     assert 2 * model.objective_ == pytest.approx(single.objective_, rel=1e-7)
     np.testing.assert_allclose(model.weights_.flat(), single.weights_.flat(), atol=1e-5)
+
+
+# -- steps among some of the rows -------------------------------------------------------------------------------------
+
+
+def mostly_clear():
+    """Sequences in which most tokens are never in doubt, sparse features."""
+    rng = np.random.default_rng(4)
+    X, Y = [], []
+    for _ in range(12):
+        n = int(rng.integers(6, 12))
+        y = ["O"] * n
+        y[int(rng.integers(n))] = "A" if rng.random() < 0.5 else "B"
+        X.append([{"w": f"{label}{rng.integers(3)}", "d": str(rng.integers(40))} for label in y])
+        Y.append(y)
+    return X, Y
+
+
+@each_solver
+def test_leaving_out_rows_without_entries_changes_nothing(solver, monkeypatch):
+    X, Y = mostly_clear()
+    sizes = []
+    original = transduction.minimise
+    monkeypatch.setattr(
+        transduction, "minimise", lambda space, *rest: sizes.append(space.n_rows) or original(space, *rest)
+    )
+
+    def solution():
+        return GradientSVM(Sequence(), rho=30.0, solver=solver, **PRECISE | {"tol": 1e-7}).fit(X, Y)
+
+    few = solution()
+    assert min(sizes) < 0.7 * sum(len(x) for x in X)
+    monkeypatch.setattr(transduction, "MOST", -1.0)
+    sizes.clear()
+    every = solution()
+    assert set(sizes) == {sum(len(x) for x in X)}
+    assert few.objective_ == pytest.approx(every.objective_, rel=1e-5)
+    np.testing.assert_allclose(few.weights_.flat(), every.weights_.flat(), atol=2e-3)
+
+
+@each_solver
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_part_of_the_rows_is_a_part_of_the_space(solver, dense):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(7, 4)) * (rng.random((7, 4)) < (1.0 if dense else 0.4))
+    rows = Rows.from_matrix(features if dense else sp.csr_array(features))
+    structure = Sequence().fit([["a", "b", "c"]])
+    space = smooth_machines.make_space(structure, rows, solver)
+    active = np.array([1, 2, 5])
+    small, kept = space.restricted(active)
+    x = np.zeros(space.zeros().size)
+    x[kept] = rng.normal(size=kept.size)
+    n_labels, n_scores = 3, 7 * 3
+    whole, part = space.forward(x), small.forward(x[kept])
+    np.testing.assert_allclose(part[:9].reshape(3, 3), whole[:n_scores].reshape(7, 3)[active])
+    np.testing.assert_array_equal(part[9:], whole[n_scores:])
+    assert small.inner(x[kept], x[kept], part) == pytest.approx(space.inner(x, x, whole))
+    parts = np.zeros(n_scores + structure.n_transitions_)
+    parts[:n_scores].reshape(7, n_labels)[active] = rng.normal(size=(3, n_labels))
+    parts[n_scores:] = rng.normal(size=structure.n_transitions_)
+    some = np.concatenate([parts[:n_scores].reshape(7, n_labels)[active].ravel(), parts[n_scores:]])
+    np.testing.assert_allclose(small.coefficients(some), space.coefficients(parts)[kept])
+    assert not np.delete(space.coefficients(parts), kept).any()  # what is left out would not be needed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,15 +43,7 @@ def merged_features(rows: Rows) -> Tied:
     tied = tie(rows)
     if not isinstance(rows.table, np.ndarray):
         return tied
-    used = np.unique(rows.slots)
-    small = replace(
-        rows,
-        table=np.ascontiguousarray(rows.table[used]),
-        slots=np.searchsorted(used, rows.slots).astype(np.int32),
-        bounds=np.searchsorted(used, rows.bounds).astype(np.int64),
-        shared=False,
-    )
-    return Tied(small)
+    return Tied(rows.without_idle_units())
 
 
 def make_space(

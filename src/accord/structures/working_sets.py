@@ -254,14 +254,14 @@ class PrimalSpace:
         The optimum for working sets that compare outputs at these rows only has no other parameters.
         """
         if isinstance(self.rows.table, np.ndarray):
-            used, features = np.arange(self.rows.n_dims), self._matrix[active].toarray()
-        else:
-            features = self._matrix[active]
-            occurs = np.zeros(self.rows.n_dims, np.bool_)
-            occurs[features.indices] = True
-            used = np.flatnonzero(occurs)
-            place = np.cumsum(occurs) - 1
-            features = sp.csr_array((features.data, place[features.indices], features.indptr), (active.size, used.size))
+            every = np.arange(self.rows.n_dims)
+            return PrimalSpace(self.structure, self.rows.take_rows(active)), self._own_and_transitions(every)
+        features = self._matrix[active]
+        occurs = np.zeros(self.rows.n_dims, np.bool_)
+        occurs[features.indices] = True
+        used = np.flatnonzero(occurs)
+        place = np.cumsum(occurs) - 1
+        features = sp.csr_array((features.data, place[features.indices], features.indptr), (active.size, used.size))
         return PrimalSpace(self.structure, type(self.rows).from_matrix(features)), self._own_and_transitions(used)
 
     def _own_and_transitions(self, used: np.ndarray) -> np.ndarray:

@@ -90,6 +90,22 @@ class Rows:
             offsets=ragged_offsets(self.offsets, inputs),
         )
 
+    def take_rows(self, rows: np.ndarray) -> Rows:
+        """Some of the rows, each an input of its own."""
+        return replace(self, slots=self.slots[rows], offsets=np.arange(len(rows) + 1)).without_idle_units()
+
+    def without_idle_units(self) -> Rows:
+        """The same rows over a table that has no other units."""
+        rows = self.merged()
+        used = np.unique(rows.slots)
+        return replace(
+            rows,
+            table=as_table(rows.table[used]),
+            slots=np.searchsorted(used, rows.slots).astype(np.int32),
+            bounds=np.searchsorted(used, rows.bounds).astype(np.int64),
+            shared=False,
+        )
+
     def merged(self) -> Rows:
         """The same rows with the extra units moved into the table."""
         if self.extra is None:

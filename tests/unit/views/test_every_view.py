@@ -243,3 +243,22 @@ def test_views_of_different_lengths_cannot_stand_side_by_side():
 
     with pytest.raises(InputError, match="same number of rows"):
         ConcatenatedViews([TokenFeatures(), Halves()]).fit(TEXT)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_some_rows_have_the_same_scores_over_a_smaller_table(dense):
+    X = [[["a", "b"], ["c"]], [["a"], ["d", "b"], ["e"]]]
+    view = DictFeatures()
+    if dense:
+        X = [np.arange(6.0).reshape(3, 2), -np.ones((2, 2))]
+        view = ArrayFeatures(window=1)
+    rows = view.fit_rows(X)
+    weights = np.random.default_rng(0).normal(size=(rows.n_dims, 3))
+    chosen = np.array([3, 0])
+    some = rows.take_rows(chosen)
+    assert some.n_inputs == some.n_rows == 2
+    assert some.table.shape[0] < rows.table.shape[0]
+    np.testing.assert_allclose(some.scores(weights), rows.scores(weights)[chosen])
+    coefficients = np.random.default_rng(1).normal(size=(2, 3))
+    expected = rows.matrix()[chosen].T @ coefficients
+    np.testing.assert_allclose(some.transpose_scores(coefficients), expected)
