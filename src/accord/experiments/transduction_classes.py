@@ -94,7 +94,7 @@ class TransductionClasses(Experiment):
         settings = {"data": SETS[:1] if quick else SETS, "n_labeled": SIZES[:1] if quick else SIZES}
         methods = list(QUICK if quick else METHODS)
         tasks = make_tasks(self.name, methods, settings, repetitions=2 if quick else N_SPLITS, seed=seed)
-        return sorted(tasks, key=lambda task: task.repetition)
+        return sorted(tasks, key=lambda task: SETS.index(task.setting["data"]))  # an interrupted run has whole sets
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Dataset]:
         return {name: load("ssl_book", data, part=name, extra=True) for name in (SETS[:1] if quick else SETS)}

@@ -82,7 +82,7 @@ class TransductionGalaxy(Experiment):
     def tasks(self, quick: bool, seed: int) -> list[Task]:
         sizes, repetitions = (QUICK_SIZES, 2) if quick else (SIZES, REPETITIONS)
         tasks = make_tasks(self.name, METHODS, {"n_labeled": sizes}, repetitions=repetitions, seed=seed)
-        return sorted(tasks, key=lambda task: task.repetition)
+        return sorted(tasks, key=lambda task: task.repetition)  # an interrupted run has some of everything
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> Galaxies:
         return Galaxies(Sequence(loss="hamming", normalize=False))
