@@ -7,7 +7,7 @@ The thesis plots its figures; its text says that the graph kernel errs 3 to 20 %
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,9 @@ from accord.views import GraphFeatures, KernelFeatures
 from accord.views.base import View
 
 REPETITIONS = 20
-SIZES = (1, 2, 4, 8, 16)  # labeled sequences of 100
-QUICK_SIZES = (2, 8)
-N_NEW = 50  # more sequences, which no learner has seen
+N_SEQUENCES, N_NEW = 100, 50  # and more sequences, which no learner has seen
+SIZES = (1, 2, 4, 8, 16)  # labeled ones
+QUICK_SIZES, QUICK_SEQUENCES = (2, 4), 40
 C = 1.0
 WEIGHT = 0.1  # of the unlabeled sequences
 GAMMA = 1.0 / (2 * 0.35**2)  # σ = 0.35
@@ -57,7 +57,8 @@ CLAIMS = (
 class Galaxies:
     """Nothing to read: sequences are drawn in every repetition."""
 
-    structure: Sequence
+    n_sequences: int
+    structure: Sequence = field(default_factory=lambda: Sequence(loss="hamming", normalize=False))
 
 
 class TransductionGalaxy(Experiment):
@@ -66,8 +67,8 @@ class TransductionGalaxy(Experiment):
     name = "transduction-galaxy"
     title = "Two spirals: transductive learning and graph kernels"
     description = (
-        "100 sequences of 20 points, drawn in each repetition: a chain of two states that switches with 10 % "
-        "probability, each of which emits points of one arm of a galaxy. Token error on the sequences that are not "
+        f"{N_SEQUENCES} sequences of 20 points, drawn in each repetition: a chain of two states that switches with 10 "
+        "% probability, each of which emits points of one arm of a galaxy. Token error on the sequences that are not "
         f"labeled, which all learners but those with the plain RBF kernel have seen unlabeled, and on {N_NEW} new "
         "ones, which the transductive graph kernel cannot tell. Kernels: RBF with σ = 0.35; graph, 10 (L + ρI)⁻¹ of "
         "the 10-nearest-neighbour graph with ρ = 10⁻⁶; regularised graph, the graph-regularised RBF kernel, 1 : 9, "
@@ -85,19 +86,19 @@ class TransductionGalaxy(Experiment):
         return sorted(tasks, key=lambda task: task.repetition)  # an interrupted run has some of everything
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> Galaxies:
-        return Galaxies(Sequence(loss="hamming", normalize=False))
+        return Galaxies(QUICK_SEQUENCES if quick else N_SEQUENCES)
 
     def run_task(self, task: Task, loaded: Galaxies) -> Mapping[str, float]:
         learner_name, view_name = task.method.split(", ")
-        n, seed = task.setting["n_labeled"], task.repetition_seed
-        X, Y = galaxy(100 + N_NEW, random_state=seed)
-        order = _both_states_first(Y[:100], np.random.default_rng(seed))
+        n, n_all, seed = task.setting["n_labeled"], loaded.n_sequences, task.repetition_seed
+        X, Y = galaxy(n_all + N_NEW, random_state=seed)
+        order = _both_states_first(Y[:n_all], np.random.default_rng(seed))
         X_seen, Y_seen = [X[i] for i in order], [Y[i] for i in order]
         learner = LEARNERS[learner_name](loaded.structure, VIEWS[view_name](), seed)
-        learner.fit(X_seen, [*Y_seen[:n], *[None] * (100 - n)])
+        learner.fit(X_seen, [*Y_seen[:n], *[None] * (n_all - n)])
         found = {"token_error": token_error(Y_seen[n:], learner.predict(X_seen[n:]))}
         if view_name != IN_SAMPLE_ONLY:
-            found["new_error"] = token_error(Y[100:], learner.predict(X[100:]))
+            found["new_error"] = token_error(Y[n_all:], learner.predict(X[n_all:]))
         return found
 
     def notes(self, results: Results) -> list[str]:
