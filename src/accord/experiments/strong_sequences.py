@@ -26,7 +26,14 @@ from accord.structures import Sequence
 from accord.views import CanonicalFeatures, ConcatenatedViews, DistributionalFeatures, RandomSplit, TokenFeatures
 from accord.views.base import View
 
-SETS = {"Spanish": ("conll2002_esp", "testb"), "genes": ("bc2gm", "test")}
+SETS = {
+    "Spanish": ("conll2002_esp", "testb"),
+    "genes": ("bc2gm", "test"),
+    # text that was not looked at when the recipe was made
+    "Spanish, fresh text": ("conll2002_esp", "testa"),
+    "genes, fresh text": ("bc2gm", "devel"),
+}
+FRESH = ("perceptron", "CRF", "SVM", "sum of 8 views (perceptrons)", "sum of 8 views (CRFs)", "type consistency")
 SIZES = (20,)
 CRF_GRID = {"C": [1.0, 10.0, 100.0, 1000.0]}
 SVM_GRID = {"C": [0.1, 1.0, 10.0]}
@@ -110,7 +117,8 @@ class StrongSequences(Experiment):
         "'Word vectors' adds canonical and distributional vectors of all training text (C = 30, fixed); 'type "
         "consistency' adds evidence about kinds of words and a student; '(auto)' decides on labeled folds how far to "
         "go. 'Self-training' is a student of the tuned CRF. The recipe was found on other draws of labeled sentences; "
-        "its constants were chosen with the test text in view, so fresh text would be a stricter test."
+        "its constants were chosen with that test text in view. 'Fresh text' (CoNLL-2002 testa, BC2GM devel) was not "
+        "looked at before; it is for the supervised methods and the best semi-supervised one."
     )
     data_sets = ("conll2002_esp", "bc2gm")
     metrics = ("token_error", "span_f1")
@@ -119,7 +127,8 @@ class StrongSequences(Experiment):
     def tasks(self, quick: bool, seed: int) -> list[Task]:
         settings = {"data": list(SETS)[:1] if quick else list(SETS), "n_labeled": SIZES}
         methods = ["perceptron", "CRF", "type consistency"] if quick else list(METHODS)
-        return make_tasks(self.name, methods, settings, repetitions=2 if quick else 30, seed=seed)
+        tasks = make_tasks(self.name, methods, settings, repetitions=2 if quick else 30, seed=seed)
+        return [task for task in tasks if task.method in FRESH or "fresh" not in task.setting["data"]]
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Corpus]:
         out = {}
@@ -156,9 +165,10 @@ class StrongSequences(Experiment):
     def notes(self, results: Results) -> list[str]:
         sentences = []
         for setting in results.settings:
-            errors = {m: mean_of(results, m, "token_error", **setting) for m in METHODS}
+            here = FRESH if "fresh" in setting["data"] else METHODS
+            errors = {m: mean_of(results, m, "token_error", **setting) for m in here}
             single = min(errors[m] for m in SUPERVISED[:3])
-            gains = [f"{m} {100 * (errors[m] / single - 1):+.1f} %" for m in METHODS if m not in SUPERVISED]
+            gains = [f"{m} {100 * (errors[m] / single - 1):+.1f} %" for m in here if m not in SUPERVISED]
             sentences.append(
                 f"{setting['data']}: token error relative to the best single supervised learner "
                 f"({100 * single:.2f} %): {'; '.join(gains)}."
