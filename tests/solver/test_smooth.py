@@ -110,6 +110,12 @@ def test_what_one_more_number_raises(group, more, rho):
     assert raised == pytest.approx(plain_smooth.smax([*group, more], rho) - before[0], abs=1e-9)
 
 
+@pytest.mark.parametrize("rho", [1e3, 1e5, 1e7])
+def test_what_one_more_number_raises_a_sharp_maximum(rho):
+    raised = smooth.smax_raise(np.array([0.0, 2.0, 2.0]), np.array([5.0, 5.0, 1.0]), rho)
+    np.testing.assert_allclose(raised, [5.0, 3.0, 0.0], atol=1 / rho)
+
+
 # -- gradients --------------------------------------------------------------------------------------------------------
 
 

@@ -28,7 +28,6 @@ N_LETTERS, N_LABELED, N_UNLABELED, N_TEST = 15, 10, 412, 200
 QUICK_UNLABELED, QUICK_TEST = 60, 40
 C = 0.5  # the paper's objective is the sum of slacks + |w|²
 GAMMAS = (0.005, 0.01, 0.02, 0.04, 0.08)  # to choose from, on labeled letters
-WEIGHT = 0.1  # of unlabeled words for ∇TSVM
 PLAIN, GRAPH = "RBF", "graph"
 STRUCTURES = ("per letter", "structured")
 LEARNERS = ("SVM", "∇SVM", "∇TSVM auto")

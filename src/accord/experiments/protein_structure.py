@@ -29,7 +29,7 @@ QUICK_LABELED, QUICK_UNLABELED, QUICK_HOLDOUT, QUICK_LONGEST = (3, 6), 8, 10, 80
 SHORTEST, LONGEST = 40, 250  # residues of a domain
 WINDOW = 6  # residues on either side
 LANDMARKS = 600
-C, WEIGHT = 0.1, 0.01
+C, WEIGHT = 0.1, 0.01  # set beforehand, not tuned
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 
 

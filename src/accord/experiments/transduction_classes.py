@@ -79,8 +79,8 @@ class TransductionClasses(Experiment):
         f"Text. 0/1 loss, ε = 0.3, τ = 0.4; C = {FAITHFUL_C:g} as in the thesis, or {STRONG_C:g}, which is nearly a "
         f"hard margin and the benchmark's custom. Unlabeled points count {WEIGHT:g} of a labeled one, or what labeled "
         "folds say (auto); 'balanced' holds mean scores to the label frequencies. 'Graph' is the graph-regularised "
-        f"kernel, 1 : 9, 5 neighbours, with C = {STRONG_C:g}. The supervised machines with a plain kernel see the "
-        "labeled points only; nothing is tuned on the test labels, nor on anything else."
+        f"kernel, 1 : 9, 5 neighbours, with C = {STRONG_C:g}. The width of the kernel "
+        "comes from all points, for all machines; nothing is tuned on the test labels, nor on anything else."
     )
     data_sets = ("ssl_book",)
     metrics = ("zero_one_loss",)

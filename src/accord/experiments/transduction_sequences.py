@@ -25,7 +25,7 @@ N_LABELED, N_HOLDOUT = 10, 300
 UNLABELED = (0, 25, 100, 400)
 QUICK_UNLABELED = (0, 10)
 C = 1.0
-WEIGHTS = {"zero-one": 0.01, "hamming": 0.01}
+WEIGHTS = {"zero-one": 0.01, "hamming": 0.01}  # set beforehand, not tuned
 CO_WEIGHT = 0.001  # of co-learning-sequences
 
 

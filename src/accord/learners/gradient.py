@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,10 +122,22 @@ class GradientSVM(StructuredLearner):
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
         self._check_params()
         rng = generator(self.random_state)
-        rows, y, _ = self._prepare(X, Y)
-        training, _ = self._solve(rows, y, rows.n_inputs, 0.0, rng, show=True)
+        with self._as_before_if_refused():
+            rows, y, _ = self._prepare(X, Y)
+            training, _ = self._solve(rows, y, rows.n_inputs, 0.0, rng, show=True)
         warn_of_end(training, self.max_iter, stacklevel=3)
         return self
+
+    @contextmanager
+    def _as_before_if_refused(self) -> Iterator[None]:
+        """Input that is refused leaves the last fit as it was."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except InputError:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _solve(
         self, rows: Rows, y: np.ndarray, n_labeled: int, weight: float, rng: np.random.Generator, show: bool
@@ -136,20 +151,21 @@ class GradientSVM(StructuredLearner):
             rows = rows.take(np.arange(n_labeled))
         y = y[: rows.offsets[n_labeled]]
         tied = merged_features(rows)
-        data = (rows.offsets, y, checksum(tied.rows), n_labeled, self.structure_.labels_)
-        training = self._last_training(data) if show else None
+        task = self._task(rows, tied.rows, y, n_labeled, use_unlabeled) if self.warm_start and show else {}
+        settings = self._settings(weight)
+        training = self._last_training(task, settings) if task else None
         if training is None:
             training = Training([self._machine(rows, tied.rows, y, n_labeled, use_unlabeled, rng)])
         with self._progress(self.max_iter if show else 0, type(self).__name__) as progress:
-            train(training, self._settings(weight), lambda info: progress.advance(info=info))
+            train(training, settings, lambda info: progress.advance(info=info))
         machine = training.machines[0]
         self.weights_ = self._untied(tied, machine.space.weights(machine.point.x))
         self._forget_products()
         self.objective_, self.n_constraints_ = training.objective, training.n_constraints
         self.n_iter_, self.converged_, self.history_ = len(training.history), training.converged, training.history
         self.solver_ = "expansion" if isinstance(machine.space, ExpansionSpace) else "primal"
-        if show and self.warm_start:
-            self._training = (data, training)
+        if task:
+            self._training = (task, settings, training)
         bias = machine.bias
         if machine.space.centre is not None:
             mean = tied.rows.scores(machine.space.weights(machine.point.x).unary)[slice(*machine.space.centre)].mean(0)
@@ -186,15 +202,29 @@ class GradientSVM(StructuredLearner):
             ramp=self.ramp,
         )
 
-    def _last_training(self, data: tuple) -> Training | None:
-        """What the last fit has left, if there was one and ``warm_start`` asks for it."""
-        last = self.__dict__.pop("_training", None)
-        if last is None or not self.warm_start:
+    def _task(self, rows: Rows, merged: Rows, y: np.ndarray, n_labeled: int, use_unlabeled: bool) -> dict[str, Any]:
+        """What has to be the same for a fit to go on with the last one, by the name of its argument."""
+        return {
+            "X": (rows.offsets.tolist(), checksum(merged)),
+            "Y": (y.tolist(), n_labeled, self.structure_.labels_),
+            "structure": repr(self.structure),
+            "solver": self.solver,
+            "balance": getattr(self, "balance", False),
+            "unlabeled_weight": use_unlabeled,
+        }
+
+    def _last_training(self, task: dict[str, Any], settings: Settings) -> Training | None:
+        """What the last fit has left, if there was one."""
+        last = self.__dict__.get("_training")
+        if last is None:
             return None
-        before, training = last
-        if not all(np.array_equal(a, b) for a, b in zip(before, data)):
+        before, former, training = last
+        different = [name for name, value in task.items() if before[name] != value]
+        if different:
             raise InputError(
-                "warm_start=True goes on with the last fit, but X and Y are not those of that fit; set "
+                f"warm_start=True goes on with the last fit, but {different[0]} is not that of that fit; set "
                 "warm_start=False to start anew"
             )
+        if replace(former, max_iter=settings.max_iter) != settings:
+            training.n_quiet = 0  # working sets have settled for another objective
         return training

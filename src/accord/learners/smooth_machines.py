@@ -14,6 +14,7 @@ from accord.solvers.transduction import Machine, Training
 from accord.structures.chain import ChainStructure
 from accord.structures.working_sets import ExpansionSpace, PrimalSpace, WorkingSet
 from accord.views.gram import available_bytes, check_memory, products
+from accord.views.kernel_views import is_number
 from accord.views.rows import Rows
 from accord.views.tied import Tied, tie
 
@@ -24,16 +25,18 @@ DENSE = 8
 
 def check_smooth_params(learner: Any) -> None:
     """Parameters that all smooth large-margin learners have."""
-    if not (learner.C > 0 and np.isfinite(learner.C)):
-        raise InputError(f"C is {learner.C!r}; expected a positive number")
-    if not (learner.epsilon >= 0 and np.isfinite(learner.epsilon)):
+    for name in ("C", "tol", "tau"):
+        value = getattr(learner, name, 1.0)
+        if not (is_number(value) and 0 < value < np.inf):
+            raise InputError(f"{name} is {value!r}; expected a positive number")
+    if not (is_number(learner.epsilon) and 0 <= learner.epsilon < np.inf):
         raise InputError(f"epsilon is {learner.epsilon!r}; expected 0 or a positive number")
-    if not learner.rho >= 0:
+    if not ((is_number(learner.rho) and learner.rho >= 0) or learner.rho == np.inf):
         raise InputError(f"rho is {learner.rho!r}; expected a number from 0 (sum) to inf (maximum)")
-    if not learner.tol > 0:
-        raise InputError(f"tol is {learner.tol!r}; expected a positive number")
-    if learner.max_iter < 1:
-        raise InputError(f"max_iter is {learner.max_iter}; expected at least 1")
+    for name, least in (("max_iter", 1), ("ramp", 0)):
+        value = getattr(learner, name)
+        if not (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least):
+            raise InputError(f"{name} is {value!r}; expected a number of rounds, at least {least}")
     if learner.solver not in SOLVERS:
         raise InputError(f"solver is {learner.solver!r}; expected one of {SOLVERS}")
 
@@ -54,9 +57,13 @@ def make_space(
         check_memory(rows.n_rows, rows.n_rows, 'Use solver="primal".')
     elif solver == "primal" or not _expansion_pays(rows):
         return PrimalSpace(structure, rows, centre)
-    matrix = rows.matrix()
-    if isinstance(rows.table, np.ndarray):
-        matrix = matrix.toarray()
+    matrix: Any
+    if not isinstance(rows.table, np.ndarray):
+        matrix = rows.matrix()
+    elif rows.slots.shape[1] == 1:
+        matrix = rows.table[rows.slots[:, 0]]  # not by way of a sparse matrix, which is larger
+    else:
+        matrix = rows.matrix().toarray()
     return ExpansionSpace(structure, rows, products(matrix, matrix), centre)
 
 
@@ -79,8 +86,12 @@ def _stored(rows: Rows, first: int, last: int) -> int:
 
 def checksum(rows: Rows) -> int:
     """A number that tells whether rows are the same."""
-    values = rows.table if isinstance(rows.table, np.ndarray) else rows.table.data
-    return zlib.crc32(rows.slots.tobytes(), zlib.crc32(np.ascontiguousarray(values).tobytes()))
+    table = rows.table
+    parts = [table] if isinstance(table, np.ndarray) else [table.data, table.indices, table.indptr]
+    found = 0
+    for part in (*parts, rows.slots, rows.base, rows.stride):
+        found = zlib.crc32(np.ascontiguousarray(part).tobytes(), found)
+    return found
 
 
 def new_machine(

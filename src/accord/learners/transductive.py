@@ -11,11 +11,13 @@ from accord.decoders.viterbi import viterbi_batch
 from accord.exceptions import InputError
 from accord.learners.base import raise_infeasible
 from accord.learners.gradient import GradientSVM
+from accord.learners.inputs import labeled_inputs, output_list
 from accord.learners.randomness import generator
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.smooth_machines import warn_of_end
 from accord.structures.base import Structure
 from accord.views.base import View
+from accord.views.kernel_views import is_number
 from accord.views.rows import Rows, join_inputs, ragged_rows
 
 # What "auto" tries for unlabeled_weight, next to the supervised learner.
@@ -96,35 +98,33 @@ class TransductiveSVM(GradientSVM):
 
     def _check_params(self) -> None:
         super()._check_params()
-        if not (self.tau >= 0 and np.isfinite(self.tau)):
-            raise InputError(f"tau is {self.tau!r}; expected 0 or a positive number")
-        if self.ramp < 0:
-            raise InputError(f"ramp is {self.ramp}; expected a number of rounds, 0 or more")
         weight = self.unlabeled_weight
-        is_number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(weight, bool)
-        if weight != "auto" and not (is_number and 0 <= weight < np.inf):
+        automatic = isinstance(weight, str) and weight == "auto"
+        if not automatic and not (is_number(weight) and 0 <= weight < np.inf):
             raise InputError(f'unlabeled_weight is {weight!r}; expected a number, 0 or more, or "auto"')
 
     def fit(self, X: Any, Y: Any) -> TransductiveSVM:
         """Train on labeled and unlabeled examples (``Y[i] is None``)."""
         self._check_params()
         rng = generator(self.random_state)
-        labeled, y, unlabeled = self._prepare(X, Y)
-        self.__dict__.pop("weights_", None)  # of an earlier fit, if this one is broken off
-        rows = join_inputs(labeled, unlabeled)
-        weight = self.unlabeled_weight
-        self.auto_report_: list[dict[str, Any]] | None = None
-        if weight == "auto":
-            weight = self._choose(rows, y, labeled.n_inputs, rng)
-        self.unlabeled_weight_ = float(weight)
-        training, self.bias_ = self._solve(rows, y, labeled.n_inputs, self.unlabeled_weight_, rng, show=True)
+        with self._as_before_if_refused():
+            labeled, y, unlabeled = self._prepare(X, Y)
+            self.__dict__.pop("weights_", None)  # of an earlier fit, if this one is broken off
+            rows = join_inputs(labeled, unlabeled)
+            first = labeled_inputs(output_list(X, Y))
+            places = np.concatenate([first, np.setdiff1d(np.arange(rows.n_inputs), first)])  # of the rows' inputs in X
+            weight = self.unlabeled_weight
+            self.auto_report_: list[dict[str, Any]] | None = None
+            if weight == "auto":
+                weight = self._choose(rows, y, labeled.n_inputs, places, rng)
+            self.unlabeled_weight_ = float(weight)
+            training, self.bias_ = self._solve(rows, y, labeled.n_inputs, self.unlabeled_weight_, rng, show=True)
         warn_of_end(training, self.max_iter, stacklevel=3)
-        self.transduction_ = []
-        if unlabeled.n_inputs:
-            self.transduction_ = self.structure_.outputs(self._decode(unlabeled), unlabeled.offsets)
+        numbers = np.arange(labeled.n_inputs, rows.n_inputs)
+        self.transduction_ = self.structure_.outputs(self._decode(rows, numbers, places), unlabeled.offsets)
         return self
 
-    def _choose(self, rows: Rows, y: np.ndarray, n_labeled: int, rng: np.random.Generator) -> float:
+    def _choose(self, rows: Rows, y: np.ndarray, n_labeled: int, places: np.ndarray, rng: np.random.Generator) -> float:
         """The unlabeled weight that pays on held-out labeled folds."""
         weights = UNLABELED_WEIGHTS if rows.n_inputs > n_labeled else ()
         candidates = [Candidate("labels alone", 0.0, [rows])]
@@ -139,7 +139,7 @@ class TransductiveSVM(GradientSVM):
                 self.__dict__.pop("weights_", None)
                 raise KeyboardInterrupt
             truth = y[ragged_rows(rows.offsets, held_out)]
-            wrong = (self._decode(rows.take(held_out)) != truth) & (truth >= 0)
+            wrong = (self._decode(rows, held_out, places) != truth) & (truth >= 0)
             return int(wrong.sum()), int(np.sum(truth >= 0))
 
         classes = y if self.structure_.single_row else None
@@ -150,9 +150,13 @@ class TransductiveSVM(GradientSVM):
     def _label_scores(self, rows: Rows) -> np.ndarray:
         return super()._label_scores(rows) + self.bias_
 
-    def _decode(self, rows: Rows) -> np.ndarray:
+    def _decode(self, rows: Rows, numbers: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Label numbers of some of the training inputs."""
+        rows = rows.take(numbers)
         y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
         unary = self._label_scores(replace(rows, shared=False))
         viterbi_batch(rows.offsets, unary, *self.structure_.chain(self.weights_.transitions), y, scores)
-        raise_infeasible(scores, 0)
+        bad = np.flatnonzero(scores == -np.inf)
+        if bad.size:
+            raise_infeasible(scores[bad[:1]], int(places[numbers[bad[0]]]))
         return y

@@ -90,8 +90,9 @@ def smax_raise(before: np.ndarray, s: np.ndarray, rho: float) -> np.ndarray:
         return s
     if np.isinf(rho):
         return np.maximum(s - before, 0.0)
-    more = np.minimum(rho * (s - before), 700.0)
-    return np.log1p(np.maximum(np.expm1(more) - np.expm1(-rho * before), 0.0)) / rho
+    more = rho * (s - before)
+    exact = np.log1p(np.maximum(np.expm1(np.minimum(more, LARGE)) - np.expm1(-rho * before), 0.0)) / rho
+    return np.where(more > LARGE, s - before, exact)
 
 
 @dataclass

@@ -133,6 +133,10 @@ def train(training: Training, settings: Settings, on_round: Callable[[str], None
                 break
     except KeyboardInterrupt:
         training.interrupted = True
+    except SystemError as error:  # how compiled functions pass on what was raised while they ran
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
+        training.interrupted = True
     return training
 
 
@@ -208,6 +212,8 @@ def _weights(training: Training, settings: Settings) -> tuple[float, float]:
 
 def _advance(training: Training, settings: Settings) -> None:
     """The phase of the next round, or the end: two rounds in a row have changed nothing."""
+    if training.phase == "labels" and training.phase_round < BARRIER - 1:
+        training.n_quiet = 0  # C has not been what it is to be
     training.phase_round += 1
     use_unlabeled = training.uses_unlabeled(settings)
     settled = training.n_quiet >= 2

@@ -307,7 +307,7 @@ class ExpansionSpace(PrimalSpace):
         self.gram = gram
 
     def forward(self, x: np.ndarray) -> np.ndarray:
-        own = x[: self.n_own].reshape(self.n_rows, -1)
+        own = x[: self.n_own].reshape(self.n_rows, self.structure.n_nodes_)
         return np.concatenate([(self.gram @ own).ravel(), x[self.n_own :]])
 
     def coefficients(self, parts: np.ndarray) -> np.ndarray:
@@ -323,5 +323,5 @@ class ExpansionSpace(PrimalSpace):
         return float(a @ forward_b)
 
     def weights(self, x: np.ndarray) -> Weights:
-        per_row = np.ascontiguousarray(self._uncentred(x[: self.n_own].reshape(self.n_rows, -1)))
+        per_row = np.ascontiguousarray(self._uncentred(x[: self.n_own].reshape(self.n_rows, self.structure.n_nodes_)))
         return Weights(self.rows.transpose_scores(per_row), x[self.n_own :].copy())

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -104,20 +105,23 @@ def test_auto_falls_back_to_labels_alone():
     assert [entry["unlabeled_weight"] for entry in model.auto_report_] == [0.0, 0.1, 1.0]
     assert sum(entry["chosen"] for entry in model.auto_report_) == 1
     chosen = next(entry for entry in model.auto_report_ if entry["chosen"])
-    assert model.unlabeled_weight_ == chosen["unlabeled_weight"]
-    if model.unlabeled_weight_ == 0:
-        plain = GradientSVM(MultiClass()).fit(noise, labels[:12] + [None] * 48)
-        assert np.array_equal(plain.weights_.flat(), model.weights_.flat())
+    assert model.unlabeled_weight_ == chosen["unlabeled_weight"] == 0
+    plain = GradientSVM(MultiClass()).fit(noise, labels[:12] + [None] * 48)
+    assert np.array_equal(plain.weights_.flat(), model.weights_.flat())
 
 
 def test_auto_takes_what_pays():
-    points, truth, labels = two_clusters()
-    labels = [
-        truth[i] if i % 15 == 0 and (points[i, 0] < 0) == (truth[i] == "low") else y for i, y in enumerate(labels)
-    ]
-    model = TransductiveSVM(MultiClass(), C=1.0, random_state=1).fit(points, labels)
+    """Two long clusters with a gap between them, which eight labels alone do not show."""
+    rng = np.random.default_rng(2)
+    x, high = rng.uniform(-3, 3, 300), np.arange(300) % 2 == 0
+    points = np.column_stack([x, np.where(high, 0.5, -0.5) + 0.15 * rng.normal(size=300)])
+    truth = ["high" if h else "low" for h in high]
+    labels = truth[:8] + [None] * 292
+    model = TransductiveSVM(MultiClass(), random_state=1).fit(points, labels)
     errors = {e["unlabeled_weight"]: sum(e["fold_errors"]) for e in model.auto_report_}
-    assert errors[model.unlabeled_weight_] <= errors[0.0]
+    assert model.unlabeled_weight_ > 0
+    assert errors[model.unlabeled_weight_] < errors[0.0]
+    assert model.score(points, truth) > GradientSVM(MultiClass()).fit(points, labels).score(points, truth)
 
 
 # -- several views -----------------------------------------------------------------------------------------------------
@@ -167,18 +171,21 @@ def test_a_fit_can_be_stopped_and_continued(make, solver, tagging):
     assert model.predict(inputs) == whole.predict(inputs)
 
 
-def test_going_on_with_other_data_is_refused():
+def test_going_on_with_other_data_is_refused_and_the_model_is_kept():
     model = GradientSVM(MultiClass(), warm_start=True).fit(POINTS, CLASSES)
-    with pytest.raises(InputError, match=r"^warm_start=True goes on with the last fit, but X and Y are not those"):
-        model.fit(POINTS[:10], CLASSES[:10])
-    model.fit(POINTS, CLASSES)
-    with pytest.raises(InputError, match="warm_start"):
-        model.fit(1.5 * POINTS, CLASSES)
+    before = model.predict(POINTS)
     other = [CLASSES[4], *CLASSES[1:4], CLASSES[0], *CLASSES[5:]]
     assert other != CLASSES
+    cases = {
+        "X": [(POINTS[:10], CLASSES[:10]), (1.5 * POINTS, CLASSES), (POINTS[:, :1], CLASSES)],
+        "Y": [(POINTS, other), (POINTS, [c and f"other {c}" for c in CLASSES])],
+    }
+    for name, data in cases.items():
+        for x, y in data:
+            with pytest.raises(InputError, match=f"^warm_start=True goes on with the last fit, but {name} is not that"):
+                model.fit(x, y)
+            assert model.predict(POINTS) == before
     model.fit(POINTS, CLASSES)
-    with pytest.raises(InputError, match="warm_start"):
-        model.fit(POINTS, other)
     model.set_params(warm_start=False).fit(POINTS[:50], CLASSES[:50])
 
 
@@ -294,7 +301,7 @@ BAD = [
     ({"epsilon": -1}, "epsilon is -1; expected 0 or a positive number"),
     ({"rho": -1.0}, "rho is -1.0; expected a number from 0 (sum) to inf (maximum)"),
     ({"tol": 0}, "tol is 0; expected a positive number"),
-    ({"max_iter": 0}, "max_iter is 0; expected at least 1"),
+    ({"max_iter": 0}, "max_iter is 0; expected"),
     ({"solver": "newton"}, "solver is 'newton'; expected one of ('auto', 'primal', 'expansion')"),
     ({"random_state": "today"}, "random_state is 'today'; expected None, an int or a generator"),
 ]
@@ -309,7 +316,7 @@ BAD_UNLABELED = [
     ("name", "options", "message"),
     [(name, *bad) for name in MAKERS for bad in BAD]
     + [(name, *bad) for name in ("tsvm", "gradient-co-svm") for bad in BAD_UNLABELED]
-    + [("tsvm", {"tau": -1.0}, "tau is -1.0; expected 0 or a positive number")],
+    + [("tsvm", {"tau": -1.0}, "tau is -1.0; expected a positive number")],
     ids=str,
 )
 def test_parameters_that_make_no_sense(name, options, message):
@@ -324,3 +331,96 @@ def test_a_kernel_matrix_that_does_not_fit_is_refused(monkeypatch):
     monkeypatch.setattr(gram, "available_bytes", lambda: 1000)
     with pytest.raises(InputError, match=r'needs about .* GB of memory.* Use solver="primal"\.$'):
         GradientSVM(MultiClass(), view=ArrayFeatures(), solver="expansion").fit(POINTS, CLASSES)
+
+
+def test_going_on_with_other_sparse_data_is_refused():
+    one, two = (sp.csr_array(np.eye(6)[order]) for order in (np.arange(6), [1, 0, 3, 2, 5, 4]))
+    model = GradientSVM(MultiClass(), warm_start=True).fit(one, list("aabbab"))
+    with pytest.raises(InputError, match="but X is not that"):
+        model.fit(two, list("aabbab"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("structure", MultiClass(loss=2.0 - 2.0 * np.eye(3))), ("solver", "primal"), ("balance", True)]
+)
+def test_going_on_with_another_task_is_refused(name, value):
+    labels = [*CLASSES[:20], *[None] * (len(CLASSES) - 20)]
+    model = TransductiveSVM(MultiClass(), unlabeled_weight=0.1, solver="expansion", warm_start=True).fit(POINTS, labels)
+    with pytest.raises(InputError, match=f"but {name} is not that"):
+        model.set_params(**{name: value}).fit(POINTS, labels)
+
+
+def test_going_on_with_another_constant_reaches_its_optimum():
+    model = GradientSVM(MultiClass(), C=0.01, tol=1e-6, warm_start=True).fit(POINTS, CLASSES)
+    found = model.set_params(C=10.0).fit(POINTS, CLASSES).objective_
+    assert found == pytest.approx(GradientSVM(MultiClass(), C=10.0, tol=1e-6).fit(POINTS, CLASSES).objective_, rel=1e-4)
+
+
+def test_working_sets_settle_at_the_constant_that_was_asked_for():
+    """One sequence whose worst output at small C is not the worst in the end."""
+    x, y = [np.array([[3.0, 0.0], [0.0, 3.0], [3.0, 1.0]])], [list("abb")]
+    model = GradientSVM(Sequence(normalize=False), ArrayFeatures(), C=0.5).fit(x, y)
+    assert model.converged_
+    assert model.objective_ == pytest.approx(0.5333, abs=1e-3)
+
+
+@pytest.mark.parametrize("rho", [1e3, 1e6, 1e9])
+def test_a_sharp_maximum_learns_as_the_maximum_does(rho):
+    sharp, largest = (GradientSVM(MultiClass(), rho=r).fit(POINTS, CLASSES).objective_ for r in (rho, np.inf))
+    assert sharp == pytest.approx(largest, rel=0.01)
+
+
+@pytest.mark.parametrize("cls", [GradientSVM, TransductiveSVM, GradientCoSVM])
+def test_examples_without_tokens(cls):
+    model = cls(Sequence(), random_state=0).fit([[], ["x", "y"], ["x"]], [[], ["a", "b"], None])
+    assert model.predict([["x"], []]) == [["a"], []]
+    only = GradientSVM(Sequence(labels=["a", "b"]), solver="expansion").fit([[], ["x"]], [[], None])
+    assert only.predict([[]]) == [[]]
+
+
+def test_an_unlabeled_input_without_an_output_is_named():
+    chain = Sequence(labels=["I-X", "I-Y"], constraints="iob2")
+    model = TransductiveSVM(chain, unlabeled_weight=0.1)
+    no_output = pytest.raises(accord.InfeasibleError, match=r"^X\[1\]: no output satisfies")
+    with pytest.warns(UserWarning, match="break the constraints"), no_output:  # which training leaves out
+        model.fit([["u"], ["v"], ["u", "v"]], [["I-X"], None, ["I-X", "I-X"]])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("C", "a"),
+        ("C", None),
+        ("epsilon", None),
+        ("tau", "x"),
+        ("tau", 0),
+        ("ramp", None),
+        ("ramp", 2.5),
+        ("max_iter", 2.5),
+        ("tol", np.inf),
+        ("rho", -1),
+        ("unlabeled_weight", np.array([1, 2])),
+    ],
+)
+def test_bad_values_are_named(name, value):
+    with pytest.raises(InputError, match=f"^{name} is "):
+        TransductiveSVM(MultiClass(), **{name: value}).fit(POINTS, CLASSES)
+
+
+def test_ctrl_c_inside_a_compiled_function(monkeypatch):
+    """Compiled functions turn an interrupt into a SystemError that was caused by it."""
+    real, calls = transduction._round, []
+
+    def interrupted(*args):
+        calls.append(None)
+        if len(calls) == 3:
+            raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+        return real(*args)
+
+    monkeypatch.setattr(transduction, "_round", interrupted)
+    with pytest.warns(UserWarning, match="interrupted after 2 rounds"):
+        model = GradientSVM(MultiClass(), tol=1e-8).fit(POINTS, CLASSES)
+    assert len(model.predict(POINTS)) == len(POINTS)
+    monkeypatch.setattr(transduction, "_round", lambda *args: (_ for _ in ()).throw(SystemError("other")))
+    with pytest.raises(SystemError, match="other"):
+        GradientSVM(MultiClass()).fit(POINTS, CLASSES)
