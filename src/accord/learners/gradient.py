@@ -19,6 +19,7 @@ from accord.learners.smooth_machines import (
     make_space,
     merged_features,
     new_machine,
+    one_blas_thread,
     warn_of_end,
 )
 from accord.learners.svm import first_guess
@@ -122,7 +123,7 @@ class GradientSVM(StructuredLearner):
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
         self._check_params()
         rng = generator(self.random_state)
-        with self._as_before_if_refused():
+        with self._as_before_if_refused(), one_blas_thread():
             rows, y, _ = self._prepare(X, Y)
             training, _ = self._solve(rows, y, rows.n_inputs, 0.0, rng, show=True)
         warn_of_end(training, self.max_iter, stacklevel=3)

@@ -9,11 +9,19 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from accord.learners.consensus import ConsensusLearner
-from accord.learners.smooth_machines import add_unlabeled, check_smooth_params, make_space, merged_features, new_machine
+from accord.learners.smooth_machines import (
+    add_unlabeled,
+    check_smooth_params,
+    make_space,
+    merged_features,
+    new_machine,
+    one_blas_thread,
+)
 from accord.learners.svm import first_guess
 from accord.solvers.transduction import Machine, Settings, Training, train
 from accord.structures.base import Structure, Weights
 from accord.views.rows import Rows
+from accord.views.tied import Tied
 
 
 class GradientCoSVM(ConsensusLearner):
@@ -101,8 +109,22 @@ class GradientCoSVM(ConsensusLearner):
         if weight == 0.0:
             channels = [c.take(np.arange(n_labeled)) for c in channels]
         tied = [merged_features(c) for c in channels]
+        with one_blas_thread():
+            return self._train_machines(channels, tied, y, n_labeled, weight, rng, show)
+
+    def _train_machines(
+        self,
+        channels: list[Rows],
+        tied: list[Tied],
+        y: np.ndarray,
+        n_labeled: int,
+        weight: float,
+        rng: np.random.Generator,
+        show: bool,
+    ) -> tuple[list[Weights], bool]:
+        offsets = channels[0].offsets
         machines = [self._machine(c, t.rows, y, n_labeled, rng) for c, t in zip(channels, tied)]
-        if weight > 0.0 and n_labeled < free.size:
+        if weight > 0.0 and n_labeled < channels[0].n_inputs:
             for v, machine in enumerate(machines):
                 for peer in range(len(machines)):
                     if peer != v or len(machines) == 1:

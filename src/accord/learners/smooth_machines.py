@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
 from accord.solvers.transduction import Machine, Training
@@ -21,6 +22,11 @@ from accord.views.tied import Tied, tie
 SOLVERS = ("auto", "primal", "expansion")
 # A product with a dense matrix takes so much less time for each number than one with sparse features.
 DENSE = 8
+
+
+def one_blas_thread() -> Any:
+    """BLAS rounds sums in another way for each number of threads that it shares them out to; fits must not."""
+    return threadpool_limits(1, user_api="blas")
 
 
 def check_smooth_params(learner: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from threadpoolctl import threadpool_limits
 
 import accord
 from accord import (
@@ -424,3 +425,14 @@ def test_ctrl_c_inside_a_compiled_function(monkeypatch):
     monkeypatch.setattr(transduction, "_round", lambda *args: (_ for _ in ()).throw(SystemError("other")))
     with pytest.raises(SystemError, match="other"):
         GradientSVM(MultiClass()).fit(POINTS, CLASSES)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_fit_does_not_depend_on_the_threads_of_blas(name):
+    found = []
+    for n_threads in (1, 2):
+        model = MAKERS[name](Sequence(), solver="expansion", max_iter=8, tol=1e-6, random_state=0)
+        with threadpool_limits(n_threads, "blas"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found.append(model.fit(X, Y).weights_.flat())
+    np.testing.assert_array_equal(*found)
