@@ -12,6 +12,7 @@ _HOME = {
     "MultiClass": "accord.structures",
     "Taxonomy": "accord.structures",
     "Sequence": "accord.structures",
+    "Tree": "accord.structures",
     "TokenFeatures": "accord.views",
     "DictFeatures": "accord.views",
     "ArrayFeatures": "accord.views",
@@ -38,21 +39,31 @@ _HOME = {
     "CoRLSR": "accord.learners",
     "RLSR": "accord.learners",
     "HMM": "accord.learners",
+    "PCFG": "accord.learners",
     "load": "accord.learners",
     "AccordError": "accord.exceptions",
     "InputError": "accord.exceptions",
     "FormatError": "accord.exceptions",
     "InfeasibleError": "accord.exceptions",
     "ModelFileError": "accord.exceptions",
+    "NoParseWarning": "accord.exceptions",
 }
 
 __all__ = [*sorted(_HOME), "__version__"]
 
 if TYPE_CHECKING:
-    from accord.exceptions import AccordError, FormatError, InfeasibleError, InputError, ModelFileError
+    from accord.exceptions import (
+        AccordError,
+        FormatError,
+        InfeasibleError,
+        InputError,
+        ModelFileError,
+        NoParseWarning,
+    )
     from accord.learners import (
         CRF,
         HMM,
+        PCFG,
         RLSR,
         CoPerceptron,
         CoRLSR,
@@ -66,7 +77,7 @@ if TYPE_CHECKING:
         TypeConsistency,
         load,
     )
-    from accord.structures import MultiClass, Sequence, Taxonomy
+    from accord.structures import MultiClass, Sequence, Taxonomy, Tree
     from accord.views import (
         ArrayFeatures,
         CanonicalFeatures,

@@ -30,5 +30,17 @@ class ModelFileError(AccordError, ValueError):
     """A model file is truncated, foreign, damaged or of a newer format."""
 
 
+class NoParseWarning(UserWarning):
+    """Sentences that a grammar cannot parse got pieces of trees; ``indices`` are their numbers."""
+
+    def __init__(self, indices: list[int]) -> None:
+        self.indices = indices
+        which = f"X[{indices[0]}]" if len(indices) == 1 else f"{len(indices)} sentences, the first is X[{indices[0]}]"
+        super().__init__(
+            f"no parse for {which}: the grammar has no tree over the whole sentence. Its largest parts are joined "
+            "below the root. Give more trees, or forget more context (horizontal=0, vertical=1)"
+        )
+
+
 class MissingExtraError(AccordError, ImportError):
     """An optional dependency is not installed; the message says which extra brings it."""

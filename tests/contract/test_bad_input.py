@@ -6,6 +6,7 @@ from pathlib import Path
 
 import bad_features  # noqa: F401 (registers its rows)
 import bad_settings  # noqa: F401
+import bad_trees  # noqa: F401
 import pytest
 from bad_input import ROWS
 from sklearn.exceptions import ConvergenceWarning, NotFittedError

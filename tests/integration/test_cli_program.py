@@ -21,6 +21,7 @@ ELSEWHERE = {
     "odd-even": {"view"},
     "token-surface": {"view", "groups"},
     "taxonomy": {"taxonomy"},
+    "tree": {"grammar"},
     "kernel": {"base", "tol", "random_state"},
     "numbers": {"window"},
 }

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from accord.datasets import available, load
+from accord.datasets.trees import constituents
 from accord.exceptions import InputError
 
 
@@ -149,3 +150,29 @@ def test_proteins():
     found = load("protein_cb513")
     states = Counter(state for y in found.Y for state in y)
     assert (len(found), states) == (509, {"C": 36_199, "H": 29_102, "E": 18_690})
+
+
+@pytest.mark.parametrize(
+    ("name", "n_trees", "n_tokens", "n_phrases", "n_tags", "n_documents"),
+    [("ptb_wsj_sample", 3914, 94_084, 28, 45, 199), ("cess_esp", 6000, 188_283, 43, 50, 607)],
+)
+def test_treebanks(name, n_trees, n_tokens, n_phrases, n_tags, n_documents):
+    need(name)
+    data = load(name, extra=True)
+    assert len(data) == n_trees
+    assert sum(map(len, data.X)) == n_tokens
+    assert list(map(len, data.extra["tags"])) == list(map(len, data.X))
+    assert len({tag for tags in data.extra["tags"] for tag in tags}) == n_tags
+    assert len({label for tree in data.Y for label, _, _ in constituents(tree)}) == n_phrases
+    assert {tree[0] for tree in data.Y} == {"TOP"}
+    assert len(data.extra["documents"]) == n_trees
+    assert len(set(data.extra["documents"].tolist())) == n_documents
+
+
+def test_first_parsed_sentence():
+    need("ptb_wsj_sample")
+    data = load("ptb_wsj_sample", extra=True)
+    assert data.X[1][:3] == ["Mr.", "Vinken", "is"]
+    assert data.extra["tags"][1][:3] == ["NNP", "NNP", "VBZ"]
+    assert data.extra["documents"][:3].tolist() == ["wsj_0001", "wsj_0001", "wsj_0002"]
+    assert data.Y[1][1][1] == ["NP", ["NNP", "Mr."], ["NNP", "Vinken"]]

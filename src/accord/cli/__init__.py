@@ -24,7 +24,7 @@ __all__ = ["main"]
 @click.version_option(__version__, prog_name="accord")
 @debug_option
 def main() -> None:
-    """Structured prediction: classes, taxonomies, label sequences; and numbers.
+    """Structured prediction: classes, taxonomies, label sequences, parse trees; and numbers.
 
     \b
     Try it without data:      accord demo

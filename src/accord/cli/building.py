@@ -26,7 +26,9 @@ def make_learner(learner: str, task: str, view: str, given: dict[str, Any], opti
     _refuse(learner, view, given, options)
     if learner in REGRESSORS:
         return _regressor(learner, composition, view, given, options)
-    kinds = [learner, *([base] if base else []), task, view]
+    if learner == "pcfg":
+        return _grammar(task, given, options)
+    kinds = [learner, *([base] if base else []), task, "tokens" if view == "tags" else view]
     kinds += ["kernel"] if "kernel" in given else []
     # a sum of random views draws them itself
     split = learner in SEVERAL_VIEWS and (learner, composition) != ("sum-of-views", "random")
@@ -62,6 +64,17 @@ def _regressor(learner: str, composition: str, view: str, given: dict[str, Any],
     return _class(learner)(views, verbose=int(not options["quiet"]), **common, **args)
 
 
+def _grammar(task: str, given: dict[str, Any], options: dict[str, Any]) -> Any:
+    """A generative grammar: it knows words by their tags alone, so that it has no features."""
+    refuse_foreign(given, ("pcfg", task))
+    for name in WORD_VIEWS:
+        if options[name]:
+            raise click.UsageError(f"--{name} adds features, and pcfg has none")
+    common = {name: options[name] for name in ("random_state", "n_jobs")}
+    args = parameters_of("pcfg", given)
+    return _class("pcfg")(_structure(task, given, options), verbose=int(not options["quiet"]), **common, **args)
+
+
 def _refuse(learner: str, view: str, given: dict[str, Any], options: dict[str, Any]) -> None:
     """Options that choose a class which this model cannot have."""
     views, about_words = options["views"], [f"--{name}" for name in WORD_VIEWS if options[name]]
@@ -91,11 +104,18 @@ def _structure(task: str, given: dict[str, Any], options: dict[str, Any]) -> Any
     args = parameters_of(task, given)
     if task == "taxonomy":
         args["taxonomy"] = read_taxonomy(options["taxonomy"])
+    if task == "tree":
+        args["grammar"] = options["grammar"]  # read already: a list of trees
     return _class(task)(**args)
 
 
 def _features(view: str, given: dict[str, Any], options: dict[str, Any]) -> Any:
-    features = _class(view)(**parameters_of(view, given))
+    if view == "tags":
+        from accord.learners.inputs import names_only
+
+        features = names_only(1).set_params(**parameters_of("tokens", given))
+    else:
+        features = _class(view)(**parameters_of(view, given))
     about_words = {name: _about_words(name, options) for name in WORD_VIEWS if options[name]}
     if about_words:
         from accord.views import ConcatenatedViews

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from accord.cli.fitting import is_hidden
 from accord.cli.program import debug_option
-from accord.cli.reading import Reader, default_format, guess_format, reader_of, reading_options, take_reading_options
+from accord.cli.reading import Reader, default_format, guess_format, reader_of
+from accord.cli.reading_options import reading_options, take_reading_options
 from accord.cli.regression import number_scores, predicts_numbers, print_number_scores
 from accord.cli.terminal import computing, print_table
+from accord.cli.trees import Parser, print_tree_scores, tree_scores
 from accord.exceptions import FormatError, InputError
 
 
@@ -21,6 +24,11 @@ from accord.exceptions import FormatError, InputError
 @click.argument("data", required=False)
 @click.option("--predictions", metavar="FILE", help="Score this output of `accord predict` instead of a model.")
 @click.option("--numbers", is_flag=True, help="With --predictions: they are numbers, not classes.")
+@click.option(
+    "--scoring", type=click.Choice(["papers", "collins"]), default="papers", show_default=True,
+    help="Trees: count all constituents but the root; or as EVALB does with COLLINS.prm (no punctuation, no function "
+    "tags, PRT is ADVP).",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--n-jobs", type=int, help="Threads.  [default: as in training]")
 @reading_options
@@ -29,14 +37,17 @@ def evaluate(model: str | None, data: str | None, predictions: str | None, as_js
     """Score MODEL on labeled DATA, a file or - for standard input.
 
     Prints the error rates and F1 over labels; for labels such as B-PER also precision, recall and F1 of spans,
-    counted as conlleval does; for taxonomies the tree loss. If MODEL predicts numbers: the root mean squared error, the
-    mean absolute error, and R², the share of the variance that is explained.
+    counted as conlleval does; for taxonomies the tree loss. For parse trees: precision, recall and F1 of constituents,
+    exact matches, tags, and constituents that cross true ones. If MODEL predicts numbers: the root mean squared error,
+    the mean absolute error, and R², the share of the variance that is explained.
 
     \b
     Examples:
       accord evaluate names.accord test.conll
       accord evaluate names.accord test.conll --json | jq .span_f1
       accord evaluate --predictions predicted.conll test.conll
+      accord evaluate parser.accord test.mrg --scoring collins
+      accord evaluate --predictions predicted.trees test.mrg
       accord evaluate houses.accord test.csv
     """
     reading = take_reading_options(options)
@@ -44,7 +55,7 @@ def evaluate(model: str | None, data: str | None, predictions: str | None, as_js
         if model is None or data is not None:
             raise click.UsageError("with --predictions give only the labeled DATA")
         given = {k: v for k, v in reading.items() if v is not None}
-        scores = _score_file(predictions, model, given, options["numbers"])
+        scores = _score_file(predictions, model, given, options)
         title = f"{predictions} on {model}"
     else:
         if model is None or data is None:
@@ -57,7 +68,8 @@ def evaluate(model: str | None, data: str | None, predictions: str | None, as_js
                 fitted.n_jobs = options["n_jobs"]
             reader = reader_of(fitted, reading)
             otherwise = "conll" if reader.sequence else default_format(fitted, reader)
-            scores = score_model(fitted, reader.for_file(data, otherwise), data)
+            reader = reader.for_file(data, "treebank" if reader.trees else otherwise)
+            scores = score_model(fitted, reader, data, options["scoring"])
         title = f"{model} on {data}"
     if as_json:
         click.echo(json.dumps(scores, ensure_ascii=False, indent=2))
@@ -65,7 +77,7 @@ def evaluate(model: str | None, data: str | None, predictions: str | None, as_js
         print_scores(scores, title)
 
 
-def score_model(model: Any, reader: Reader, data: str) -> dict[str, Any]:
+def score_model(model: Any, reader: Reader, data: str, scoring: str = "papers") -> dict[str, Any]:
     """Predict labeled data and measure."""
     batch = reader.load(data)
     keep = [i for i, y in enumerate(batch.Y) if not is_hidden(y)]
@@ -76,6 +88,11 @@ def score_model(model: Any, reader: Reader, data: str) -> dict[str, Any]:
     X = batch.X if len(keep) == len(batch.Y) else take(batch.X, keep)
     if predicts_numbers(model):
         return number_scores([batch.Y[i] for i in keep], model.predict(X))
+    if reader.trees:
+        parser = Parser(model, None, False)
+        parsed = parser(batch._replace(X=X, tokens=[batch.tokens[i] for i in keep]))  # type: ignore[index]
+        parser.tell()
+        return tree_scores([batch.Y[i] for i in keep], [p.trees[0][0] for p in parsed], scoring == "collins")
     taxonomy = getattr(model.structure, "taxonomy", None)
     return scores_of([batch.Y[i] for i in keep], model.predict(X), taxonomy)
 
@@ -128,6 +145,9 @@ def print_scores(scores: dict[str, Any], title: str) -> None:
     if "rmse" in scores:
         print_number_scores(scores, title)
         return
+    if "bracket_f1" in scores:
+        print_tree_scores(scores, title)
+        return
     from accord.evaluation import METRICS
 
     size = f"{scores['n_examples']:,} examples" + (f", {scores['n_tokens']:,} tokens" if "n_tokens" in scores else "")
@@ -146,13 +166,16 @@ def print_scores(scores: dict[str, Any], title: str) -> None:
     print_table("", heads, rows, sections=[0] if kind == "spans" else ())
 
 
-def _score_file(predictions: str, data: str, given: dict[str, Any], numeric: bool) -> dict[str, Any]:
-    """Scores of a file that `accord predict` has written: CoNLL columns, or one class or number per line."""
+def _score_file(predictions: str, data: str, given: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Scores of a file that `accord predict` has written: CoNLL columns, trees, or one class or number per line."""
     from accord.cli.reading_csv import load_training_csv
     from accord.datasets import read_conll
     from accord.datasets.formats.source import iter_lines
 
+    numeric = options["numbers"]
     found_format = given.get("format") or guess_format(data, sequence=not numeric) or ("csv" if numeric else "conll")
+    if found_format == "treebank":
+        return _score_trees(predictions, data, given, options["scoring"])
     sequence = found_format == "conll"
     reader = Reader(sequence=sequence, numeric=numeric, **given).for_file(data, found_format)
     gold = load_training_csv(reader, data)[0] if reader.format == "csv" else reader.load(data)
@@ -171,6 +194,15 @@ def _score_file(predictions: str, data: str, given: dict[str, Any], numeric: boo
         raise InputError(f"{data} has no labels to score against")
     true, predicted = [t for t, _ in pairs], [p for _, p in pairs]
     return number_scores(true, predicted) if numeric else scores_of(true, predicted)
+
+
+def _score_trees(predictions: str, data: str, given: dict[str, Any], scoring: str) -> dict[str, Any]:
+    reader = Reader(sequence=True, trees=True, **given).for_file(data, "treebank")
+    gold, found = reader.load(data), replace(reader, clean=False).load(predictions)
+    if len(gold.Y) != len(found.Y):
+        raise InputError(f"{predictions} has {len(found.Y)} trees but {data} has {len(gold.Y)}")
+    _check_pairs(found.tokens or [], gold.tokens or [], predictions)
+    return tree_scores(gold.Y, found.Y, scoring == "collins")
 
 
 def _numbers(lines: list[Any], name: str) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +11,7 @@ import click
 
 from accord.cli.building import make_learner, with_dicts
 from accord.cli.reading import Batch, Reader, join
+from accord.cli.reading_trees import check_some
 from accord.exceptions import InputError
 
 
@@ -77,7 +79,10 @@ def _load_labeled(reader: Reader, data: str) -> tuple[Reader, Batch]:
 
         batch, reader = load_training_csv(reader, data)
         return reader, batch
-    return reader, reader.load(data)
+    batch = reader.load(data)
+    if reader.trees:
+        check_some(reader, data, batch.Y)
+    return reader, batch
 
 
 def _load_unlabeled(reader: Reader, name: str, given_format: str | None) -> Any:
@@ -86,7 +91,8 @@ def _load_unlabeled(reader: Reader, name: str, given_format: str | None) -> Any:
     other = other.for_file(name, "text" if reader.sequence else str(reader.format))
     X = other.load(name, labeled=False).X
     if reader.sequence:
-        X = [x for x in X if x]
+        most = reader.max_length or math.inf
+        X = [x for x in X if 0 < len(x) <= most]
     if not (X.shape[0] if hasattr(X, "shape") else len(X)):
         raise InputError(f"--unlabeled {name}: the file is empty")
     return X

@@ -10,9 +10,12 @@ import click
 
 from accord.cli.multiview import describe_views, disagreement, innermost, unit
 from accord.cli.program import debug_option
-from accord.cli.reading import default_format, reader_of, reading_options, take_reading_options
+from accord.cli.reading import default_format, reader_of
+from accord.cli.reading_options import reading_options, take_reading_options
+from accord.cli.reading_trees import predicts_trees
 from accord.cli.regression import describe_regressor, predicts_numbers, print_regressor
 from accord.cli.terminal import computing, named, print_pairs, print_table
+from accord.cli.tree_inspection import grammar_sizes, print_strongest, strongest
 
 _PARTS = ("structure", "learner", "view", "views")  # parameters that have parameters
 _MATRIX = 12  # labels at most for transitions as a matrix
@@ -26,7 +29,10 @@ _OUTCOMES = (
 @click.command(short_help="Show a model's labels, sizes, views, features and transitions.")
 @click.argument("model")
 @click.argument("data", required=False)
-@click.option("--top", type=click.IntRange(min=0), default=5, show_default=True, help="Features per label to show.")
+@click.option(
+    "--top", type=click.IntRange(min=0), default=5, show_default=True,
+    help="Features per label to show; of trees, rules and features.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reading_options
 @debug_option
@@ -36,6 +42,8 @@ def inspect(model: str, data: str | None, top: int, as_json: bool, **options: An
     With DATA (a file, or - for standard input) also how often the views of a model of several disagree on them, which
     is an estimate of its error that needs no labels; if they predict numbers, by how much they differ. Labels in DATA
     are not looked at.
+
+    Of a parser it shows the size of its grammar, and the rules and features with the highest and lowest weights.
 
     Of a model that predicts numbers it shows the views with their gamma, eta and number of expansion rows, lambda, the
     leave-one-out rmse, whether auto fell back to a single view, and what auto compared.
@@ -68,28 +76,33 @@ def describe(model: Any, top: int) -> dict[str, Any]:
     """Everything about a model as plain values."""
     if predicts_numbers(model):
         return {**describe_regressor(model), "parameters": _parameters([model, *_parts(model)])}
-    structure, weights = model.structure_, model.weights_
-    view = innermost(model.view_)
+    structure = model.structure_
+    view, trees = innermost(model.view_), predicts_trees(model)
     return {
         "kind": type(model).__name__,
         "structure": type(structure).__name__,
         "view": type(view).__name__,
         "views": describe_views(model),
         "labels": [_plain(label) for label in structure.labels_],
-        "sizes": {
-            "labels": structure.n_labels_,
-            "features": int(weights.unary.shape[0]),
-            "weights": int(weights.size),
-            "nonzero_weights": int((weights.flat() != 0).sum()),
-            "transitions": int(structure.n_transitions_),
-            **({"token_types": len(view.types_)} if hasattr(view, "types_") else {}),
-        },
+        "sizes": grammar_sizes(model) if trees else _sizes(model, view),
         "parameters": _parameters(
             [model, *([model.learner] if hasattr(model, "learner") else []), model.structure, *_views(model.view_)]
         ),
         "training": {name[:-1]: _plain(getattr(model, name)) for name in _OUTCOMES if hasattr(model, name)},
-        "features": _features(model, top),
-        "transitions": _transitions(model) if structure.has_transitions else None,
+        **(strongest(model, top) if trees else {"features": _features(model, top)}),
+        "transitions": _transitions(model) if not trees and structure.has_transitions else None,
+    }
+
+
+def _sizes(model: Any, view: Any) -> dict[str, int]:
+    structure, weights = model.structure_, model.weights_
+    return {
+        "labels": structure.n_labels_,
+        "features": int(weights.unary.shape[0]),
+        "weights": int(weights.size),
+        "nonzero_weights": int((weights.flat() != 0).sum()),
+        "transitions": int(structure.n_transitions_),
+        **({"token_types": len(view.types_)} if hasattr(view, "types_") else {}),
     }
 
 
@@ -204,7 +217,7 @@ def _print(found: dict[str, Any]) -> None:
     if found["training"]:
         click.echo()
         print_pairs("Training", named(found["training"]))
-    _print_features(found["features"])
+    (print_strongest if "rules" in found else _print_features)(found)
     if found["transitions"] is not None:
         _print_transitions(found["transitions"], [str(label) for label in labels])
 
@@ -220,10 +233,10 @@ def _print_views(found: dict[str, Any]) -> None:
         click.echo(f"They disagree on {100 * seen['rate']:.2f} % of the {seen['of']} of {seen['data']}.")
 
 
-def _print_features(features: dict[str, dict[str, list[list[Any]]]]) -> None:
+def _print_features(found: dict[str, Any]) -> None:
     rows, sections = [], []
-    for label, found in features.items():
-        high, low = found["highest"], found["lowest"]
+    for label, of_label in found["features"].items():
+        high, low = of_label["highest"], of_label["lowest"]
         for k in range(max(len(high), len(low))):
             left = [high[k][0], f"{high[k][1]:+.3f}"] if k < len(high) else ["", ""]
             right = [low[k][0], f"{low[k][1]:+.3f}"] if k < len(low) else ["", ""]

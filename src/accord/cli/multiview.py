@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from accord.cli.reading_trees import predicts_trees
 from accord.cli.regression import predicts_numbers
 from accord.exceptions import InputError
 
@@ -29,6 +30,8 @@ def disagreement(model: Any, X: Any) -> float:
 
 def unit(model: Any) -> str:
     """What disagreement counts."""
+    if predicts_trees(model):
+        return "constituents"
     return "examples" if model.structure_.single_row else "tokens"
 
 

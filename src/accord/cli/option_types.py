@@ -60,6 +60,20 @@ def _numbers_or_rule(text: str) -> Any:
     return [float(part) for part in text.split(",")] if "," in text else _number_or_rule(text)
 
 
+def _count_or_none(text: str) -> Any:
+    if text == "none":
+        return NONE
+    if int(text) < 0:
+        raise ValueError
+    return int(text)
+
+
+def _span_features(text: str) -> Any:
+    if text not in ("label", "symbol", "rule", "none"):
+        raise ValueError
+    return NONE if text == "none" else text
+
+
 WINDOW = Parsed("N|N,N", _window, "a number of neighbours, or two: before,after")
 LENGTHS = Parsed("N,N,...", _lengths, "a list of numbers such as 2,3, or none")
 NAMES = Parsed("A,B,...", _names, "a list of names separated by commas")
@@ -67,3 +81,5 @@ WEIGHTS = Parsed("A=W,...", _weights, "a list such as O=0.5,B-PER=2")
 NUMBER_OR_AUTO = Parsed("FLOAT|auto", _number_or_auto, "a number or auto")
 NUMBER_OR_RULE = Parsed("FLOAT|auto|none", _number_or_rule, "a number, auto or none")
 NUMBERS_OR_RULE = Parsed("FLOAT,...|auto|none", _numbers_or_rule, "a number (or several: 0.1,0.5), auto or none")
+COUNT_OR_NONE = Parsed("N|none", _count_or_none, "a number, 0 or more, or none")
+SPAN_FEATURES = Parsed("label|symbol|rule|none", _span_features, "one of label, symbol, rule and none")

@@ -7,21 +7,23 @@ command line is left to the constructors. A test compares the two.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from accord.cli.option_types import (
+    COUNT_OR_NONE,
     LENGTHS,
     NAMES,
     NONE,
     NUMBER_OR_AUTO,
     NUMBER_OR_RULE,
     NUMBERS_OR_RULE,
+    SPAN_FEATURES,
     WEIGHTS,
     WINDOW,
 )
+from accord.cli.parameter import Parameter, same
 
 Choice = click.Choice
 # Name on the command line -> name of the class in `accord`.
@@ -30,6 +32,7 @@ LEARNERS = {
     "svm": "StructuredSVM",
     "crf": "CRF",
     "hmm": "HMM",
+    "pcfg": "PCFG",
     "co-perceptron": "CoPerceptron",
     "co-svm": "CoSVM",
     "gradient-svm": "GradientSVM",
@@ -40,6 +43,7 @@ LEARNERS = {
     "rlsr": "RLSR",
     "co-rlsr": "CoRLSR",
 }
+TREE_LEARNERS = ("perceptron", "svm", "crf", "pcfg", "co-perceptron", "co-svm", "sum-of-views")
 REGRESSORS = ("rlsr", "co-rlsr")  # they predict numbers; all others, what a structure says
 SEVERAL_VIEWS = ("co-perceptron", "co-svm", "gradient-co-svm", "sum-of-views")
 SMOOTH = ("gradient-svm", "tsvm", "gradient-co-svm")
@@ -50,7 +54,7 @@ WORD_VIEWS = {
     "canonical": "CanonicalFeatures",
     "embeddings": "Embeddings",
 }
-STRUCTURES = {"sequence": "Sequence", "multiclass": "MultiClass", "taxonomy": "Taxonomy"}
+STRUCTURES = {"sequence": "Sequence", "multiclass": "MultiClass", "taxonomy": "Taxonomy", "tree": "Tree"}
 VIEWS = {"tokens": "TokenFeatures", "dicts": "DictFeatures", "numbers": "ArrayFeatures", "kernel": "KernelFeatures"}
 COMPOSITIONS = {"random": "RandomSplit", "odd-even": "OddEvenSplit", "token-surface": "FeatureGroups"}
 CLASSES = {**LEARNERS, **STRUCTURES, **VIEWS, **COMPOSITIONS}
@@ -59,131 +63,91 @@ SECTIONS = {"Learner": LEARNERS, "Structure": STRUCTURES, "Features": VIEWS, "Se
 CHOOSING = {"base_learner": "Learner", "views": "Several views", **dict.fromkeys(WORD_VIEWS, "Features")}
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A constructor parameter, the classes that have it with their defaults, and its text for ``--help``."""
-
-    name: str
-    defaults: Mapping[str, Any]
-    help: str
-    type: Any = None  # None: a switch
-    shown: str | None = None  # instead of the default
-
-    @property
-    def flag(self) -> str:
-        """The option on the command line."""
-        return "--" + self.name.rstrip("_").replace("_", "-")
-
-    def option(self) -> click.Option:
-        """The click option; it is None unless given."""
-        flag = self.flag if self.type is not None else f"{self.flag}/--no-{self.flag[2:]}"
-        return click.Option([self.name, flag], default=None, type=self.type, help=f"{self.help} {self._default()}")
-
-    def _default(self) -> str:
-        if self.shown is not None:
-            return f"[{self.shown}]"
-        shown = {owner: _show(value) for owner, value in self.defaults.items()}
-        texts = set(shown.values())
-        if len(texts) == 1:
-            only = "" if len(shown) > 3 else ", ".join(shown) + "; "
-            return f"[{only}default: {texts.pop()}]"
-        return f"[default: {', '.join(f'{value} ({owner})' for owner, value in shown.items())}]"
-
-
-def _show(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _all(value: Any, *owners: str) -> dict[str, Any]:
-    return dict.fromkeys(owners, value)
-
-
 PARAMETERS = [
     # learners
-    Parameter("C", _all(1.0, "svm", "crf", "co-svm", *SMOOTH), "Weight of the data against the regulariser.", float),
-    Parameter("norm", _all(1, "svm", "co-svm"), "Power of the slacks.", Choice(["1", "2"])),
+    Parameter("C", same(1.0, "svm", "crf", "co-svm", *SMOOTH), "Weight of the data against the regulariser.", float),
+    Parameter("norm", same(1, "svm", "co-svm"), "Power of the slacks.", Choice(["1", "2"])),
     Parameter(
-        "rescaling", _all("margin", "svm", "co-svm"), "What the loss scales.", Choice(["margin", "slack"])
+        "rescaling", same("margin", "svm", "co-svm"), "What the loss scales.", Choice(["margin", "slack"])
     ),
     Parameter(
         "solver",
-        {"svm": "cutting-plane", "crf": "lbfgs", **_all("auto", *SMOOTH)},
+        {"svm": "cutting-plane", "crf": "lbfgs", **same("auto", *SMOOTH)},
         "How the optimum is sought.",
         Choice(["cutting-plane", "frank-wolfe", "lbfgs", "sgd", "auto", "primal", "expansion"]),
     ),
     Parameter(
-        "reoptimize", _all("example", "svm"), "Cutting planes: one working set at a time, or all.",
+        "reoptimize", same("example", "svm"), "Cutting planes: one working set at a time, or all.",
         Choice(["example", "all"]),
     ),
     Parameter(
-        "tol", {"svm": 0.01, "crf": 1e-5, "hmm": 1e-4, "co-svm": 0.01, **_all(1e-3, *SMOOTH)}, "When to stop.", float
+        "tol", {"svm": 0.01, "crf": 1e-5, "hmm": 1e-4, "pcfg": 1e-4, "co-svm": 0.01, **same(1e-3, *SMOOTH)},
+        "When to stop.", float,
     ),
-    Parameter("epsilon", _all(0.3, *SMOOTH), "Half the width of the rounded part of the hinge.", float),
-    Parameter("tau", _all(0.4, "tsvm"), "Half the width of the falling part of the unlabeled loss.", float),
-    Parameter("rho", _all(10.0, *SMOOTH), "From 0 (sum over wrong outputs) to inf (the worst one).", float),
+    Parameter("epsilon", same(0.3, *SMOOTH), "Half the width of the rounded part of the hinge.", float),
+    Parameter("tau", same(0.4, "tsvm"), "Half the width of the falling part of the unlabeled loss.", float),
+    Parameter("rho", same(10.0, *SMOOTH), "From 0 (sum over wrong outputs) to inf (the worst one).", float),
     Parameter(
         "max_iter",
         {
-            "perceptron": 10, "svm": 1000, "crf": 200, "hmm": 20, "co-perceptron": 10, "co-svm": 60,
-            "gradient-svm": 1000, "tsvm": 1000, "gradient-co-svm": 100,
+            "perceptron": 10, "svm": 1000, "crf": 200, "hmm": 20, "pcfg": 20, "co-perceptron": 10,
+            "co-svm": 60, "gradient-svm": 1000, "tsvm": 1000, "gradient-co-svm": 100,
         },
         "Passes over the data at most.",
         click.IntRange(min=1),
     ),
     Parameter(
-        "averaged", _all(True, "perceptron", "co-perceptron"), "Take the mean of all weight vectors, not the last one."
+        "averaged", same(True, "perceptron", "co-perceptron"), "Take the mean of all weight vectors, not the last one."
     ),
-    Parameter("shuffle", _all(True, "perceptron"), "A new random order in each pass."),
-    Parameter("learning_rate", _all("auto", "crf"), "First step size of --solver sgd.", NUMBER_OR_AUTO),
-    Parameter("emission", _all("bernoulli", "hmm"), "What features are.", Choice(["bernoulli", "gaussian"])),
-    Parameter("smoothing", {"hmm": 0.1, "type-consistency": 1.0}, "Pseudo-count added to every event.", float),
+    Parameter("shuffle", same(True, "perceptron"), "A new random order in each pass."),
+    Parameter("learning_rate", same("auto", "crf"), "First step size of --solver sgd.", NUMBER_OR_AUTO),
+    Parameter("emission", same("bernoulli", "hmm"), "What features are.", Choice(["bernoulli", "gaussian"])),
     Parameter(
-        "unlabeled_weight", _all("auto", "hmm", "co-perceptron", "co-svm", "tsvm", "gradient-co-svm"),
+        "smoothing", {"hmm": 0.1, "pcfg": 0.01, "type-consistency": 1.0}, "Pseudo-count added to every event.", float
+    ),
+    Parameter(
+        "unlabeled_weight", same("auto", "hmm", "pcfg", "co-perceptron", "co-svm", "tsvm", "gradient-co-svm"),
         "How much an unlabeled example counts (0: nothing, 1: as a labeled one); auto finds out on held-out labels.",
         NUMBER_OR_AUTO,
     ),
     Parameter(
-        "ramp", {"co-perceptron": 0, "co-svm": 30, **_all(10, "tsvm", "gradient-co-svm")},
+        "ramp", {"co-perceptron": 0, "co-svm": 30, **same(10, "tsvm", "gradient-co-svm")},
         "The unlabeled weight rises until this pass.",
         click.IntRange(min=0),
     ),
     Parameter(
-        "balance", _all(False, "co-perceptron", "co-svm", "tsvm"),
+        "balance", same(False, "co-perceptron", "co-svm", "tsvm"),
         "Labels as frequent in unlabeled as in labeled examples.",
     ),
     Parameter(
-        "max_repeats", _all(10, "co-svm"), "Decoding steps at most in a visit to an unlabeled example.",
+        "max_repeats", same(10, "co-svm"), "Decoding steps at most in a visit to an unlabeled example.",
         click.IntRange(min=1),
     ),
     Parameter(
-        "strength", _all("auto", "type-consistency"),
+        "strength", same("auto", "type-consistency"),
         "Factor of what unlabeled sentences tell about kinds of words; auto finds out on held-out labels.",
         NUMBER_OR_AUTO,
     ),
     Parameter(
-        "keys", _all(("word", "suffix4", "class"), "type-consistency"), "Kinds of words: word, suffix2-4, class.", NAMES
+        "keys", same(("word", "suffix4", "class"), "type-consistency"), "Kinds of words: word, suffix2-4, class.", NAMES
     ),
-    Parameter("student", _all(True, "type-consistency"), "Let a perceptron learn what was found."),
+    Parameter("student", same(True, "type-consistency"), "Let a perceptron learn what was found."),
     Parameter(
-        "max_student", _all(8000, "type-consistency"), "Unlabeled sentences at most that it learns from.",
+        "max_student", same(8000, "type-consistency"), "Unlabeled sentences at most that it learns from.",
         click.IntRange(min=1),
     ),
     Parameter(
-        "mode", _all("semiparametric", "co-rlsr"),
+        "mode", same("semiparametric", "co-rlsr"),
         "Expand views over labeled examples, or over all (exact: cubic time).", Choice(["semiparametric", "exact"]),
     ),
     Parameter(
-        "lambda_", _all("auto", "co-rlsr"),
+        "lambda_", same("auto", "co-rlsr"),
         "Weight of the disagreement of views on unlabeled examples; auto compares several, and a single view, by "
         "leave-one-out. In Python: lambda_.",
         NUMBER_OR_AUTO,
     ),
     Parameter(
-        "eta", _all("auto", *REGRESSORS),
+        "eta", same("auto", *REGRESSORS),
         "Weight of the norm (co-rlsr: may be a list, one for each view); auto: by leave-one-out; none: 1 / mean length "
         "of the labeled rows.",
         NUMBERS_OR_RULE,
@@ -191,58 +155,69 @@ PARAMETERS = [
     # structures
     Parameter(
         "loss",
-        {"sequence": "hamming", "multiclass": "zero-one", "taxonomy": "tree"},
+        {"sequence": "hamming", "multiclass": "zero-one", "taxonomy": "tree", "tree": "f1"},
         "What training minimises.",
         Choice(["hamming", "zero-one", "f1", "macro-f1", "tree"]),
     ),
     Parameter(
-        "constraints", _all(None, "sequence"), "Label scheme that no prediction may break.", Choice(["iob2", "bioes"])
+        "constraints", same(None, "sequence"), "Label scheme that no prediction may break.", Choice(["iob2", "bioes"])
     ),
-    Parameter("order", _all(1, "sequence"), "How many previous labels a label depends on.", Choice(["1", "2"])),
+    Parameter("order", same(1, "sequence"), "How many previous labels a label depends on.", Choice(["1", "2"])),
     Parameter(
-        "labels", _all(None, "sequence", "multiclass"), "All labels.", NAMES,
+        "labels", same(None, "sequence", "multiclass"), "All labels.", NAMES,
         "sequence, multiclass; default: those in the data",
     ),
-    Parameter("normalize", _all(True, "sequence"), "Hamming loss as a fraction, not as a count."),
+    Parameter("normalize", same(True, "sequence"), "Hamming loss as a fraction, not as a count."),
     Parameter(
-        "label_weights", _all(None, "sequence"), "Cost of a wrong token of each label.", WEIGHTS, "sequence; default: 1"
+        "label_weights", same(None, "sequence"), "Cost of a wrong token of each label.", WEIGHTS, "sequence; default: 1"
     ),
     Parameter(
-        "relevant", _all(None, "sequence"), "Labels that F1 counts.", NAMES, "sequence; default: all but --outside"
+        "relevant", same(None, "sequence"), "Labels that F1 counts.", NAMES, "sequence; default: all but --outside"
     ),
-    Parameter("outside", _all("O", "sequence"), "Label of tokens that belong to nothing.", str),
-    Parameter("transition_weight", _all(1.0, "sequence"), "Scale of the transition features.", float),
-    Parameter("predict", _all("leaves", "taxonomy"), "Nodes that may be predicted.", Choice(["leaves", "all"])),
-    Parameter("beta", _all("one", "taxonomy"), "Weight of an ancestor.", Choice(["one", "normalized"])),
+    Parameter("outside", same("O", "sequence"), "Label of tokens that belong to nothing.", str),
+    Parameter("transition_weight", same(1.0, "sequence"), "Scale of the transition features.", float),
+    Parameter("predict", same("leaves", "taxonomy"), "Nodes that may be predicted.", Choice(["leaves", "all"])),
+    Parameter("beta", same("one", "taxonomy"), "Weight of an ancestor.", Choice(["one", "normalized"])),
+    Parameter(
+        "terminals", same("words", "tree"), "What is known of tokens: words, or words with their tags.",
+        Choice(["words", "tags"]),
+    ),
+    Parameter("horizontal", same(0, "tree"), "Siblings that a binarised node remembers; none: all.", COUNT_OR_NONE),
+    Parameter("vertical", same(1, "tree"), "Labels upwards that a node knows, its own first.", click.IntRange(min=1)),
+    Parameter(
+        "span_features", same("label", "tree"), "What features of spans are combined with; none: rules alone.",
+        SPAN_FEATURES,
+    ),
+    Parameter("rare", same(1, "tree"), "Words seen up to so often count as unknown.", click.IntRange(min=0)),
     # views
     Parameter("window", {"tokens": 1, "dicts": 0}, "Neighbours on either side whose features count, too.", WINDOW),
-    Parameter("token", _all(True, "tokens"), "The token as it is."),
-    Parameter("lower", _all(True, "tokens"), "The token in lower case."),
-    Parameter("affixes", _all((1, 2, 3, 4), "tokens"), "Lengths of prefixes and suffixes.", LENGTHS),
-    Parameter("ngrams", _all(None, "tokens"), "Lengths of letter n-grams.", LENGTHS),
-    Parameter("shape", _all(True, "tokens"), "Pattern of capitals, small letters and digits."),
-    Parameter("clues", _all(True, "tokens"), "Surface clues: case, digits, symbols, length."),
-    Parameter("case_positions", _all(4, "tokens"), "Characters that the case clues look at.", int),
-    Parameter("position", _all(True, "tokens"), "First, last, or between brackets or quotes."),
-    Parameter("min_count", _all(1, "tokens"), "Leave out features of fewer tokens.", click.IntRange(min=1)),
-    Parameter("bias", _all(True, "tokens", "numbers"), "A feature that is always 1."),
+    Parameter("token", same(True, "tokens"), "The token as it is."),
+    Parameter("lower", same(True, "tokens"), "The token in lower case."),
+    Parameter("affixes", same((1, 2, 3, 4), "tokens"), "Lengths of prefixes and suffixes.", LENGTHS),
+    Parameter("ngrams", same(None, "tokens"), "Lengths of letter n-grams.", LENGTHS),
+    Parameter("shape", same(True, "tokens"), "Pattern of capitals, small letters and digits."),
+    Parameter("clues", same(True, "tokens"), "Surface clues: case, digits, symbols, length."),
+    Parameter("case_positions", same(4, "tokens"), "Characters that the case clues look at.", int),
+    Parameter("position", same(True, "tokens"), "First, last, or between brackets or quotes."),
+    Parameter("min_count", same(1, "tokens"), "Leave out features of fewer tokens.", click.IntRange(min=1)),
+    Parameter("bias", same(True, "tokens", "numbers"), "A feature that is always 1."),
     Parameter(
-        "standardize", {"numbers": False, **_all(True, *REGRESSORS)},
+        "standardize", {"numbers": False, **same(True, *REGRESSORS)},
         "Columns, and targets of (co-)rlsr, with mean 0 and deviation 1.",
     ),
     Parameter(
-        "kernel", _all("rbf", "kernel", *REGRESSORS), "Compare inputs by a kernel.",
+        "kernel", same("rbf", "kernel", *REGRESSORS), "Compare inputs by a kernel.",
         Choice(["rbf", "linear", "poly"]), "default: none, features are linear; rbf (rlsr, co-rlsr)",
     ),
-    Parameter("degree", _all(2, "kernel", *REGRESSORS), "Degree of the polynomial kernel.", int),
+    Parameter("degree", same(2, "kernel", *REGRESSORS), "Degree of the polynomial kernel.", int),
     Parameter(
-        "gamma", {"kernel": None, **_all("auto", *REGRESSORS)},
+        "gamma", {"kernel": None, **same("auto", *REGRESSORS)},
         "Scale of the kernel; auto ((co-)rlsr): by leave-one-out; none: 1 / mean squared distance (rbf), 1 (poly).",
         NUMBER_OR_RULE,
     ),
-    Parameter("coef0", _all(1.0, "kernel", *REGRESSORS), "Constant of the polynomial kernel.", float),
-    Parameter("method", _all("cholesky", "kernel"), "Exact or approximate.", Choice(["cholesky", "nystroem"])),
-    Parameter("n_components", _all(None, "kernel"), "Kernel features at most.", click.IntRange(min=1)),
+    Parameter("coef0", same(1.0, "kernel", *REGRESSORS), "Constant of the polynomial kernel.", float),
+    Parameter("method", same("cholesky", "kernel"), "Exact or approximate.", Choice(["cholesky", "nystroem"])),
+    Parameter("n_components", same(None, "kernel"), "Kernel features at most.", click.IntRange(min=1)),
     # several views
     Parameter("n_views", {"random": 2, "sum-of-views": 8}, "Number of random views.", click.IntRange(min=1)),
     Parameter(

@@ -8,7 +8,7 @@ enough.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import islice
 from pathlib import PurePath
@@ -17,20 +17,21 @@ from typing import Any, NamedTuple
 import click
 
 from accord.cli.multiview import input_view
-from accord.cli.option_types import LENGTHS, NAMES, Parsed
+from accord.cli.reading_trees import predicts_trees, tagged_tokens, treebank_examples
 from accord.cli.regression import predicts_numbers
 
-FORMATS = ("conll", "text", "csv", "svmlight")
+FORMATS = ("conll", "text", "csv", "svmlight", "treebank")
 _EXTENSIONS = {
     **dict.fromkeys((".conll", ".conllu", ".iob", ".iob2", ".bio", ".col"), "conll"),
     **dict.fromkeys((".txt", ".text", ".tok"), "text"),
     ".csv": "csv",
+    **dict.fromkeys((".mrg", ".ptb", ".trees", ".brackets", ".parse"), "treebank"),
     **dict.fromkeys((".svm", ".svmlight", ".libsvm"), "svmlight"),
 }
 BATCH = 4096
 _REMEMBERED = (
     "format", "token_column", "label_column", "feature_columns", "comment", "header", "categorical", "feature_names",
-    "zero_based", "n_features", "unknown_label",
+    "zero_based", "n_features", "unknown_label", "clean",
 )  # fmt: skip
 
 
@@ -49,6 +50,8 @@ class Reader:
 
     sequence: bool
     numeric: bool = False  # labels are numbers
+    trees: bool = False  # labels are parse trees
+    tagged: bool = False  # of tokens with tags
     format: str | None = None
     token_column: int | None = None
     label_column: int | str | None = None
@@ -62,6 +65,8 @@ class Reader:
     zero_based: bool | None = None
     n_features: int | None = None
     unknown_label: str | None = None
+    clean: bool | None = None
+    max_length: int | None = None
     encoding: str = "utf-8"
 
     # -- which format ---------------------------------------------------------------------------------------------
@@ -69,11 +74,16 @@ class Reader:
         """The same reader with the format settled: as given, by the file's name, or `otherwise`."""
         found = self.format or guess_format(source, self.sequence) or otherwise
         possible = ("conll", "text") if self.sequence else ("text", "csv", "svmlight")
+        if self.trees:
+            possible = ("treebank", "text")
         if found not in possible:
             kind = "sequences" if self.sequence else "numbers" if self.numeric else "classes"
+            kind = "trees" if self.trees else kind
             raise click.UsageError(f"{kind} are read from {', '.join(possible)} files, not from {found}; see --format")
         if self.feature_columns and found != "conll":
             raise click.UsageError("--feature-columns are columns of a CoNLL file; give one, with --format conll")
+        if self.trees and self.unknown_label is not None:
+            raise click.UsageError("--unknown-label is a label of tokens or examples; trees have none")
         return replace(self, format=found)
 
     def remember(self) -> dict[str, Any]:
@@ -105,6 +115,8 @@ class Reader:
     def _batches(self, source: Any, size: int, labeled: bool) -> Iterator[Batch]:
         if self.format == "conll":
             return _grouped(self._sentences(source, labeled), size)
+        if self.format == "treebank":
+            return _grouped(treebank_examples(self, source, labeled), size)
         if self.format == "text":
             return _grouped(self._lines(source), size)
         if self.format == "csv":
@@ -145,10 +157,13 @@ class Reader:
 
     def _lines(self, source: Any) -> Iterator[tuple[Any, Any, list[str]]]:
         """Plain text: a sentence per line, or for classes ``class<TAB>words`` (the class may be missing)."""
-        from accord.datasets.formats.source import iter_lines, split_blanks
+        from accord.datasets.formats.source import iter_lines, source_name, split_blanks
 
-        for line in iter_lines(source, self.encoding):
-            if self.sequence:
+        for number, line in enumerate(iter_lines(source, self.encoding), 1):
+            if self.tagged:
+                pairs = tagged_tokens(split_blanks(line), source_name(source), number)
+                yield pairs, None, [word for word, _ in pairs]
+            elif self.sequence:
                 tokens = split_blanks(line)
                 yield tokens, None, tokens
             else:
@@ -216,7 +231,9 @@ def reader_of(model: Any, options: dict[str, Any]) -> Reader:
     if sequence:
         kept.pop("format", None)  # a tagger trained on CoNLL columns reads text just as well
     given = {k: v for k, v in options.items() if v is not None}
-    return Reader(**{"sequence": sequence, "numeric": numeric, **kept, **given})
+    trees = predicts_trees(model)
+    tagged = trees and model.structure_.terminals == "tags"
+    return Reader(**{"sequence": sequence, "numeric": numeric, "trees": trees, "tagged": tagged, **kept, **given})
 
 
 def default_format(model: Any, reader: Reader) -> str:
@@ -226,60 +243,6 @@ def default_format(model: Any, reader: Reader) -> str:
     from accord.views import ArrayFeatures, Select
 
     return "csv" if isinstance(input_view(model), (ArrayFeatures, Select)) else "text"
-
-
-# -- options ------------------------------------------------------------------------------------------------------
-def _column(text: str) -> int | str:
-    return int(text) if text.lstrip("-").isdigit() else text
-
-
-COLUMN = Parsed("N|NAME", _column, "a column")
-_OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
-    (("--format",), {"type": click.Choice(FORMATS), "help": "Format of the data.  [default: by the file's name]"}),
-    (("--token-column",), {"type": int, "help": "CoNLL: column of the token.  [default: 0]"}),
-    (
-        ("--label-column",),
-        {"type": COLUMN, "help": "CoNLL, CSV: column of the label, by number or CSV header.  [default: -1, the last]"},
-    ),
-    (
-        ("--feature-columns",),
-        {
-            "type": LENGTHS,
-            "help": "CoNLL: features are the token and these columns (numbers from 0, such as 1,2), and no others.",
-        },
-    ),
-    (
-        ("--unknown-label",),
-        {
-            "metavar": "TEXT",
-            "help": "Label that stands for no label, also of single tokens of a sentence, such as ?.  [default: none]",
-        },
-    ),
-    (("--columns",), {"type": int, "help": "CoNLL: number of columns.  [default: as in the first line]"}),
-    (("--comment",), {"help": "CoNLL: drop lines that start with this.", "metavar": "TEXT"}),
-    (("--header/--no-header",), {"default": None, "help": "CSV: whether there is a header.  [default: found out]"}),
-    (("--delimiter",), {"help": "CSV: separator of cells.  [default: found out]"}),
-    (("--categorical",), {"type": NAMES, "help": "CSV: columns that hold words.  [default: found out]"}),
-    (("--zero-based/--one-based",), {"default": None, "help": "svmlight: number of the first feature.  [default: 1]"}),
-    (("--n-features",), {"type": int, "help": "svmlight: number of features.  [default: found out]"}),
-    (("--encoding",), {"default": "utf-8", "show_default": True, "help": "Encoding of the data."}),
-]  # fmt: skip
-
-
-def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options about data files to a command."""
-    for names, settings in reversed(_OPTIONS):
-        function = click.option(*names, **settings)(function)
-    return function
-
-
-def take_reading_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the options about data files out of all options."""
-    names = [names[0].split("/")[0][2:].replace("-", "_") for names, _ in _OPTIONS]
-    taken = {name: options.pop(name) for name in names}
-    if taken["categorical"] is not None:
-        taken["categorical"] = tuple(taken["categorical"])
-    return taken
 
 
 def batch_size(source: str, wanted: int | None) -> int:

@@ -10,9 +10,20 @@ from typing import Any
 import click
 
 from accord.cli.fitting import Plan, Trained, fit, fit_stream
-from accord.cli.parameters import BASES, COMPOSITIONS, LEARNERS, REGRESSORS, STRUCTURES, TrainCommand, given_parameters
+from accord.cli.parameters import (
+    BASES,
+    COMPOSITIONS,
+    LEARNERS,
+    REGRESSORS,
+    STRUCTURES,
+    TREE_LEARNERS,
+    TrainCommand,
+    given_parameters,
+)
 from accord.cli.program import Interrupted, debug_option, noticing_interrupts
-from accord.cli.reading import BATCH, FORMATS, Reader, guess_format, reading_options, take_reading_options
+from accord.cli.reading import BATCH, FORMATS, Reader, guess_format
+from accord.cli.reading_options import reading_options, take_reading_options
+from accord.cli.reading_trees import predicts_trees, read_grammar
 from accord.cli.regression import predicts_numbers
 from accord.cli.terminal import computing, note
 from accord.exceptions import ModelFileError
@@ -23,12 +34,12 @@ from accord.exceptions import ModelFileError
 @click.option("--labeled", metavar="FILE", help="The same as DATA.")
 @click.option(
     "--unlabeled", metavar="FILE", multiple=True,
-    help="More inputs, without labels: text or CoNLL; CSV, svmlight for classes and numbers. May be given several "
-    "times.",
+    help="More inputs, without labels: text, CoNLL or treebanks; CSV, svmlight for classes and numbers. May be given "
+    "several times.",
 )  # fmt: skip
 @click.option(
     "--unlabeled-format", type=click.Choice(FORMATS),
-    help="Format of these.  [default: by the file's name, else text for sequences, else as DATA]",
+    help="Format of these.  [default: by the file's name, else text for sequences and trees, else as DATA]",
 )  # fmt: skip
 @click.option(
     "--model", "--output", "-o", "model", required=True, type=click.Path(path_type=Path),
@@ -36,8 +47,8 @@ from accord.exceptions import ModelFileError
 )  # fmt: skip
 @click.option(
     "--task", type=click.Choice(list(STRUCTURES)),
-    help="What is predicted.  [default: sequence for CoNLL files, taxonomy with --taxonomy, else multiclass; rlsr and "
-    "co-rlsr predict numbers]",
+    help="What is predicted.  [default: sequence for CoNLL files, tree for treebanks, taxonomy with --taxonomy, else "
+    "multiclass; rlsr and co-rlsr predict numbers]",
 )  # fmt: skip
 @click.option(
     "--learner", type=click.Choice(list(LEARNERS)), default="crf", show_default=True, help="How it is learned."
@@ -56,6 +67,8 @@ from accord.exceptions import ModelFileError
 @click.option("--canonical", is_flag=True, help="Add vectors of words that correlate with their neighbours', likewise.")
 @click.option("--embeddings", metavar="FILE", help="Add word vectors from a file of word2vec, GloVe or fastText.")
 @click.option("--taxonomy", metavar="FILE", help="Classes: child<TAB>parent edges or A/B/C paths, one per line.")
+@click.option("--grammar", metavar="FILE", help="Trees: a further treebank, whose rules may be used; nothing else is "
+              "learned from it.")  # fmt: skip
 @click.option("--valid", metavar="FILE", help="Labeled data to score the model on after training.")
 @click.option("--stream", is_flag=True, help="Train batch by batch, for data larger than memory (perceptron, crf).")
 @click.option(
@@ -73,15 +86,20 @@ def train(data: str | None, labeled: str | None, model: Path, **options: Any) ->
 
     \b
     Sequences   CoNLL columns: a token per line, a blank line between sentences.
+    Trees       a treebank: (S (NP (DT the) (NN dog)) (VP (VBZ barks))), over as many lines as you like.
     Classes     CSV, svmlight, or text lines `class<TAB>words`.
     Numbers     the same with a number for the class, and --learner rlsr or co-rlsr.
 
     Labels may be missing (`_` in CoNLL, an empty cell in CSV): such examples, and those of --unlabeled,
     are unlabeled. With --unknown-label, single tokens may be. co-perceptron, co-svm, gradient-co-svm, tsvm,
-    type-consistency, hmm and co-rlsr learn from unlabeled examples, and so do --distributional and --canonical features
-    of any learner; otherwise they only say which features there are. What auto has decided and why, and how often views
-    disagree on unlabeled examples, is printed at the end; for numbers also gamma, eta and lambda, and the leave-one-out
-    rmse.
+    type-consistency, hmm, pcfg and co-rlsr learn from unlabeled examples, and so do --distributional and --canonical
+    features of any learner; otherwise they only say which features there are. What auto has decided and why, and how
+    often views disagree on unlabeled examples, is printed at the end; for numbers also gamma, eta and lambda, and the
+    leave-one-out rmse.
+
+    Trees are learned by perceptron, svm, crf, pcfg, co-perceptron, co-svm and sum-of-views. With --terminals tags the
+    tags of words are given, in training and later; else they are found along with the tree. --clean strips what parsers
+    are not trained on (function tags, traces, empty phrases), here and from treebanks that the model reads later.
 
     With --stream, the data are read --max-iter times (once by default), and labels that are not
     in the first batch of standard input must be listed by --labels.
@@ -97,6 +115,8 @@ def train(data: str | None, labeled: str | None, model: Path, **options: Any) ->
       accord train train.conll --model names.accord --learner perceptron --max-iter 15 --window 2
       accord train iris.csv --model iris.accord --label-column species --learner svm --C 10 --kernel rbf
       accord train houses.csv --unlabeled more.csv --learner co-rlsr --label-column price -o houses.accord
+      accord train wsj.mrg --clean --max-length 20 --learner svm --loss f1 -o parser.accord
+      accord train few.mrg --unlabeled many.txt --grammar more.mrg --learner co-svm -o parser.accord
       accord train docs.svm --model docs.accord --taxonomy tree.tsv --learner svm --loss tree
       zcat huge.conll.gz | accord train - --model big.accord --learner perceptron --stream --labels O,B,I
     """
@@ -106,8 +126,12 @@ def train(data: str | None, labeled: str | None, model: Path, **options: Any) ->
     _check_inputs(data, model, options)
     task = _task(data, reading["format"], options)
     known = {k: v for k, v in reading.items() if v is not None}
-    reader = Reader(sequence=task == "sequence", numeric=task == "regression", **known)
-    reader = reader.for_file(data, "conll" if task == "sequence" else "csv")
+    trees, tagged = task == "tree", given.get("terminals") == "tags"
+    tokens = trees or task == "sequence"
+    reader = Reader(sequence=tokens, numeric=task == "regression", trees=trees, tagged=tagged, **known)
+    reader = reader.for_file(data, "treebank" if trees else "conll" if tokens else "csv")
+    if options["grammar"] is not None:
+        options["grammar"] = read_grammar(options["grammar"], reader)
     plan = Plan(data, task, _view_kind(reader), given, options)
     start = time.perf_counter()
     try:
@@ -141,12 +165,12 @@ def _labeled_data(data: str | None, labeled: str | None) -> str:
 
 def _check_inputs(data: str, model: Path, options: dict[str, Any]) -> None:
     """Find mistakes before hours of training."""
-    if [data, *options["unlabeled"], options["valid"]].count("-") > 1:
-        raise click.UsageError("only one of DATA, --unlabeled and --valid can be standard input (-)")
+    if [data, *options["unlabeled"], options["valid"], options["grammar"]].count("-") > 1:
+        raise click.UsageError("only one of DATA, --unlabeled, --valid and --grammar can be standard input (-)")
     if model.is_dir() or not model.parent.is_dir():
         what = "is a folder, not a file" if model.is_dir() else "cannot be written: its folder does not exist"
         raise ModelFileError(f"--model {model} {what}")
-    for name in (data, *options["unlabeled"], options["valid"], options["taxonomy"], options["embeddings"]):
+    for name in (data, *options["unlabeled"], *(options[n] for n in ("valid", "taxonomy", "embeddings", "grammar"))):
         if name not in (None, "-"):
             open(name, "rb").close()
     if options["stream"] and options["learner"] not in ("perceptron", "crf"):
@@ -169,6 +193,11 @@ def _task(data: str, given_format: str | None, options: dict[str, Any]) -> str:
     if task == "taxonomy":
         raise click.UsageError("--task taxonomy needs the classes: --taxonomy FILE")
     found = given_format or guess_format(data, sequence=True)
+    for_trees = "--learner pcfg" if options["learner"] == "pcfg" else "--grammar" if options["grammar"] else None
+    if task == "tree" or (task is None and (for_trees or found == "treebank")):
+        return _tree_task(found, options)
+    if for_trees:
+        raise click.UsageError(f"{for_trees} is for --task tree, not for {task}")
     if task is None:
         if found == "text":
             raise click.UsageError("plain text: give --task multiclass if its lines are class<TAB>words")
@@ -178,8 +207,21 @@ def _task(data: str, given_format: str | None, options: dict[str, Any]) -> str:
     return task
 
 
+def _tree_task(found: str | None, options: dict[str, Any]) -> str:
+    learner = options["learner"]
+    if learner not in TREE_LEARNERS:
+        raise click.UsageError(f"--learner {learner} does not learn trees; use one of {', '.join(TREE_LEARNERS)}")
+    if options["stream"]:
+        raise click.UsageError("--stream is not for trees: their grammar is read off all of them at once")
+    if found == "text":
+        raise click.UsageError("plain text has no trees to learn from; if it holds brackets, give --format treebank")
+    return "tree"
+
+
 def _view_kind(reader: Reader) -> str:
     """Which view fits; tables with words in them are found out later."""
+    if reader.tagged:
+        return "tags"
     if reader.sequence:
         return "dicts" if reader.feature_columns else "tokens"
     return "dicts" if reader.format == "text" or reader.categorical else "numbers"
@@ -202,6 +244,8 @@ def _summary(trained: Trained) -> str:
     if predicts_numbers(model):
         return f"{type(model).__name__} from {trained.n:,} examples"
     sizes = f"{model.structure_.n_labels_} labels, {model.view_.n_dims_:,} features"
+    if predicts_trees(model):
+        sizes = f"{len(model.structure_.grammar_.rules):,} rules, {sizes}"
     what = "examples" if model.structure_.single_row else "sentences"
     return f"{type(model).__name__} from {trained.n:,} {what}, {sizes}"
 

@@ -7,11 +7,14 @@ from accord.datasets.formats import (
     iter_csv,
     iter_svmlight,
     iter_text,
+    iter_trees,
     read_conll,
     read_csv,
     read_svmlight,
     read_taxonomy,
+    read_trees,
     write_conll,
+    write_trees,
 )
 from accord.datasets.generators import embedded_ner, gaussian_classes, hmm_sequences, taxonomy_documents
 from accord.datasets.grammar import grammar_sentences
@@ -34,12 +37,15 @@ __all__ = [
     "iter_csv",
     "iter_svmlight",
     "iter_text",
+    "iter_trees",
     "load",
     "read_conll",
     "read_csv",
     "read_svmlight",
     "read_taxonomy",
+    "read_trees",
     "taxonomy_documents",
     "two_moons",
     "write_conll",
+    "write_trees",
 ]

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from accord.datasets.generators import RandomState, at_least
+from accord.datasets.trees import Tree, leaves
 from accord.exceptions import InputError
 
 Grammar: TypeAlias = Mapping[str, Sequence[tuple[Sequence[str], float]]]
-Tree: TypeAlias = list[Any]  # [label, child, ...]; a child is a tree, or a word below a part of speech
 
 
 def _words(words: str) -> list[tuple[tuple[str, ...], float]]:
@@ -92,22 +92,6 @@ def grammar_sentences(
     rng = np.random.default_rng(random_state)
     trees = [_draw(start, max_depth, rules, heights, rng) for _ in range(n)]
     return [leaves(tree) for tree in trees], trees
-
-
-def leaves(tree: Tree) -> list[str]:
-    """The words of a tree, from left to right."""
-    return [word for child in tree[1:] for word in ([child] if isinstance(child, str) else leaves(child))]
-
-
-def bracketed(tree: Tree) -> str:
-    """A tree as text.
-
-    Examples
-    --------
-    >>> bracketed(["S", ["N", "dogs"], ["V", "bark"]])
-    '(S (N dogs) (V bark))'
-    """
-    return f"({tree[0]} {' '.join(child if isinstance(child, str) else bracketed(child) for child in tree[1:])})"
 
 
 Rules: TypeAlias = dict[str, list[tuple[tuple[str, ...], float]]]

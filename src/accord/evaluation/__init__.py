@@ -2,14 +2,24 @@
 
 | module | holds |
 |---|---|
-| `metrics`, `spans`, `tree_loss`, `registry` | how wrong predictions are |
+| `metrics`, `spans`, `brackets`, `tree_loss`, `registry` | how wrong predictions are |
 | `protocol`, `tuning` | draws, folds, choosing parameters |
 | `runner`, `journal`, `results` | running tasks in parallel, the results file, the tidy table |
 | `significance`, `bootstrap` | paired tests and intervals |
 | `tables`, `plots`, `panels`, `report` | Markdown, plots, HTML |
+| `tree_drawing` | parse trees as text and SVG |
 """
 
 from accord.evaluation.bootstrap import BootstrapInterval, bootstrap_difference, bootstrap_metric
+from accord.evaluation.brackets import (
+    COLLINS,
+    PAPERS,
+    BracketOptions,
+    BracketScores,
+    bracket_f1,
+    bracket_scores,
+    corpus_bracket_f1,
+)
 from accord.evaluation.metrics import (
     Counts,
     F1Scores,
@@ -38,12 +48,17 @@ from accord.evaluation.significance import (
 )
 from accord.evaluation.spans import SpanScores, extract_spans, span_f1, span_scores
 from accord.evaluation.tables import Published, Table, comparison_table, results_table
+from accord.evaluation.tree_drawing import draw_svg, draw_text
 from accord.evaluation.tree_loss import TreeLoss
 from accord.evaluation.tuning import TuneResult, expand_grid, tune
 
 __all__ = [
+    "COLLINS",
     "METRICS",
+    "PAPERS",
     "BootstrapInterval",
+    "BracketOptions",
+    "BracketScores",
     "Comparison",
     "Counts",
     "Draw",
@@ -64,9 +79,14 @@ __all__ = [
     "accuracy",
     "bootstrap_difference",
     "bootstrap_metric",
+    "bracket_f1",
+    "bracket_scores",
     "comparison_table",
+    "corpus_bracket_f1",
     "corrected_resampled_t_test",
     "draw",
+    "draw_svg",
+    "draw_text",
     "expand_grid",
     "extract_spans",
     "figure_bytes",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from accord.evaluation import metrics as m
+from accord.evaluation.brackets import bracket_f1_of_counts, bracket_statistics, corpus_bracket_f1
 from accord.evaluation.spans import span_f1, span_statistics
 from accord.exceptions import InputError
 
@@ -49,6 +50,7 @@ METRICS: dict[str, Metric] = {
         Metric("hamming_loss", "Hamming loss", m.hamming_loss, False, True, m.hamming_statistics, m.ratio),
         Metric("accuracy", "accuracy", m.accuracy, True, True, m.token_statistics, _accuracy_of_counts),
         Metric("span_f1", "span F1", span_f1, True, True, span_statistics, m.f1_of_counts),
+        Metric("bracket_f1", "bracket F1", corpus_bracket_f1, True, True, bracket_statistics, bracket_f1_of_counts),
         Metric("micro_f1", "micro F1", m.micro_f1, True, True),
         Metric("macro_f1", "macro F1", m.macro_f1, True, True),
         Metric("rmse", "rmse", m.rmse, False, False, m.squared_error_statistics, m.root_ratio),

@@ -3,6 +3,8 @@
 | name | file | of the papers |
 |---|---|---|
 | supervised-sequences | `supervised_sequences` | svm_interdependent, Tables 1.2 and 1.3 |
+| supervised-parsing | `supervised_parsing` | svm_interdependent, Table 1.4 |
+| co-learning-parsing | `consensus_parsing` | thesis 6.5.3, Figure 6.4 |
 | hierarchical-classification | `hierarchical_classification` | svm_interdependent, Table 1.1 |
 | strong-sequences | `strong_sequences` | none: do unlabeled sentences pay against strong baselines? |
 | strong-classes | `strong_classes` | none: two natural views and a handful of labels |
@@ -27,6 +29,7 @@
 
 from accord.experiments.base import Experiment
 from accord.experiments.consensus_classes import ConsensusClasses
+from accord.experiments.consensus_parsing import ConsensusParsing
 from accord.experiments.consensus_sequences import ConsensusSequences
 from accord.experiments.consensus_splits import ConsensusSplits
 from accord.experiments.consensus_time import ConsensusTime
@@ -41,6 +44,7 @@ from accord.experiments.regression_strong import StrongRegression
 from accord.experiments.regression_time import RegressionTime
 from accord.experiments.strong_classes import StrongClasses
 from accord.experiments.strong_sequences import StrongSequences
+from accord.experiments.supervised_parsing import SupervisedParsing
 from accord.experiments.supervised_sequences import SupervisedSequences
 from accord.experiments.transduction_classes import TransductionClasses
 from accord.experiments.transduction_galaxy import TransductionGalaxy
@@ -52,10 +56,12 @@ REGISTRY: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         SupervisedSequences(),
+        SupervisedParsing(),
         HierarchicalClassification(),
         FewLabels(),
         ConsensusSequences(),
         ConsensusSplits(),
+        ConsensusParsing(),
         ConsensusClasses(),
         ConsensusTime(),
         StrongSequences(),

@@ -7,6 +7,7 @@ from accord.learners.generative import HMM
 from accord.learners.gradient import GradientSVM
 from accord.learners.gradient_co import GradientCoSVM
 from accord.learners.model_file import load
+from accord.learners.pcfg import PCFG
 from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.regression import RLSR
 from accord.learners.svm import StructuredSVM
@@ -17,6 +18,7 @@ from accord.learners.view_sum import SumOfViews
 __all__ = [
     "CRF",
     "HMM",
+    "PCFG",
     "RLSR",
     "CoPerceptron",
     "CoRLSR",

@@ -12,14 +12,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from accord.decoders import forward_backward as fb
-from accord.decoders import viterbi as vit
-from accord.exceptions import InfeasibleError, InputError
+from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.progress import Progress
-from accord.structures.base import Parts, Structure, Weights
-from accord.structures.chain import ChainStructure
-from accord.structures.problem import ChainProblem
+from accord.structures.base import Structure, Weights
 from accord.threads import map_anywhere
 from accord.views.base import View
 from accord.views.rows import Rows
@@ -39,7 +35,8 @@ class StructuredLearner(BaseEstimator):
     view: View | None
     n_jobs: int | None
     verbose: int
-    structure_: ChainStructure
+    structure_: Any  # a fitted structure
+    learns_trees = True
     view_: View
     weights_: Weights
 
@@ -53,11 +50,18 @@ class StructuredLearner(BaseEstimator):
         if not labeled.size:
             raise InputError(f"all {len(outputs)} examples are unlabeled: fit needs at least one labeled example")
         structure = inputs.new_structure(self.structure)
-        inputs.check_outputs(structure, outputs)
+        if structure.needs_tokens and not self.learns_trees:
+            raise InputError(
+                f"structure is Tree(), but {type(self).__name__} does not learn trees; use PCFG, StructuredPerceptron, "
+                "StructuredSVM, CRF, CoPerceptron or CoSVM"
+            )
+        outputs = inputs.check_outputs(structure, outputs)
         structure.fit(outputs)
         inputs.warn_of_single_label(structure)
-        view = self._new_view(structure, X)
-        rows = view.fit_rows(X)
+        inputs.check_words(structure, X, outputs)
+        seen = inputs.view_inputs(structure, X)
+        view = self._new_view(structure, seen)
+        rows = inputs.with_tokens(structure, view.fit_rows(seen), X)
         inputs.check_rows(structure, rows, outputs)
         labeled_rows = rows.take(labeled)
         y = structure.encode([outputs[i] for i in labeled], labeled_rows.offsets, labeled)
@@ -67,7 +71,7 @@ class StructuredLearner(BaseEstimator):
         unlabeled = np.setdiff1d(np.arange(rows.n_inputs), labeled)
         return labeled_rows, y, rows.take(unlabeled)
 
-    def _new_view(self, structure: ChainStructure, X: Any) -> View:
+    def _new_view(self, structure: Any, X: Any) -> View:
         """A copy of the constructor's view, or the one that fits the look of X."""
         return inputs.new_view(self.view, structure, X)
 
@@ -78,8 +82,8 @@ class StructuredLearner(BaseEstimator):
         """Set ``weights_`` from labeled rows and their label numbers; ``structure_`` is fitted."""
         raise NotImplementedError
 
-    def _problem(self, rows: Rows, y: np.ndarray, **margin: Any) -> ChainProblem:
-        return ChainProblem(self.structure_, rows, y, n_jobs=self.n_jobs or 1, **margin)
+    def _problem(self, rows: Rows, y: np.ndarray, **margin: Any) -> Any:
+        return self.structure_.problem(rows, y, n_jobs=self.n_jobs or 1, **margin)
 
     @staticmethod
     def _untied(tied: Tied, weights: Weights) -> Weights:
@@ -94,7 +98,8 @@ class StructuredLearner(BaseEstimator):
         """Best output of every input.
 
         ``given[i]`` may hold labels that are known already (a list with ``None`` for free tokens, or ``None``): they
-        are kept and the rest is decoded around them.
+        are kept and the rest is decoded around them. For trees it is a list of brackets (label, left, right), or
+        (left, right), that the tree must have.
         """
         check_is_fitted(self, "weights_")
         self._keep_products()
@@ -113,16 +118,14 @@ class StructuredLearner(BaseEstimator):
     def predict_k_best(self, X: Any, k: int = 2) -> list[list[tuple[Any, float]]]:
         """For every input its at most ``k`` best outputs with their scores, best first."""
         check_is_fitted(self, "weights_")
-        s = self.structure_
-        chain = s.chain(self.weights_.transitions)
-        out = []
+        s, out = self.structure_, []
         for _, chunk in inputs.chunks(X, CHUNK):
             rows = self._rows(chunk)
-            unary = self._label_scores(rows)
-            for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:]):
-                parts = Parts(unary[lo:hi], *chain)
-                bounds = np.array([0, hi - lo])
-                out.append([(s.outputs(y, bounds)[0], score) for y, score in s.k_best(parts, k)])
+            all_parts = s.parts_of(rows, self._label_scores(rows), self.weights_.transitions)
+            for lo, hi, parts in zip(rows.offsets[:-1], rows.offsets[1:], all_parts):
+                tokens = None if rows.tokens is None else rows.tokens[lo:hi]
+                best = s.k_best(parts, k)
+                out.append([(s.outputs(y, np.array([0, hi - lo]), tokens)[0], score) for y, score in best])
         return out
 
     def predict_iter(self, stream: Any, chunk_size: int = 4096) -> Iterator[Any]:
@@ -136,6 +139,8 @@ class StructuredLearner(BaseEstimator):
         For sequences these are the token scores before transitions.
         """
         check_is_fitted(self, "weights_")
+        if self.structure_.needs_tokens:
+            raise InputError("trees have no scores of single labels; see predict_k_best for scores of whole trees")
         rows = self._rows(X)
         unary = self._label_scores(rows)
         if self.structure_.single_row:
@@ -143,8 +148,10 @@ class StructuredLearner(BaseEstimator):
         return [unary[lo:hi] for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:])]
 
     def score(self, X: Any, Y: Any) -> float:
-        """Accuracy: fraction of right labels (of annotated tokens, for sequences)."""
+        """Accuracy: fraction of right labels (of annotated tokens, for sequences); F1 of constituents for trees."""
         check_is_fitted(self, "weights_")
+        if self.structure_.needs_tokens:
+            return self.structure_.f1(inputs.output_list(X, Y), self.predict(X))
         right, total = 0, 0
         for i, (y, y_pred) in enumerate(zip(inputs.output_list(X, Y), self.predict(X))):
             if y is None:
@@ -187,7 +194,8 @@ class StructuredLearner(BaseEstimator):
         return self._products
 
     def _rows(self, X: Any) -> Rows:
-        rows = self.view_.transform(X)
+        seen = inputs.view_inputs(self.structure_, X)
+        rows = inputs.with_tokens(self.structure_, self.view_.transform(seen), X)
         if self.structure_.single_row and rows.n_rows != rows.n_inputs:
             raise InputError(f"X: {type(self.structure_).__name__} expects one row per input, but X has token rows")
         return rows
@@ -195,17 +203,12 @@ class StructuredLearner(BaseEstimator):
     def _label_scores(self, rows: Rows) -> np.ndarray:
         return self.structure_.label_scores(rows.scores(self.weights_.unary, self._keep_products()))
 
-    def _marginals(self, X: Any) -> list[np.ndarray]:
+    def _marginals(self, X: Any) -> list[Any]:
         check_is_fitted(self, "weights_")
-        chain = self.structure_.chain(self.weights_.transitions)
-        out: list[np.ndarray] = []
+        out: list[Any] = []
         for first, chunk in inputs.chunks(X, CHUNK):
             rows = self._rows(chunk)
-            unary = self._label_scores(rows)
-            marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
-            fb.forward_backward_batch(rows.offsets, unary, *chain, marginals, log_z, *(np.zeros_like(a) for a in chain))
-            raise_infeasible(log_z, first)
-            out += [marginals[lo:hi] for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:])]
+            out += self.structure_.marginals_of(rows, self._label_scores(rows), self.weights_.transitions, first)
         return out
 
 
@@ -213,37 +216,17 @@ class ProbabilisticLearner(StructuredLearner):
     """A learner whose scores are log probabilities up to a constant."""
 
     def predict_marginals(self, X: Any) -> Any:
-        """Probability of every label: (n_inputs, n_labels), or for sequences one (n_tokens, n_labels) per input."""
+        """Probability of every label: (n_inputs, n_labels), or for sequences one (n_tokens, n_labels) per input.
+
+        For trees one dict per input, from constituents (label, left, right) to probabilities.
+        """
         marginals = self._marginals(X)
         if self.structure_.single_row:
             return np.concatenate(marginals) if marginals else np.zeros((0, self.structure_.n_labels_))
         return marginals
 
 
-def raise_infeasible(scores: np.ndarray, first: int) -> None:
-    """Name the first input for which no output is allowed."""
-    bad = np.flatnonzero(scores == -np.inf)
-    if bad.size:
-        raise InfeasibleError(
-            f"X[{first + bad[0]}]: no output satisfies the constraints and the given labels; relax one of them"
-        )
-
-
 def _predict_chunk(model: StructuredLearner, X: Any, given: Any, first: int) -> list[Any]:
-    s = model.structure_
-    rows = model._rows(X)
-    unary = model._label_scores(rows)
-    if given is not None:
-        for i, labels in enumerate(given):
-            if labels is not None:
-                lo, hi = rows.offsets[i], rows.offsets[i + 1]
-                labels = [labels] if s.single_row else labels
-                if len(labels) != hi - lo:
-                    raise InputError(
-                        f"given[{first + i}] has {len(labels)} labels but X[{first + i}] has {hi - lo} tokens"
-                    )
-                unary[lo:hi] = s.forced_unary(unary[lo:hi], labels, f"given[{first + i}]")
-    y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
-    vit.viterbi_batch(rows.offsets, unary, *s.chain(model.weights_.transitions), y, scores)
-    raise_infeasible(scores, first)
-    return s.outputs(y, rows.offsets)
+    s, rows = model.structure_, model._rows(X)
+    y = s.best_outputs(rows, model._label_scores(rows), model.weights_.transitions, given, first)
+    return s.outputs(y, rows.offsets, rows.tokens)

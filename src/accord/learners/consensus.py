@@ -12,13 +12,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from accord.exceptions import InputError
+from accord.learners.inputs import unlabeled_inputs
 from accord.learners.multiview import MultiViewLearner, sum_weights
 from accord.learners.randomness import generator
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.svm import check_margin_params
 from accord.solvers import co_perceptron, co_svm
 from accord.structures.base import Structure, Weights
-from accord.structures.consensus import ConsensusProblem
 from accord.views.rows import Rows, join_inputs, ragged_rows, stack_channels
 
 # What "auto" tries for unlabeled_weight, on top of the supervised learner with one view.
@@ -43,7 +43,7 @@ class ConsensusLearner(MultiViewLearner):
             self.__dict__.pop(name, None)
         rng = generator(self.random_state)
         rows = join_inputs(labeled, unlabeled)
-        y = np.concatenate([y, np.full(unlabeled.n_rows, -1, np.int32)])
+        y = np.concatenate([y, self.structure_.hidden(unlabeled.n_rows)])
         channels = self._channels(rows, rng)
         self.auto_report_: list[dict[str, Any]] | None = None
         weight = self.unlabeled_weight
@@ -51,7 +51,7 @@ class ConsensusLearner(MultiViewLearner):
             weight, channels = self._choose(rows, channels, y, labeled.n_inputs, rng)
             if len(channels) < len(self.view_names_):
                 self.view_names_ = ["view"]
-        elif not unlabeled.n_inputs and weight > 0 and np.all(y >= 0):
+        elif not unlabeled.n_inputs and weight > 0 and not self.structure_.is_hidden(y).any():
             warnings.warn("Y has no unlabeled example (None): the views learn from labels alone", stacklevel=2)
         self.unlabeled_weight_ = float(weight)
         weights, interrupted = self._train(channels, y, self.unlabeled_weight_, rng, self.verbose > 0)
@@ -60,7 +60,7 @@ class ConsensusLearner(MultiViewLearner):
                 f"interrupted after {self.n_iter_} passes: the model is what was learned so far", stacklevel=2
             )
         self._keep(weights)
-        self.transduction_ = self._transduce(unlabeled)
+        self.transduction_ = self._transduce(unlabeled, X, Y)
         return self
 
     def _check_params(self) -> None:
@@ -84,7 +84,7 @@ class ConsensusLearner(MultiViewLearner):
     ) -> tuple[float, list[Rows]]:
         """The unlabeled weight that pays on held-out labeled folds; else the supervised learner on all features."""
         candidates = [Candidate("one view", 0.0, [rows])]
-        has_hidden = bool(np.any(y < 0))
+        has_hidden = bool(self.structure_.is_hidden(y).any())
         for weight in UNLABELED_WEIGHTS if has_hidden else UNLABELED_WEIGHTS[:1]:
             if len(channels) > 1 or weight > 0:
                 name = f"{len(channels)} views" if len(channels) > 1 else "one view"
@@ -96,9 +96,8 @@ class ConsensusLearner(MultiViewLearner):
             weights, interrupted = self._train(parts, labels, candidate.weight, generator(seed), False)
             if interrupted:  # nothing has been chosen yet, so there is no model to return
                 raise KeyboardInterrupt
-            truth = y[ragged_rows(rows.offsets, held_out)]
-            wrong = (self._decode_view(rows.take(held_out), sum_weights(weights), 0) != truth) & (truth >= 0)
-            return int(wrong.sum()), int(np.sum(truth >= 0))
+            truth, kept = y[ragged_rows(rows.offsets, held_out)], rows.take(held_out)
+            return self.structure_.count_errors(truth, self._decode_view(kept, sum_weights(weights), 0), kept.offsets)
 
         seed = int(rng.integers(2**31))
         classes = y[:n_labeled] if self.structure_.single_row else None
@@ -107,10 +106,11 @@ class ConsensusLearner(MultiViewLearner):
         n_unlabeled = rows.n_inputs - n_labeled
         return chosen.weight * min(1.0, MAX_UNLABELED / max(n_unlabeled, 1)), chosen.channels
 
-    def _transduce(self, unlabeled: Rows) -> list[Any]:
+    def _transduce(self, unlabeled: Rows, X: Any, Y: Any) -> list[Any]:
         if not unlabeled.n_inputs:
             return []
-        return self.structure_.outputs(self._decode_view(unlabeled, self.weights_, 0), unlabeled.offsets)
+        found = self._decode_view(unlabeled, self.weights_, unlabeled_inputs(X, Y))
+        return self.structure_.outputs(found, unlabeled.offsets, unlabeled.tokens)
 
 
 class CoPerceptron(ConsensusLearner):
@@ -187,7 +187,7 @@ class CoPerceptron(ConsensusLearner):
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> tuple[list[Weights], bool]:
-        problem = ConsensusProblem(self.structure_, channels, stack_channels(channels), y)
+        problem = self.structure_.consensus_problem(channels, stack_channels, y)
         self.history_ = []
         with self._progress(self.max_iter if show else 0, "co-perceptron") as progress:
             weights = co_perceptron.train(
@@ -290,7 +290,7 @@ class CoSVM(ConsensusLearner):
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> tuple[list[Weights], bool]:
         margins: dict[str, Any] = {"rescaling": self.rescaling, "norm": self.norm}
-        problem = ConsensusProblem(self.structure_, channels, stack_channels(channels), y, **margins)
+        problem = self.structure_.consensus_problem(channels, stack_channels, y, **margins)
         labeled = [self._problem(*problem.labeled_part(v), **margins) for v in range(len(channels))]
         hidden = (problem.unlabeled if weight > 0 else problem.partly_labeled).size > 0
         max_iter = self.max_iter if hidden else 1000

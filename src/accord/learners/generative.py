@@ -68,6 +68,7 @@ class HMM(ProbabilisticLearner):
     [['x', 'y']]
     """
 
+    learns_trees = False
     bias_: np.ndarray
     auto_report_: list[dict[str, Any]] | None
     square_weights_: np.ndarray | None

@@ -88,6 +88,8 @@ class GradientSVM(StructuredLearner):
     tau = 0.4  # of the unlabeled examples' loss
     ramp = 0
 
+    learns_trees = False
+
     def __init__(
         self,
         structure: Structure,

@@ -65,6 +65,8 @@ class GradientCoSVM(ConsensusLearner):
     ['a']
     """
 
+    learns_trees = False
+
     def __init__(
         self,
         structure: Structure,

@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from accord.datasets.trees import as_tree
 from accord.decoders.viterbi import force_labels, viterbi_batch
 from accord.exceptions import InfeasibleError, InputError
 from accord.structures.chain import ChainStructure
+from accord.structures.tree import Tree
 from accord.views import ArrayFeatures, DictFeatures, TokenFeatures, View, as_view
 from accord.views.rows import Rows
 
@@ -67,6 +70,12 @@ def labeled_inputs(outputs: Sequence[Any]) -> np.ndarray:
     return np.array([i for i, y in enumerate(outputs) if not (y is None or _is_hidden(y))], dtype=np.int64)
 
 
+def unlabeled_inputs(X: Any, Y: Any) -> np.ndarray:
+    """Numbers of the inputs without labels."""
+    outputs = output_list(X, Y)
+    return np.setdiff1d(np.arange(len(outputs)), labeled_inputs(outputs))
+
+
 def _is_hidden(y: Any) -> bool:
     listed = isinstance(y, (list, tuple, np.ndarray))
     return listed and len(y) > 0 and y[0] is None and all(label is None for label in y)
@@ -77,22 +86,42 @@ def is_unlabeled(y: Any) -> bool:
     return y is None or (isinstance(y, float) and y != y) or type(y).__name__ in ("NAType", "NaTType")
 
 
-def new_structure(structure: Any) -> ChainStructure:
+def new_structure(structure: Any) -> Any:
     """A copy of the constructor's structure, to be fitted."""
-    if not isinstance(structure, ChainStructure):
+    if not isinstance(structure, (ChainStructure, Tree)):
         raise InputError(
-            f"structure is {structure!r}; expected an object such as MultiClass(), Taxonomy({{...}}) or Sequence()"
+            f"structure is {structure!r}; expected an object such as MultiClass(), Taxonomy({{...}}), Sequence() or "
+            "Tree()"
         )
     return clone(structure)
 
 
-def new_view(view: Any, structure: ChainStructure, X: Any) -> View:
+def view_inputs(structure: Any, X: Any) -> Any:
+    """The inputs as views see them: of trees the words, or the given tags."""
+    if not structure.needs_tokens:
+        return X
+    return [[structure.terminal(token) for token in x] for x in structure.token_lists(X)]
+
+
+def with_tokens(structure: Any, rows: Rows, X: Any) -> Rows:
+    """Rows that bring the tokens themselves, if the structure needs them."""
+    if not structure.needs_tokens:
+        return rows
+    tokens = np.empty(rows.n_rows, object)
+    flat = [token for x in structure.token_lists(X) for token in x]
+    if len(flat) != rows.n_rows:
+        raise InputError(f"view: {len(flat)} tokens became {rows.n_rows} rows; trees need a view of one row per token")
+    tokens[:] = flat
+    return replace(rows.merged(), tokens=tokens)
+
+
+def new_view(view: Any, structure: Any, X: Any) -> View:
     """A copy of the constructor's view, or the one that fits the look of X."""
     return default_view(structure, X) if view is None else clone(as_view(view))
 
 
-def warn_of_single_label(structure: ChainStructure) -> None:
-    if structure.n_labels_ == 1:
+def warn_of_single_label(structure: Any) -> None:
+    if structure.n_labels_ == 1 and not structure.needs_tokens:
         warnings.warn(
             f"Y has only one label, {structure.labels_[0]!r}: nothing else can be predicted. If there are others, give "
             "examples of them or declare them: labels=[...]",
@@ -100,8 +129,10 @@ def warn_of_single_label(structure: ChainStructure) -> None:
         )
 
 
-def check_outputs(structure: ChainStructure, Y: Sequence[Any]) -> None:
-    """Outputs have the shape the structure needs: a label, or a list of labels and None."""
+def check_outputs(structure: Any, Y: Sequence[Any]) -> list[Any]:
+    """Outputs, which have the shape the structure needs: a label, a list of labels and None, or a tree."""
+    if structure.needs_tokens:
+        return [None if y is None else as_tree(y, f"Y[{i}]") for i, y in enumerate(Y)]
     declared = None if structure.labels is None else set(structure.labels)
     for i, y in enumerate(Y):
         if y is None:
@@ -120,6 +151,7 @@ def check_outputs(structure: ChainStructure, Y: Sequence[Any]) -> None:
             distinct = None
         if distinct is None or (declared is not None and not distinct <= declared):
             _raise_bad_label(structure, i, [y] if structure.single_row else y, declared)
+    return list(Y)
 
 
 def _raise_bad_label(structure: ChainStructure, i: int, labels: Iterable[Any], declared: set | None) -> None:
@@ -137,7 +169,7 @@ def _raise_bad_label(structure: ChainStructure, i: int, labels: Iterable[Any], d
             raise InputError(f"{where} is {label!r}, which is not among labels={listed!r}; add it there or fix Y")
 
 
-def check_rows(structure: ChainStructure, rows: Rows, Y: Sequence[Any]) -> None:
+def check_rows(structure: Any, rows: Rows, Y: Sequence[Any]) -> None:
     """Every labeled input has as many rows as its output has labels."""
     lengths = np.diff(rows.offsets)
     if structure.single_row:
@@ -145,17 +177,25 @@ def check_rows(structure: ChainStructure, rows: Rows, Y: Sequence[Any]) -> None:
             i = int(np.flatnonzero(lengths != 1)[0])
             raise InputError(f"X[{i}] has {lengths[i]} rows; {type(structure).__name__} expects one row per input")
         return
+    if structure.needs_tokens:
+        return  # see check_words
     for i, y in enumerate(Y):
         if y is not None and len(y) != lengths[i]:
             raise InputError(f"Y[{i}] has {len(y)} labels but X[{i}] has {lengths[i]} tokens")
 
 
-def check_partial(structure: ChainStructure, y: np.ndarray, lengths: Any, index: np.ndarray) -> None:
+def check_words(structure: Any, X: Any, Y: Sequence[Any]) -> None:
+    """Trees have the tokens of their sentences."""
+    if structure.needs_tokens:
+        structure.check_words(structure.token_lists(X), Y)
+
+
+def check_partial(structure: Any, y: np.ndarray, lengths: Any, index: np.ndarray) -> None:
     """Some allowed output has the labels of every output in which others are hidden (-1).
 
     ``lengths`` are those of the outputs, ``index`` their numbers in error messages.
     """
-    if not np.any(y < 0):
+    if structure.needs_tokens or not np.any(y < 0):
         return
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     unary = np.zeros((y.size, structure.n_labels_))
@@ -178,8 +218,10 @@ def token_pairs(i: int, y: Sequence[Any], y_pred: Sequence[Any]) -> list[tuple[A
     return [(label, found) for label, found in zip(y, y_pred) if label is not None]
 
 
-def default_view(structure: ChainStructure, X: Any) -> View:
+def default_view(structure: Any, X: Any) -> View:
     """The view that fits the look of X: text, dicts or numbers."""
+    if structure.needs_tokens:
+        return names_only(1) if structure.terminals == "tags" else TokenFeatures()
     if len(getattr(X, "shape", ())) > 1:
         return ArrayFeatures()
     i, first = next(((i, x) for i, x in enumerate(X) if not hasattr(x, "__len__") or len(x)), (0, None))
@@ -205,6 +247,13 @@ def default_view(structure: ChainStructure, X: Any) -> View:
     raise InputError(
         f"X[{i}] is a {kind}: cannot tell which features are meant. {type(structure).__name__} takes {need} per input; "
         "or pass view=TokenFeatures(), DictFeatures() or ArrayFeatures()"
+    )
+
+
+def names_only(window: int) -> TokenFeatures:
+    """Tokens by name, whatever they look like. No bias: what is the same for all spans is a weight of its own."""
+    return TokenFeatures(
+        window, lower=False, affixes=None, shape=False, clues=False, case_positions=0, position=False, bias=False
     )
 
 

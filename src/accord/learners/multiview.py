@@ -9,12 +9,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from accord.decoders import viterbi as vit
 from accord.exceptions import InputError
 from accord.learners import inputs
-from accord.learners.base import CHUNK, StructuredLearner, raise_infeasible
+from accord.learners.base import CHUNK, StructuredLearner
 from accord.structures.base import Weights
-from accord.structures.chain import ChainStructure
 from accord.views import FeatureGroups, OddEvenSplit, RandomSplit, View, as_view, check_channels
 from accord.views.rows import Rows
 
@@ -28,7 +26,7 @@ class MultiViewLearner(StructuredLearner):
     views: Any
     view_weights_: list[Weights]
 
-    def _new_view(self, structure: ChainStructure, X: Any) -> View:
+    def _new_view(self, structure: Any, X: Any) -> View:
         """By default two random halves of the features."""
         if self.views is None:
             return RandomSplit(self._whole_view(structure, X))
@@ -37,7 +35,7 @@ class MultiViewLearner(StructuredLearner):
             view.view = self._whole_view(structure, X)
         return view
 
-    def _whole_view(self, structure: ChainStructure, X: Any) -> View:
+    def _whole_view(self, structure: Any, X: Any) -> View:
         """What is split if the split does not say."""
         return inputs.default_view(structure, X)
 
@@ -65,7 +63,8 @@ class MultiViewLearner(StructuredLearner):
         for first, chunk in inputs.chunks(X, CHUNK):
             rows = self._rows(chunk)
             for v, weights in enumerate(self.view_weights_):
-                out[v] += self.structure_.outputs(self._decode_view(rows, weights, first), rows.offsets)
+                found = self._decode_view(rows, weights, first)
+                out[v] += self.structure_.outputs(found, rows.offsets, rows.tokens)
         return out
 
     def disagreement(self, X: Any) -> float:
@@ -82,19 +81,15 @@ class MultiViewLearner(StructuredLearner):
             rows = self._rows(chunk)
             labels = [self._decode_view(rows, weights, first) for weights in self.view_weights_]
             for a, b in combinations(labels, 2):
-                different += int(np.sum(a != b))
-                total += a.size
+                errors = self.structure_.count_errors(a, b, rows.offsets)
+                different, total = different + errors[0], total + errors[1]
         if total == 0:
             raise InputError("X has no tokens to compare the views on")
         return different / total
 
-    def _decode_view(self, rows: Rows, weights: Weights, first: int) -> np.ndarray:
+    def _decode_view(self, rows: Rows, weights: Weights, first: Any) -> np.ndarray:
         s = self.structure_
-        y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
-        unary = s.label_scores(rows.scores(weights.unary))
-        vit.viterbi_batch(rows.offsets, unary, *s.chain(weights.transitions), y, scores)
-        raise_infeasible(scores, first)
-        return y
+        return s.best_outputs(rows, s.label_scores(rows.scores(weights.unary)), weights.transitions, None, first)
 
 
 def sum_weights(weights: list[Weights]) -> Weights:

@@ -10,8 +10,6 @@ import numpy as np
 from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.learners.base import StructuredLearner
-from accord.structures.chain import ChainStructure
-from accord.structures.problem import ChainProblem
 
 
 class OnlineLearner(StructuredLearner):
@@ -48,28 +46,30 @@ class OnlineLearner(StructuredLearner):
         for name in own:
             del self.__dict__[name]
 
-    def _batch_problem(self, X: Any, Y: Any, classes: Any) -> ChainProblem | None:
+    def _batch_problem(self, X: Any, Y: Any, classes: Any) -> Any:
         """The labeled examples of a batch. Nothing is changed before the batch has passed all checks of its labels."""
         outputs = inputs.output_list(X, Y)
         labeled = inputs.labeled_inputs(outputs)
         first = not hasattr(self, "structure_")
         structure = self._first_structure(outputs, classes) if first else self.structure_
-        view = inputs.new_view(self.view, structure, X) if first else self.view_
-        inputs.check_outputs(structure, outputs)
+        seen = inputs.view_inputs(structure, X)
+        view = inputs.new_view(self.view, structure, seen) if first else self.view_
+        outputs = inputs.check_outputs(structure, outputs)
+        inputs.check_words(structure, X, outputs)
         y = structure.encode([outputs[i] for i in labeled], np.empty(0), labeled)
         if not structure.single_row:
             inputs.check_partial(structure, y, [len(outputs[i]) for i in labeled], labeled)
-        rows = view.fit_rows(X) if first else view.extend_rows(X)
+        rows = inputs.with_tokens(structure, view.fit_rows(seen) if first else view.extend_rows(seen), X)
         self._grow_weights(rows.n_dims)
         inputs.check_rows(structure, rows, outputs)
         self.structure_, self.view_ = structure, view
         return self._problem(rows.take(labeled), y) if labeled.size else None
 
-    def _first_structure(self, outputs: list[Any], classes: Any) -> ChainStructure:
+    def _first_structure(self, outputs: list[Any], classes: Any) -> Any:
         structure = inputs.new_structure(self.structure)
         if classes is not None:
             structure.labels = list(classes)
-        known = structure.labels is not None or hasattr(structure, "taxonomy")
+        known = structure.labels is not None or hasattr(structure, "taxonomy") or getattr(structure, "grammar", None)
         if not known and not inputs.labeled_inputs(outputs).size:
             raise InputError("the first batch has no labeled example: pass classes=[...] to fix the labels")
         inputs.check_outputs(structure, outputs)
@@ -82,6 +82,6 @@ class OnlineLearner(StructuredLearner):
         if hasattr(self, "weights_"):
             self.weights_ = self.weights_.grown(n_dims)
 
-    def _continue(self, problem: ChainProblem) -> None:
+    def _continue(self, problem: Any) -> None:
         """Train on one batch."""
         raise NotImplementedError

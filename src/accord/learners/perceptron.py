@@ -11,7 +11,6 @@ from accord.learners.online import OnlineLearner
 from accord.learners.randomness import generator
 from accord.solvers import perceptron
 from accord.structures.base import Structure
-from accord.structures.problem import ChainProblem
 from accord.views.base import View
 from accord.views.rows import Rows
 
@@ -96,7 +95,7 @@ class StructuredPerceptron(OnlineLearner):
         self.weights_ = state.average() if self.averaged else state.weights
         return self
 
-    def _continue(self, problem: ChainProblem) -> None:
+    def _continue(self, problem: Any) -> None:
         if not hasattr(self, "_state"):
             weights = self.weights_ if hasattr(self, "weights_") else problem.zero_weights()
             self._state = perceptron.start(weights.copy(), self.averaged)

@@ -14,7 +14,6 @@ from accord.learners.inputs import labeled_inputs, output_list
 from accord.learners.randomness import generator
 from accord.solvers import cutting_plane, frank_wolfe, perceptron
 from accord.structures.base import Structure
-from accord.structures.problem import ChainProblem
 from accord.views.base import View
 from accord.views.rows import Rows
 from accord.views.tied import tie
@@ -36,7 +35,7 @@ def check_margin_params(learner: Any) -> None:
         raise InputError(f"tol is {learner.tol!r}; expected a positive number")
 
 
-def first_guess(problem: ChainProblem, rng: np.random.Generator) -> np.ndarray:
+def first_guess(problem: Any, rng: np.random.Generator) -> np.ndarray:
     """Label numbers with hidden ones filled in by the averaged perceptron."""
     state = perceptron.start(problem.zero_weights(), averaged=True)
     return problem.impute(perceptron.train(problem, state, FIRST_PASSES, True, rng).average())
@@ -156,7 +155,7 @@ class StructuredSVM(StructuredLearner):
         self.n_constraints_, self.n_constraints_added_ = result.n_constraints, result.n_added
         self.exact_ = self.structure_.exact(self.rescaling, self.norm)
         self.history_ = result.history
-        self._keep_support(result)
+        self._keep_support(result, rows)
         if not result.converged:
             warnings.warn(
                 f"{self.solver} stopped after max_iter={self.max_iter} passes with a duality gap of {result.gap:.3g} "
@@ -166,16 +165,14 @@ class StructuredSVM(StructuredLearner):
             )
         return self
 
-    def _solve(self, problem: ChainProblem, rng: np.random.Generator, title: str) -> cutting_plane.SVMResult:
+    def _solve(self, problem: Any, rng: np.random.Generator, title: str) -> cutting_plane.SVMResult:
         with self._progress(self.max_iter, title) as progress:
             report = lambda info: progress.advance(info=info)  # noqa: E731
             if self.solver == "cutting-plane":
                 return cutting_plane.train(problem, self.C, self.tol, self.max_iter, self.reoptimize, rng, report)
             return frank_wolfe.train(problem, self.C, self.tol, self.max_iter, rng, report)
 
-    def _solve_in_rounds(
-        self, problem: ChainProblem, guess: np.ndarray, rng: np.random.Generator
-    ) -> cutting_plane.SVMResult:
+    def _solve_in_rounds(self, problem: Any, guess: np.ndarray, rng: np.random.Generator) -> cutting_plane.SVMResult:
         """Train with the guessed labels and guess again, until nothing changes (concave-convex procedure)."""
         history: list[dict[str, float]] = []
         for number in range(1, MAX_ROUNDS + 1):
@@ -189,24 +186,27 @@ class StructuredSVM(StructuredLearner):
         result.history = history
         return result
 
-    def _keep_support(self, result: cutting_plane.SVMResult) -> None:
-        self.support_ = None
+    def _keep_support(self, result: cutting_plane.SVMResult, rows: Rows) -> None:
+        self.support_: dict[str, Any] | None = None
         if result.working_sets is None:
             return
         support = [(i, c) for i, s in enumerate(result.working_sets) for c in s]
-        lengths = np.array([c.output.size for _, c in support], np.int64)
+        lengths = np.array([len(c.output) for _, c in support], np.int64)
         self.support_ = {
             "example": np.array([i for i, _ in support], np.int64),
             "offsets": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            "labels": np.concatenate([c.output for _, c in support] or [np.empty(0, np.int32)]),
+            "labels": np.concatenate([c.output for _, c in support] or [self.structure_.hidden(0)]),
             "alpha": np.array([c.alpha for _, c in support]),
+            "tokens": None,
         }
+        if rows.tokens is not None:
+            self.support_["tokens"] = rows.take(self.support_["example"]).tokens.tolist()
 
     def support_outputs(self) -> list[tuple[int, Any, float]]:
         """The outputs that hold up the margin: (example, wrong output, dual variable), strongest first."""
         if self.support_ is None:
             raise InputError('support outputs are named by solver="cutting-plane" only; fit with it')
         s = self.support_
-        outputs = self.structure_.outputs(s["labels"], s["offsets"])
+        outputs = self.structure_.outputs(s["labels"], s["offsets"], s["tokens"])
         found = list(zip(s["example"].tolist(), outputs, s["alpha"].tolist()))
         return sorted(found, key=lambda f: (-f[2], f[0]))

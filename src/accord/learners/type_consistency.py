@@ -90,6 +90,8 @@ class TypeConsistency(StructuredLearner):
     [['PER', 'O']]
     """
 
+    learns_trees = False
+
     def __init__(
         self,
         learner: StructuredLearner,

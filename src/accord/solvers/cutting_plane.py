@@ -59,9 +59,11 @@ class SVMResult:
         return self.primal - self.dual
 
 
-def primal_value(problem: Any, weights: Any, C: float) -> float:
-    """Primal objective, from scratch."""
+def primal_value(problem: Any, weights: Any, C: float, known: np.ndarray | None = None) -> float:
+    """Primal objective, from scratch; ``known`` are lower bounds of the slacks, for decoders that are not exact."""
     xi = problem.violations(weights)
+    if known is not None:
+        xi = np.maximum(xi, known)
     slack = float(xi.sum()) if problem.norm == 1 else 0.5 * float(xi @ xi)
     return 0.5 * float(weights.flat() @ weights.flat()) + C * slack
 
@@ -93,7 +95,7 @@ def train(
         on_epoch(f"{added} constraints added, {solver.size} in use, dual {history[-1]['dual']:.5g}")
     return SVMResult(
         weights=solver.weights,
-        primal=primal_value(problem, solver.weights, C),
+        primal=primal_value(problem, solver.weights, C, solver.slacks()),
         dual=solver.dual(),
         n_iter=n_iter,
         n_constraints=solver.size,
@@ -132,6 +134,10 @@ class CuttingPlane:
 
     def violation(self, c: Constraint) -> float:
         return c.offset - float(c.values @ self.w[c.indices])
+
+    def slacks(self) -> np.ndarray:
+        """Slack of every example by its working set alone."""
+        return np.array([max([0.0, *(self.violation(c) for c in here)]) for here in self.sets])
 
     def visit(self, i: int, optimise: bool) -> tuple[bool, float]:
         """Add the most violated constraint of example ``i`` if it is violated enough.

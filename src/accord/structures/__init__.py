@@ -4,5 +4,6 @@ from accord.structures.base import Parts, Structure, Weights
 from accord.structures.multiclass import MultiClass
 from accord.structures.sequence import Sequence
 from accord.structures.taxonomy import Taxonomy
+from accord.structures.tree import Tree
 
-__all__ = ["MultiClass", "Parts", "Sequence", "Structure", "Taxonomy", "Weights"]
+__all__ = ["MultiClass", "Parts", "Sequence", "Structure", "Taxonomy", "Tree", "Weights"]

@@ -63,6 +63,8 @@ class Structure(BaseEstimator):
 
     labels: Sequence[Label] | None
     labels_: list[Label]
+    single_row: bool  # an input is one row and an output is one label
+    needs_tokens = False  # whether packed inputs must bring the tokens themselves
 
     @property
     def n_labels_(self) -> int:

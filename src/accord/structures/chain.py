@@ -19,12 +19,11 @@ import scipy.sparse as sp
 from accord.decoders import forward_backward as fb
 from accord.decoders import viterbi as vit
 from accord.decoders.online import LabelMap, count_transitions, path_score, refresh_chain
-from accord.decoders.violator import MARGIN, SLACK, Loss, find_violator, loss_value
+from accord.decoders.violator import Loss, find_violator, loss_value
 from accord.exceptions import InfeasibleError, InputError
 from accord.structures import losses
 from accord.structures.base import Parts, Structure, Weights
-
-RESCALINGS = {"margin": MARGIN, "slack": SLACK}
+from accord.structures.rescaling import RESCALINGS
 
 
 class ChainStructure(Structure):
@@ -203,6 +202,68 @@ class ChainStructure(Structure):
         vit.viterbi_batch(offsets, unary + bias, *chain, y, scores)
         return np.bincount(y, minlength=self.n_labels_).astype(float)
 
+    # -- what learners do with packed inputs ------------------------------------------------------------------------
+    def problem(self, rows: Any, y: np.ndarray, **settings: Any) -> Any:
+        """Labeled examples as the solvers see them."""
+        from accord.structures.problem import ChainProblem
+
+        return ChainProblem(self, rows, y, **settings)
+
+    def consensus_problem(self, channels: Sequence[Any], stacked: Any, y: np.ndarray, **settings: Any) -> Any:
+        """Examples in several views as the solvers see them."""
+        from accord.structures.consensus import ConsensusProblem
+
+        return ConsensusProblem(self, channels, stacked(channels), y, **settings)
+
+    def best_outputs(
+        self, rows: Any, unary: np.ndarray, transitions: np.ndarray, given: Sequence[Any] | None = None, first: Any = 0
+    ) -> np.ndarray:
+        """Label numbers of the best outputs of packed inputs, from their label scores (which are changed).
+
+        ``given`` labels are kept; ``first`` is the number of the first input in error messages, or the numbers of all.
+        """
+        number = input_numbers(first, rows.n_inputs)
+        for i, labels in enumerate(given or ()):
+            if labels is not None:
+                here = slice(rows.offsets[i], rows.offsets[i + 1])
+                labels = [labels] if self.single_row else labels
+                if len(labels) != here.stop - here.start:
+                    raise InputError(
+                        f"given[{number[i]}] has {len(labels)} labels but X[{number[i]}] has "
+                        f"{here.stop - here.start} tokens"
+                    )
+                unary[here] = self.forced_unary(unary[here], labels, f"given[{number[i]}]")
+        y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
+        vit.viterbi_batch(rows.offsets, unary, *self.chain(transitions), y, scores)
+        raise_infeasible(scores, first)
+        return y
+
+    def parts_of(self, rows: Any, unary: np.ndarray, transitions: np.ndarray) -> Iterator[Parts]:
+        """Part scores of each packed input."""
+        chain = self.chain(transitions)
+        for lo, hi in pairwise(rows.offsets.tolist()):
+            yield Parts(unary[lo:hi], *chain)
+
+    def marginals_of(self, rows: Any, unary: np.ndarray, transitions: np.ndarray, first: int = 0) -> list[np.ndarray]:
+        """Label probabilities (n_rows, n_labels) of each packed input."""
+        chain = self.chain(transitions)
+        marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
+        fb.forward_backward_batch(rows.offsets, unary, *chain, marginals, log_z, *(np.zeros_like(a) for a in chain))
+        raise_infeasible(log_z, first)
+        return [marginals[lo:hi] for lo, hi in pairwise(rows.offsets.tolist())]
+
+    def hidden(self, n_rows: int) -> np.ndarray:
+        """Label numbers of rows without labels."""
+        return np.full(n_rows, -1, np.int32)
+
+    def is_hidden(self, y: np.ndarray) -> np.ndarray:
+        """Which rows have no label."""
+        return y < 0
+
+    def count_errors(self, y: np.ndarray, found: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
+        """How many annotated labels were predicted wrong, and how many there are."""
+        return int(np.sum((found != y) & (y >= 0))), int(np.sum(y >= 0))
+
     # -- outputs and label numbers ----------------------------------------------------------------------------
     def encode(self, Y: Sequence[Any], offsets: np.ndarray, index: Any = None) -> np.ndarray:
         """Label numbers of packed outputs, -1 for ``None`` inside a sequence (a token that is not annotated).
@@ -232,7 +293,7 @@ class ChainStructure(Structure):
                         "labels when training starts"
                     )
 
-    def outputs(self, y: np.ndarray, offsets: np.ndarray) -> list[Any]:
+    def outputs(self, y: np.ndarray, offsets: np.ndarray, tokens: Any = None) -> list[Any]:
         """Outputs as users write them, from packed label numbers."""
         names = np.empty(self.n_labels_, object)
         names[:] = self.labels_
@@ -242,6 +303,21 @@ class ChainStructure(Structure):
         with no_collection():
             # a list per input at once, not one long list and then its parts: half the time under Python's lock
             return [named[lo:hi].tolist() for lo, hi in pairwise(offsets.tolist())]
+
+
+def input_numbers(first: Any, n: int) -> Sequence[int]:
+    """Numbers of ``n`` inputs, of which the first, or all, are given."""
+    return range(first, first + n) if isinstance(first, (int, np.integer)) else first
+
+
+def raise_infeasible(scores: np.ndarray, first: Any) -> None:
+    """Name the first input for which no output is allowed."""
+    bad = np.flatnonzero(scores == -np.inf)
+    if bad.size:
+        where = input_numbers(first, scores.size)[bad[0]]
+        raise InfeasibleError(
+            f"X[{where}]: no output satisfies the constraints and the given labels; relax one of them"
+        )
 
 
 @contextmanager

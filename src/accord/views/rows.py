@@ -45,6 +45,8 @@ class Rows:
     shared : bool
         The table belongs to the fitted view and is the same object in every ``transform``, so products
         with it may be kept.
+    tokens : object array of shape (n_rows,) or None
+        The tokens themselves, for structures that look at them.
     """
 
     table: Table
@@ -56,6 +58,7 @@ class Rows:
     n_dims: int
     extra: Table | None = None
     shared: bool = False
+    tokens: Any = None
 
     @classmethod
     def from_matrix(cls, matrix: Table, offsets: np.ndarray | None = None) -> Rows:
@@ -84,10 +87,12 @@ class Rows:
     def take(self, inputs: np.ndarray) -> Rows:
         """The given inputs, in the given order; the table is shared."""
         inputs = np.asarray(inputs, np.int64)
+        rows = ragged_rows(self.offsets, inputs)
         return replace(
             self,
-            slots=self.slots[ragged_rows(self.offsets, inputs)],
+            slots=self.slots[rows],
             offsets=ragged_offsets(self.offsets, inputs),
+            tokens=None if self.tokens is None else self.tokens[rows],
         )
 
     def take_rows(self, rows: np.ndarray) -> Rows:
@@ -280,6 +285,7 @@ def join_inputs(labeled: Rows, unlabeled: Rows) -> Rows:
         labeled,
         slots=np.concatenate([labeled.slots, unlabeled.slots]),
         offsets=np.concatenate([labeled.offsets, labeled.offsets[-1] + unlabeled.offsets[1:]]),
+        tokens=None if labeled.tokens is None else np.concatenate([labeled.tokens, unlabeled.tokens]),
     )
 
 

@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from accord.datasets import grammar_sentences
-from accord.datasets.grammar import ENGLISH, bracketed
+from accord.datasets.grammar import ENGLISH
+from accord.datasets.trees import bracketed
 from accord.exceptions import InputError
 
 COUNTING = {"S": [(("A", "S", "B"), 3.0), (("A", "B"), 1.0)], "A": [(("a",), 1.0)], "B": [(("b",), 1.0)]}

@@ -113,3 +113,23 @@ def test_errors_say_what_to_do(home):
     np.savez(home / "ocr_letters" / "ocr_letters.npz", images=np.zeros(1))
     with pytest.raises(FormatError, match="letter"):
         load("ocr_letters", home)
+
+
+def test_treebanks(tmp_path):
+    for name, prefix in (("ptb_wsj_sample", "wsj"), ("cess_esp", "cess_esp")):
+        folder = tmp_path / name
+        folder.mkdir()
+        folder.joinpath(f"{prefix}.clean.mrg.gz").write_bytes(
+            gzip.compress("(TOP (S (N Ana) (V va)))\n(TOP (N señor))\n".encode())
+        )
+        folder.joinpath(f"{prefix}.ids.txt").write_text("file.1.0\nother.7\n")
+        plain, full = load(name, tmp_path), load(name, tmp_path, extra=True)
+        assert plain.X == full.X == [["Ana", "va"], ["señor"]]
+        assert plain.Y == full.Y == [["TOP", ["S", ["N", "Ana"], ["V", "va"]]], ["TOP", ["N", "señor"]]]
+        assert plain.split.tolist() == ["train", "train"]
+        assert plain.extra == {}
+        assert full.extra["tags"] == [["N", "V"], ["N"]]
+        assert full.extra["documents"].tolist() == ["file.1", "other"]
+        folder.joinpath(f"{prefix}.ids.txt").write_text("file.0\n")
+        with pytest.raises(FormatError, match=rf"2 trees, but {prefix}.ids.txt has 1 lines"):
+            load(name, tmp_path, extra=True)

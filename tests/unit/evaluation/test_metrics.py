@@ -117,6 +117,9 @@ def test_metrics_equal_their_combined_statistics(name):
     rng = np.random.default_rng(1)
     if name == "rmse":
         true, pred = rng.normal(size=20).tolist(), rng.normal(size=20).tolist()
+    elif name == "bracket_f1":
+        true = ["(S (A (B b) (C c)) (D d))", "(S (A (B b)) (C c))", "(S (A (B b) (C c)))", "(A a)"]
+        pred = ["(S (B b) (A (C c) (D d)))", "(S (A (B b)) (C c))", "(S (X (A (B b)) (C c)))", "(A a)"]
     else:
         tags = ["O", "B-X", "I-X", "B-Y"]
         true = [[tags[i] for i in rng.integers(4, size=n)] for n in (5, 0, 1, 8)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accord.datasets.registry import _LOADERS
+from accord.datasets.loaders import LOADERS
 from accord.evaluation.registry import describe_metric
 from accord.experiments import REGISTRY, Experiment
 from accord.experiments.consensus_sequences import LABELED_CURVE
@@ -48,7 +48,7 @@ def test_it_is_called_what_the_registry_calls_it(experiment):
 
 def test_its_data_sets_are_known(experiment):
     assert bool(experiment.data_sets) == (experiment.name not in GENERATED)
-    assert set(experiment.data_sets) <= set(_LOADERS)
+    assert set(experiment.data_sets) <= set(LOADERS)
 
 
 def test_every_published_figure_has_a_result_to_stand_beside(experiment):

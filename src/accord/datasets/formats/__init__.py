@@ -8,6 +8,7 @@ module                format                                          functions
 ``csv_table``         delimited tables                                `iter_csv`, `read_csv`
 ``svmlight``          sparse ``label index:value ...`` lines          `iter_svmlight`, `read_svmlight`
 ``taxonomy_file``     ``child<TAB>parent`` edges or ``A/B/C`` paths   `read_taxonomy`
+``treebank``          bracketed trees                                 `iter_trees`, `read_trees`, `write_trees`
 ====================  ==============================================  =========================================
 
 Every reader takes a path, ``"-"`` for standard input, or an open text or binary file; gzip-compressed input
@@ -20,6 +21,7 @@ from accord.datasets.formats.source import Source
 from accord.datasets.formats.svmlight import iter_svmlight, read_svmlight
 from accord.datasets.formats.taxonomy_file import read_taxonomy
 from accord.datasets.formats.text import iter_text
+from accord.datasets.formats.treebank import iter_trees, read_trees, write_trees
 
 __all__ = [
     "Sentence",
@@ -29,9 +31,12 @@ __all__ = [
     "iter_csv",
     "iter_svmlight",
     "iter_text",
+    "iter_trees",
     "read_conll",
     "read_csv",
     "read_svmlight",
     "read_taxonomy",
+    "read_trees",
     "write_conll",
+    "write_trees",
 ]

@@ -8,15 +8,12 @@ The format of the CoNLL shared tasks, of CRFsuite's and CRF++'s input, and of mo
 
 from __future__ import annotations
 
-import gzip
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import zip_longest
-from os import PathLike, fspath
+from os import PathLike
 from typing import IO, Any, Literal, NamedTuple
 
-from accord.datasets.formats.source import BLANKS, Source, iter_lines, source_name, split_blanks
+from accord.datasets.formats.source import BLANKS, Source, iter_lines, open_target, source_name, split_blanks
 from accord.exceptions import FormatError, InputError
 
 Labeled = bool | Literal["partial"]
@@ -249,7 +246,7 @@ def write_conll(
     sources: list[Iterable[Any]] = [X, *extra, *([Y] if Y is not None else [])]
     # With a tab in every line a token may hold blanks; without one they would read as columns.
     forbidden = frozenset("\t\n\r" if separator == "\t" and len(names) > 1 else " \t\n\r")
-    with _open_target(target, encoding) as stream:
+    with open_target(target, encoding) as stream:
         for i, columns in enumerate(zip_longest(*sources, fillvalue=_MISSING)):
             rows = _checked_columns(i, list(columns), names, forbidden)
             stream.writelines(separator.join(row) + "\n" for row in zip(*rows))
@@ -274,16 +271,3 @@ def _checked_columns(i: int, columns: list[Any], names: list[str], forbidden: fr
                     "without the separator or line ends"
                 )
     return columns
-
-
-@contextmanager
-def _open_target(target: str | PathLike[str] | IO[str], encoding: str) -> Iterator[IO[str]]:
-    if not isinstance(target, (str, PathLike)):
-        yield target
-    elif target == "-":
-        yield sys.stdout
-        sys.stdout.flush()
-    else:
-        opened = gzip.open if fspath(target).endswith(".gz") else open
-        with opened(target, "wt", encoding=encoding, newline="\n") as stream:  # type: ignore[operator]
-            yield stream

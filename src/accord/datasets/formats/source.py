@@ -7,9 +7,11 @@ handled once. Bytes are decoded in large chunks: decoding line by line would cos
 from __future__ import annotations
 
 import codecs
+import gzip
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import IO, Any
 
@@ -67,6 +69,20 @@ def iter_lines(source: Source, encoding: str = "utf-8") -> Iterator[str]:
         yield from _split_lines(_text_lines(opened, name))
     else:
         yield from _split_lines(_decode(_binary_chunks(opened, name), encoding, name))
+
+
+@contextmanager
+def open_target(target: str | PathLike[str] | IO[str], encoding: str) -> Iterator[IO[str]]:
+    """A text file to write to: standard output for ``"-"``, compressed if the path ends in ``.gz``."""
+    if not isinstance(target, (str, PathLike)):
+        yield target
+    elif target == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+    else:
+        opened = gzip.open if fspath(target).endswith(".gz") else open
+        with opened(target, "wt", encoding=encoding, newline="\n") as stream:  # type: ignore[operator]
+            yield stream
 
 
 def _split_lines(texts: Iterable[str]) -> Iterator[str]:

@@ -1,0 +1,272 @@
+"""Probabilistic context-free grammars: maximum likelihood from trees, inside-outside when trees are hidden.
+
+A tree has the probability of its rules, each given its parent, and of its tokens given their tags. The structure's
+trees, decoders and lexicon are those of every other learner of trees; only the weights are log probabilities.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from accord.decoders import inside_outside
+from accord.exceptions import InputError
+from accord.learners.base import ProbabilisticLearner
+from accord.learners.inputs import names_only, unlabeled_inputs
+from accord.learners.randomness import generator
+from accord.learners.safety import Candidate, choose
+from accord.structures.base import Structure
+from accord.structures.tree import Tree
+from accord.threads import map_threads
+from accord.views import View
+from accord.views.rows import Rows, ragged_rows
+
+# What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
+UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
+
+
+@dataclass
+class Counts:
+    """How often rules, symbols at the top, and tags of terminals are used."""
+
+    rule: np.ndarray
+    start: np.ndarray
+    emission: np.ndarray  # by entry of the lexicon
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.rule + other.rule, self.start + other.start, self.emission + other.emission)
+
+
+class PCFG(ProbabilisticLearner):
+    """Generative grammar: the probability of a tree is the product of those of its rules.
+
+    Parameters
+    ----------
+    structure : Tree
+        The grammar; its ``span_features`` are not used.
+    smoothing : float
+        Pseudo-count added to every rule of the grammar and to every tag that a word may have.
+    unlabeled_weight : float or "auto"
+        How much an unlabeled sentence counts in inside-outside re-estimation. "auto" takes the value (0 among them)
+        that is best on held-out labeled folds.
+    max_iter, tol : int, float
+        Re-estimation stops after ``max_iter`` steps, or when the log likelihood grows by less than the fraction
+        ``tol``.
+    random_state, n_jobs, verbose : as everywhere
+
+    Attributes
+    ----------
+    weights_ : Weights
+        Log probabilities of rules and of symbols at the top.
+    emissions_ : ndarray
+        Log probabilities of terminals given tags, by entry of the structure's lexicon.
+    unlabeled_weight_ : float
+    log_likelihood_ : list of float
+        Weighted log likelihood plus the log of the prior that the pseudo-counts stand for, before each step of
+        re-estimation, which never lowers it.
+    transduction_ : list
+        Trees predicted for the unlabeled sentences.
+    auto_report_ : list of dict or None
+        What "auto" compared, and why it chose what it chose.
+
+    Examples
+    --------
+    >>> from accord import PCFG, Tree
+    >>> trees = ["(S (NP (D the) (N dog)) (V barks))", "(S (NP (D a) (N cat)) (V sleeps))"]
+    >>> X = [["the", "dog", "barks"], ["a", "cat", "sleeps"]]
+    >>> PCFG(Tree(rare=0)).fit(X, trees).predict([["a", "dog", "sleeps"]])
+    [['S', ['NP', ['D', 'a'], ['N', 'dog']], ['V', 'sleeps']]]
+    """
+
+    view = None
+    structure_: Tree
+    emissions_: np.ndarray
+    log_likelihood_: list[float]
+
+    def __init__(
+        self,
+        structure: Structure | None = None,
+        smoothing: float = 0.01,
+        unlabeled_weight: Any = "auto",
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.structure = Tree() if structure is None else structure
+        self.smoothing = smoothing
+        self.unlabeled_weight = unlabeled_weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, Y: Any) -> PCFG:
+        """Count on labeled sentences; with unlabeled ones (``Y[i] is None``) go on by inside-outside."""
+        self._check_params()
+        labeled, y, unlabeled = self._prepare(X, Y)
+        self.auto_report_: list[dict[str, Any]] | None = None
+        weight = self.unlabeled_weight if unlabeled.n_inputs else 0.0
+        if weight == "auto":
+            weight = self._choose_weight(labeled, y, unlabeled)
+        self.unlabeled_weight_ = float(weight)
+        self._train(labeled, y, unlabeled, self.unlabeled_weight_, self.verbose > 0)
+        self.transduction_: list[Any] = []
+        if unlabeled.n_inputs:
+            found = self.structure_.best_outputs(
+                unlabeled, self._label_scores(unlabeled), self.weights_.transitions, None, unlabeled_inputs(X, Y)
+            )
+            self.transduction_ = self.structure_.outputs(found, unlabeled.offsets, unlabeled.tokens)
+        return self
+
+    def _check_params(self) -> None:
+        if not isinstance(self.structure, Tree):
+            raise InputError(f"structure is {self.structure!r}; PCFG expects Tree(); use HMM for classes and sequences")
+        if not self.smoothing > 0:
+            raise InputError(f"smoothing is {self.smoothing!r}; expected a positive number")
+        weight = self.unlabeled_weight
+        is_number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(weight, bool)
+        if weight != "auto" and not (is_number and 0 <= weight < np.inf):
+            raise InputError(f'unlabeled_weight is {weight!r}; expected a non-negative number or "auto"')
+
+    def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
+        prepared = super()._prepare(X, Y)
+        self.structure_.without_span_features()
+        return prepared
+
+    def _new_view(self, structure: Any, X: Any) -> View:
+        """Words are known by their numbers in the lexicon, so that features have nothing to say."""
+        return names_only(0)
+
+    def _choose_weight(self, labeled: Rows, y: np.ndarray, unlabeled: Rows) -> float:
+        n = labeled.n_inputs
+
+        def errors(candidate: Candidate, used: np.ndarray, held_out: np.ndarray) -> tuple[int, int]:
+            rest, hidden = used[used < n], used[used >= n] - n
+            self._train(labeled.take(rest), y[ragged_rows(labeled.offsets, rest)], unlabeled.take(hidden),
+                        candidate.weight, False)  # fmt: skip
+            rows = labeled.take(held_out)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # no parse counts as an error here
+                found = self.structure_.best_outputs(rows, self._label_scores(rows), self.weights_.transitions)
+            return self.structure_.count_errors(y[ragged_rows(labeled.offsets, held_out)], found, rows.offsets)
+
+        candidates = [Candidate("PCFG" if w == 0 else "inside-outside", w, []) for w in UNLABELED_WEIGHTS]
+        chosen, self.auto_report_ = choose(
+            candidates, errors, n, n + unlabeled.n_inputs, None, generator(self.random_state)
+        )
+        return chosen.weight
+
+    # -- estimation -------------------------------------------------------------------------------------------------
+    def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float, show: bool) -> None:
+        counts = self._counted(labeled, y)
+        self._estimate(counts)
+        self.log_likelihood_ = []
+        if weight == 0 or not unlabeled.n_inputs:
+            return
+        calls = [(lo, hi) for lo, hi in pairwise(unlabeled.offsets.tolist())]
+        with self._progress(self.max_iter if show else 0, "inside-outside") as progress:
+            for _ in range(self.max_iter):
+                terms = self._terms(unlabeled)
+                done = map_threads(lambda lo, hi: self._expected(unlabeled, terms, lo, hi, weight), calls, self.n_jobs)
+                value = self._supervised_value(counts) + weight * sum(log_z for log_z, _ in done)
+                total = counts
+                for _, expected in done:
+                    total = total + expected
+                self._estimate(total)
+                self.log_likelihood_.append(float(value))
+                progress.advance(info=f"log likelihood {value:.6g}")
+                if len(self.log_likelihood_) > 1 and value - self.log_likelihood_[-2] <= self.tol * abs(value):
+                    break
+
+    def _counted(self, rows: Rows, y: np.ndarray) -> Counts:
+        s, g = self.structure_, self.structure_.grammar_
+        counts = Counts(np.zeros(len(g.rules)), np.zeros(g.n_symbols), np.zeros(s.lexicon_.tag.size))
+        for lo, hi in pairwise(rows.offsets.tolist()):
+            tree = y[lo:hi]
+            if hi > lo:
+                np.add.at(counts.rule, tree[1:, 1], 1.0)
+                counts.start[s.root(tree)] += 1.0
+        if rows.n_rows:
+            numbers = s.lexicon_.numbers([s.terminal(token) for token in rows.tokens])
+            tags = g.leaf_tag[y[:, 0]]
+            for number, tag in zip(numbers.tolist(), tags.tolist()):
+                if number >= 0:
+                    first, last = s.lexicon_.ptr[number], s.lexicon_.ptr[number + 1]
+                    counts.emission[first:last] += s.lexicon_.tag[first:last] == tag
+        return counts
+
+    def _estimate(self, counts: Counts) -> None:
+        """Log probabilities from counts, each with the pseudo-count."""
+        s, g, a = self.structure_, self.structure_.grammar_, self.smoothing
+        parent = g.rules[:, 0]
+        rule = counts.rule + a
+        of_parent = np.bincount(parent, rule, g.n_symbols)
+        start = np.where(g.start_counts > 0, counts.start + a, 0.0)
+        emission = counts.emission + a
+        of_tag = np.bincount(s.lexicon_.tag, emission, len(g.tags))
+        with np.errstate(divide="ignore"):
+            top = np.log(start / start.sum())
+        self.weights_ = s.zero_weights(self.view_.n_dims_)
+        rules, _, starts, _ = s.split_transitions(self.weights_.transitions)
+        rules[:] = np.log(rule / of_parent[parent])
+        starts[:] = np.where(np.isfinite(top), top, 0.0)  # symbols that never are at the top are not allowed there
+        self.emissions_ = (
+            np.log(emission / of_tag[s.lexicon_.tag]) if s.terminals == "words" else np.zeros(emission.size)
+        )
+        self._forget_products()
+
+    def _supervised_value(self, counts: Counts) -> float:
+        """Log likelihood of the labeled trees, and of the pseudo-counts."""
+        s, a = self.structure_, self.smoothing
+        rules, _, starts, _ = s.split_transitions(self.weights_.transitions)
+        possible = s.grammar_.start_counts > 0
+        value = (counts.rule + a) @ rules + (counts.start + a)[possible] @ starts[possible]
+        return float(value + (counts.emission + a) @ self.emissions_)
+
+    def _terms(self, rows: Rows) -> np.ndarray:
+        return self._label_scores(rows)
+
+    def _expected(self, rows: Rows, nodes: np.ndarray, lo: int, hi: int, weight: float) -> tuple[float, Counts]:
+        """Log probability of one sentence and its expected counts times ``weight``; nothing if it has no parse."""
+        s, g = self.structure_, self.structure_.grammar_
+        none = Counts(np.zeros(len(g.rules)), np.zeros(g.n_symbols), np.zeros(s.lexicon_.tag.size))
+        if lo == hi:
+            return 0.0, none
+        parts = s.scores(s.leaf_allowed(rows.tokens[lo:hi]), nodes[lo:hi], self.weights_.transitions)
+        log_z, chart = s.inside(parts)
+        if log_z == -np.inf:
+            return 0.0, none
+        expected = s.zero_expected(hi - lo)
+        inside_outside.outside(s.arrays_, parts, chart, log_z, weight, expected)
+        tag = np.zeros((len(g.tags), hi - lo))
+        np.add.at(tag, g.leaf_tag, expected.leaf.T)
+        numbers = s.lexicon_.numbers([s.terminal(token) for token in rows.tokens[lo:hi]])
+        for t, number in enumerate(numbers.tolist()):
+            entries = slice(s.lexicon_.ptr[number], s.lexicon_.ptr[number + 1])
+            none.emission[entries] += tag[s.lexicon_.tag[entries], t]
+        return log_z, Counts(expected.rule, expected.start, none.emission)
+
+    def _label_scores(self, rows: Rows) -> np.ndarray:
+        """Log probabilities of the tokens given each tag (n_rows, n_tags)."""
+        s = self.structure_
+        nodes = np.zeros((rows.n_rows, s.n_nodes_))
+        if s.n_tag_nodes_ and rows.n_rows:
+            lexicon = s.lexicon_
+            for t, number in enumerate(lexicon.numbers([s.terminal(token) for token in rows.tokens]).tolist()):
+                if number >= 0:
+                    entries = slice(lexicon.ptr[number], lexicon.ptr[number + 1])
+                    nodes[t, lexicon.tag[entries]] = self.emissions_[entries]
+        return nodes
+
+    def log_probability(self, X: Any) -> np.ndarray:
+        """Log of the summed probability of all trees of each sentence; minus infinity where there is none."""
+        rows = self._rows(X)
+        parts = self.structure_.parts_of(rows, self._label_scores(rows), self.weights_.transitions)
+        return np.array([self.structure_.log_partition(p) for p in parts])

@@ -1,0 +1,71 @@
+"""Trees that violate margins most, against enumeration; and how much is found where that is not exact."""
+
+import enumerate_trees as et
+import numpy as np
+import pytest
+from enumerate_chain import violation
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tree_cases import EVERY_KIND, array, close, key, make_case
+
+each_kind = pytest.mark.parametrize("kind", EVERY_KIND)
+SETTINGS = [(rescaling, norm) for rescaling in ("margin", "slack") for norm in (1, 2)]
+
+
+def all_violations(case, true, rescaling, norm):
+    """{rows: violation} of all trees but the excluded ones."""
+    ranking, shown = case.ranking, case.nested(true)
+    own = et.score(case.grammar, case.scores, true)
+    every = {}
+    for value, tree in ranking:
+        loss = et.losses(shown, case.nested(tree))[case.structure.loss]
+        every[key(et.as_rows(tree))] = violation(loss, value - own, rescaling, norm)
+    return every
+
+
+@each_kind
+@pytest.mark.parametrize("loss", ["zero-one", "hamming", "f1"])
+@settings(max_examples=50)
+@given(data=st.data(), pick=st.integers(0, 1000))
+def test_most_violated_tree(loss, kind, data, pick):
+    """The returned tree has the returned violation; it is the largest where the structure says it is exact."""
+    case = data.draw(EVERY_KIND[kind])
+    ranking, s = case.ranking, case.structure
+    assume(ranking)
+    s.loss = loss
+    true = ranking[pick % len(ranking)][1]
+    for rescaling, norm in SETTINGS:
+        every = all_violations(case, true, rescaling, norm)
+        found, value = s.oracle(case.parts, array(true), rescaling, norm)
+        largest = max(every.values())
+        assert close(every[key(found)], value)
+        assert value >= 0.0
+        assert s.exact(rescaling, norm) == (loss == "zero-one" or (loss, rescaling, norm) == ("hamming", "margin", 1))
+        if s.exact(rescaling, norm):
+            assert close(value, largest)
+        else:
+            assert value <= largest or close(value, largest)
+            best = [every[key(et.as_rows(tree))] for score, tree in ranking if close(score, ranking[0][0])]
+            assert value >= min(best) or close(value, min(best)), "worse than plain decoding"
+
+
+@pytest.mark.parametrize(("rescaling", "norm"), SETTINGS)
+@pytest.mark.parametrize("loss", ["hamming", "f1"])
+def test_what_is_declared_inexact_finds_most(loss, rescaling, norm):
+    """Within 5 % of the largest violation for 9 of 10 trees."""
+    ratios = shortfalls(loss, rescaling, norm, 300)
+    assert len(ratios) > 60
+    assert np.mean(ratios >= 0.95) >= 0.9
+
+
+def shortfalls(loss, rescaling, norm, n_seeds):
+    """What part of the largest violation was found, for sentences with several trees."""
+    ratios = []
+    for seed in range(n_seeds):
+        case = make_case(np.random.default_rng(seed), loss=loss, terminals="tags", horizontal=seed % 3)
+        if len(case.trees) > 2:
+            true = case.trees[case.rng.integers(len(case.trees))]
+            largest = max(all_violations(case, true, rescaling, norm).values())
+            value = case.structure.oracle(case.parts, array(true), rescaling, norm)[1]
+            ratios += [value / largest] if largest > 1e-9 else []
+    return np.array(ratios)
