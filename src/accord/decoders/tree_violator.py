@@ -2,9 +2,9 @@
 
 With ``g`` constituents in the true tree, ``p`` in another one and ``t`` in both, the losses are ``1 - 2 t / (g + p)``
 (F1) and ``g + p - 2 t`` (Hamming). Hamming with margin rescaling and the 1-norm is a sum over nodes: one CKY pass,
-exact. Everything else is approached by its tangents: the objective is linear in the score and smooth in ``(t, p)``; a pass
-maximises the tangent at the last tree found, until nothing new is found, from several starts. The best tree by the true
-objective is kept, so the violation is never overstated; it may be understated.
+exact. Everything else is approached by its tangents: the objective is linear in the score and smooth in ``(t, p)``; a
+pass maximises the tangent at the last tree found, until nothing new is found, from several starts. The best tree by the
+true objective is kept, so the violation is never overstated; it may be understated.
 """
 
 import numpy as np

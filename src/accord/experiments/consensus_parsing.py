@@ -1,4 +1,4 @@
-"""Co-SVM and co-perceptron on trees: few labeled trees, more and more unlabeled sentences [thesis 6.5.3, Figure 6.4]."""
+"""Co-SVM and co-perceptron on trees: few labeled trees, more and more sentences [thesis 6.5.3, Figure 6.4]."""
 
 from __future__ import annotations
 

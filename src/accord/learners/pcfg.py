@@ -170,11 +170,12 @@ class PCFG(ProbabilisticLearner):
         self.log_likelihood_ = []
         if weight == 0 or not unlabeled.n_inputs:
             return
-        calls = [(lo, hi) for lo, hi in pairwise(unlabeled.offsets.tolist())]
+        spans = list(pairwise(unlabeled.offsets.tolist()))
         with self._progress(self.max_iter if show else 0, "inside-outside") as progress:
             for _ in range(self.max_iter):
-                terms = self._terms(unlabeled)
-                done = map_threads(lambda lo, hi: self._expected(unlabeled, terms, lo, hi, weight), calls, self.n_jobs)
+                nodes = self._label_scores(unlabeled)
+                calls = [(unlabeled, nodes, lo, hi, weight) for lo, hi in spans]
+                done = map_threads(self._expected, calls, self.n_jobs)
                 value = self._supervised_value(counts) + weight * sum(log_z for log_z, _ in done)
                 total = counts
                 for _, expected in done:
@@ -229,9 +230,6 @@ class PCFG(ProbabilisticLearner):
         possible = s.grammar_.start_counts > 0
         value = (counts.rule + a) @ rules + (counts.start + a)[possible] @ starts[possible]
         return float(value + (counts.emission + a) @ self.emissions_)
-
-    def _terms(self, rows: Rows) -> np.ndarray:
-        return self._label_scores(rows)
 
     def _expected(self, rows: Rows, nodes: np.ndarray, lo: int, hi: int, weight: float) -> tuple[float, Counts]:
         """Log probability of one sentence and its expected counts times ``weight``; nothing if it has no parse."""
