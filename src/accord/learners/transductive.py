@@ -14,8 +14,8 @@ from accord.learners.inputs import labeled_inputs, output_list
 from accord.learners.randomness import generator
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.smooth_machines import one_blas_thread, warn_of_end
-from accord.structures.chain import raise_infeasible
 from accord.structures.base import Structure
+from accord.structures.chain import raise_infeasible
 from accord.views.base import View
 from accord.views.kernel_views import is_number
 from accord.views.rows import Rows, join_inputs, ragged_rows

@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-
 ANY = "\t"  # the signature of all words
 
 

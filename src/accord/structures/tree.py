@@ -121,7 +121,7 @@ class Tree(TreeDecoders):
     def outputs(self, y: np.ndarray, offsets: Any, tokens: Sequence[Any]) -> list[Any]:
         """Trees from arrays, over the given tokens; pieces are joined below the root."""
         out: list[Any] = []
-        for lo, hi in zip(offsets[:-1], offsets[1:]):
+        for lo, hi in pairwise(offsets):
             words = [token if isinstance(token, str) else token[0] for token in tokens[lo:hi]]
             if lo == hi:
                 out.append([])

@@ -224,7 +224,7 @@ class TreeDecoders(Structure):
         return self.inside(parts)[0]
 
     def marginals(self, parts: TreeScores) -> dict[tuple[str, int, int], float]:
-        """Expected number of every labelled constituent (label, left, right): its probability, unless chains repeat it."""
+        """Expected number of every constituent (label, left, right): its probability, unless chains repeat it."""
         log_z, chart = self.inside(parts)
         if log_z == -np.inf:
             raise InfeasibleError("no parse: the grammar has no tree for this sentence, so there are no marginals")

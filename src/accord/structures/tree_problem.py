@@ -106,7 +106,7 @@ class TreeProblem:
 
     # -- perceptron and stochastic gradient -------------------------------------------------------------------------
     def perceptron_epoch(self, weights: Weights, sums: Weights, order: np.ndarray, clock: float):
-        """One pass in the given order; updates ``weights`` and ``sums`` in place: (clock, wrong trees, their tokens)."""
+        """One pass in the given order; updates ``weights`` and ``sums``: (clock, wrong trees, their tokens)."""
         wrong = tokens = 0
         for i in order:
             true = self.tree(i)
