@@ -148,7 +148,7 @@ def test_labeled_is_another_name_for_data(folder):
     [
         (["--views", "random"], "--views is for learners of several views (co-perceptron, co-svm, gradient-co-svm,"),
         (["--n-views", 3], "--n-views belongs to random and sum-of-views, but this model has crf"),
-        (["--unlabeled-weight", "0.1"], "--unlabeled-weight belongs to hmm and co-perceptron and co-svm"),
+        (["--unlabeled-weight", "0.1"], "--unlabeled-weight belongs to hmm and pcfg and co-perceptron and co-svm"),
         (
             ["--base-learner", "svm"],
             "--base-learner is what sum-of-views and type-consistency are made of; crf has none",
@@ -163,7 +163,7 @@ def test_labeled_is_another_name_for_data(folder):
         ([*FAST, "--unlabeled-weight", "much"], "'much' is not a number or auto"),
         ([*FAST, "--unlabeled", "nowhere.txt"], "nowhere.txt: No such file"),
         ([*FAST, "--unlabeled", os.devnull], f"--unlabeled {os.devnull}: the file is empty"),
-        ([*FAST, "--unlabeled", "-", "--unlabeled", "-"], "only one of DATA, --unlabeled and --valid"),
+        ([*FAST, "--unlabeled", "-", "--unlabeled", "-"], "only one of DATA, --unlabeled, --valid and --grammar"),
     ],
 )
 def test_what_does_not_fit_is_refused(folder, options, message):

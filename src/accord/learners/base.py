@@ -151,7 +151,7 @@ class StructuredLearner(BaseEstimator):
         """Accuracy: fraction of right labels (of annotated tokens, for sequences); F1 of constituents for trees."""
         check_is_fitted(self, "weights_")
         if self.structure_.needs_tokens:
-            return self.structure_.f1(inputs.output_list(X, Y), self.predict(X))
+            return self.structure_.f1(X, inputs.output_list(X, Y), self.predict(X))
         right, total = 0, 0
         for i, (y, y_pred) in enumerate(zip(inputs.output_list(X, Y), self.predict(X))):
             if y is None:

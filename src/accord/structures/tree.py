@@ -90,6 +90,13 @@ class Tree(TreeDecoders):
         ):
             if value not in known:
                 raise InputError(f"{name} is {value!r}; expected one of {known}")
+        for name, count in (("rare", self.rare), ("horizontal", self.horizontal), ("vertical", self.vertical)):
+            least = 1 if name == "vertical" else 0
+            forgiven = count is None and name == "horizontal"
+            if not forgiven and (not isinstance(count, (int, np.integer)) or count < least):
+                raise InputError(f"{name} is {count!r}; expected a whole number, {least} or more")
+        if isinstance(self.grammar, str):
+            raise InputError("grammar is a string; expected a list of trees, such as read_trees(...) returns")
         trees = [as_tree(y, f"grammar[{i}]") for i, y in enumerate(self.grammar or [])]
         trees += [as_tree(y, f"Y[{i}]") for i, y in enumerate(Y) if y is not None]
         grammar = TreebankGrammar.from_trees(trees, self.horizontal, self.vertical)
@@ -237,12 +244,16 @@ class Tree(TreeDecoders):
                     'they must be the same (terminals="tags" takes tags or pairs of word and tag, "words" takes words)'
                 )
 
-    def f1(self, Y: Sequence[Any], found: Sequence[Any]) -> float:
+    def f1(self, X: Sequence[Any], Y: Sequence[Any], found: Sequence[Any]) -> float:
         """F1 of the constituents of all trees together, the root left out."""
+        trees = [None if y is None else as_tree(y, f"Y[{i}]") for i, y in enumerate(Y)]
+        self.check_words(self.token_lists(X), trees)
+        if all(tree is None for tree in trees):
+            raise InputError("Y has no labels to score against")
         matched = total = 0
-        for y, tree in zip(Y, found):
-            if y is not None:
-                gold, guess = (Counter(constituents(as_tree(t))[1:]) for t in (y, tree))
+        for tree, guessed in zip(trees, found):
+            if tree:
+                gold, guess = (Counter(constituents(t)[1:]) for t in (tree, guessed))
                 matched, total = matched + (gold & guess).total(), total + gold.total() + guess.total()
         return 2 * matched / total if total else 1.0
 

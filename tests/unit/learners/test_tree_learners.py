@@ -453,3 +453,20 @@ def test_type_consistency_does_not_learn_trees():
 def test_a_sum_cannot_be_made_of_pcfgs():
     with pytest.raises(InputError, match="expected a StructuredPerceptron, StructuredSVM or CRF, whose scores add up"):
         SumOfViews(PCFG()).fit(X, Y)
+
+
+# -- not as it should be ------------------------------------------------------------------------------------------
+def test_there_must_be_trees_to_score_against(fitted):
+    with pytest.raises(InputError, match="Y has no labels to score against"):
+        fitted("pcfg").score(X[:2], [None, None])
+
+
+def test_scores_are_for_trees_over_the_same_words(fitted):
+    with pytest.raises(InputError, match=r"Y\[0\]"):
+        fitted("pcfg").score(X[:1], Y[1:2])
+
+
+@pytest.mark.parametrize(("name", "value"), [("rare", -1), ("rare", None), ("horizontal", "2"), ("horizontal", 1.5)])
+def test_numbers_of_the_structure_are_checked(name, value):
+    with pytest.raises(InputError, match=f"{name} "):
+        PCFG(Tree(**{name: value})).fit(X[:5], Y[:5])
