@@ -211,3 +211,11 @@ def test_sums_do_not_depend_on_rules_that_cannot_be_used():
     parts = s.parts(["x"] * 2, transitions=transitions(s, (1.0, 0.0, 1000.0)))
     assert s.parse(parts)[1] == 1.0
     assert s.log_partition(parts) == pytest.approx(1.0)
+
+
+def test_k_best_of_a_very_long_sentence():
+    """Trees may be deeper than Python's own stack."""
+    s = Tree(terminals="tags").fit(["(S (A a) (S (A a) (A a)))"])
+    found = s.k_best(s.parts(["A"] * 550), 3)
+    assert [len(y) for y, _ in found] == [550]
+    assert s.outputs(found[0][0], [0, 550], ["A"] * 550)[0][0] == "S"

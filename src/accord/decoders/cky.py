@@ -498,18 +498,25 @@ def root_symbol(grammar, tree):
 
 
 @njit(cache=True, nogil=True)
+def node_of(parent, tree, t):
+    """Span and symbol of a tree's node: leaves are the first ones. -1: none, between the pieces of a sentence."""
+    n_tokens = tree.shape[0]
+    if t < n_tokens:
+        return t, t + 1, tree[t, 0]
+    split = t - n_tokens + 1
+    rule = tree[split, 1]
+    return tree[split, 2], tree[split, 3], parent[rule] if rule >= 0 else np.int32(-1)
+
+
+@njit(cache=True, nogil=True)
 def mark_constituents(grammar, tree, gold):
     """Write the labels over each span of a tree into ``gold`` (n_cells, max_chain); returns their number."""
     n_tokens = tree.shape[0]
     gold[:] = -1
     total = 0
     for t in range(2 * n_tokens - 1):
-        if t < n_tokens:
-            left, right, symbol = t, t + 1, tree[t, 0]
-        else:
-            row = tree[t - n_tokens + 1]
-            left, right, symbol = row[2], row[3], grammar.parent[row[1]] if row[1] >= 0 else -1
-        if symbol < 0:  # between the pieces of a sentence without a parse
+        left, right, symbol = node_of(grammar.parent, tree, t)
+        if symbol < 0:
             continue
         start = first_label(grammar, symbol, right - left == n_tokens)
         at = cell(left, right, n_tokens)
@@ -525,12 +532,8 @@ def compare_constituents(grammar, tree, gold):
     n_tokens = tree.shape[0]
     total, matched = 0, 0
     for t in range(2 * n_tokens - 1):
-        if t < n_tokens:
-            left, right, symbol = t, t + 1, tree[t, 0]
-        else:
-            row = tree[t - n_tokens + 1]
-            left, right, symbol = row[2], row[3], grammar.parent[row[1]] if row[1] >= 0 else -1
-        if symbol < 0:  # between the pieces of a sentence without a parse
+        left, right, symbol = node_of(grammar.parent, tree, t)
+        if symbol < 0:
             continue
         n, m = count_labels(grammar, symbol, gold[cell(left, right, n_tokens)], right - left == n_tokens)
         total += n

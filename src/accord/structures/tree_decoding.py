@@ -163,7 +163,7 @@ class TreeDecoders(Structure):
         if k < 1:
             raise InputError(f"k is {k}; expected at least 1")
         chart = self.new_chart(parts.leaf.shape[0])
-        return list(KBest(self.arrays_, parts, brackets or no_brackets(), chart, k).trees())
+        return KBest(self.arrays_, parts, brackets or no_brackets(), chart, k).trees()
 
     def oracle(
         self, parts: TreeScores, y: np.ndarray, rescaling: str = "margin", norm: int = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -29,7 +30,16 @@ class KBest:
         self.waiting: dict[Node, list[Entry]] = {}
         self.seen: dict[Node, set[tuple[int, ...]]] = {}
 
-    def trees(self) -> Iterator[tuple[np.ndarray, float]]:
+    def trees(self) -> list[tuple[np.ndarray, float]]:
+        """The trees, best first."""
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + 4 * self.n)  # two calls for each level of a tree
+        try:
+            return list(self._trees())
+        finally:
+            sys.setrecursionlimit(limit)
+
+    def _trees(self) -> Iterator[tuple[np.ndarray, float]]:
         n = self.n
         if n == 0:
             yield np.empty((0, 4), np.int32), 0.0
