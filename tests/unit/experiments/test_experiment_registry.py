@@ -11,6 +11,7 @@ from accord.experiments.consensus_sequences import LABELED_CURVE
 WITHOUT_FIGURES = {
     "co-learning-classes",
     "co-learning-splits",
+    "co-learning-parsing",
     "co-learning-time",
     "co-regression",
     "co-regression-strong",
