@@ -93,9 +93,10 @@ class Treebanks:
         X, Y = take(trees.X, train), take(trees.Y, train)
         learner = METHODS[method](len(X), task_seed)
         if isinstance(learner, PCFG):
-            learner.set_params(
-                **tune(learner, {"smoothing": SMOOTHING}, X, Y, "bracket_f1", random_state=seed).best_params
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NoParseWarning)
+                best = tune(learner, {"smoothing": SMOOTHING}, X, Y, "bracket_f1", random_state=seed)
+            learner.set_params(**best.best_params)
         learner.fit(X, Y)
         return learner, *parse(learner, take(trees.X, test))
 
