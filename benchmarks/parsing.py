@@ -33,7 +33,7 @@ GRAMMARS: dict[str, int | None] = {"horizontal=None": None, "horizontal=0": 0}
 LENGTHS = ("10", "20", "40")
 GROUPS = ("6-15", *LENGTHS)
 GROWTH = (10, 20, 30, 40, 50, 60, 70, 81, 89, 100)  # there are such sentences
-OURS = ("Accord cky.parse", "Accord PCFG.predict", "Accord, 10 best")
+OURS = ("Accord cky_trees.parse", "Accord PCFG.predict", "Accord, 10 best")
 DISCO = ("disco-dop", "disco-dop, 10 best")
 # Slow ones: how many sentences of each group, within how many processor seconds
 SLOW: dict[str, dict[str, tuple[int, float]]] = {

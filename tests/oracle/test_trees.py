@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tree_cases import EVERY_KIND, SMOOTH, array, close, key
 
-from accord.decoders import cky, inside_outside
+from accord.decoders import cky_trees, inside_outside
 from accord.exceptions import InfeasibleError
 
 each_kind = pytest.mark.parametrize("kind", EVERY_KIND)
@@ -136,7 +136,9 @@ def test_best_other_tree(kind, data, pick):
     for avoid in avoided:
         left = [pair for pair in ranking if key(et.as_rows(pair[1])) != key(avoid)]
         found = np.empty_like(avoid)
-        value = cky.parse_other(s.arrays_, case.parts, s.given(len(avoid), []), s.new_chart(len(avoid)), avoid, found)
+        value = cky_trees.parse_other(
+            s.arrays_, case.parts, s.given(len(avoid), []), s.new_chart(len(avoid)), avoid, found
+        )
         if left:
             assert close(value, left[0][0])
             check_tree(case, found, value)

@@ -7,7 +7,8 @@ and widths by anchor. Node columns are tags (``n_tag_nodes`` of them), then anch
 import numpy as np
 from numba import njit
 
-from accord.decoders.cky import root_symbol, width_class
+from accord.decoders.cky import width_class
+from accord.decoders.cky_trees import root_symbol
 
 
 @njit(cache=True, nogil=True)

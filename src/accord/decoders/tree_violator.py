@@ -10,7 +10,8 @@ true objective is kept, so the violation is never overstated; it may be understa
 import numpy as np
 from numba import njit
 
-from accord.decoders.cky import Brackets, compare_constituents, parse, parse_other, tree_score
+from accord.decoders.cky import Brackets
+from accord.decoders.cky_trees import compare_constituents, parse, parse_other, tree_score
 from accord.decoders.violator import MARGIN
 
 ZERO_ONE, BRACKET_HAMMING, BRACKET_F1 = 0, 1, 2

@@ -16,6 +16,7 @@ from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.progress import Progress
 from accord.structures.base import Structure, Weights
+from accord.structures.problems import make_problem
 from accord.threads import map_anywhere
 from accord.views.base import View
 from accord.views.rows import Rows
@@ -83,7 +84,7 @@ class StructuredLearner(BaseEstimator):
         raise NotImplementedError
 
     def _problem(self, rows: Rows, y: np.ndarray, **margin: Any) -> Any:
-        return self.structure_.problem(rows, y, n_jobs=self.n_jobs or 1, **margin)
+        return make_problem(self.structure_, rows, y, n_jobs=self.n_jobs or 1, **margin)
 
     @staticmethod
     def _untied(tied: Tied, weights: Weights) -> Weights:

@@ -19,6 +19,7 @@ from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.svm import check_margin_params
 from accord.solvers import co_perceptron, co_svm
 from accord.structures.base import Structure, Weights
+from accord.structures.problems import make_consensus_problem
 from accord.views.rows import Rows, join_inputs, ragged_rows, stack_channels
 
 # What "auto" tries for unlabeled_weight, on top of the supervised learner with one view.
@@ -187,7 +188,7 @@ class CoPerceptron(ConsensusLearner):
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> tuple[list[Weights], bool]:
-        problem = self.structure_.consensus_problem(channels, stack_channels, y)
+        problem = make_consensus_problem(self.structure_, channels, stack_channels, y)
         self.history_ = []
         with self._progress(self.max_iter if show else 0, "co-perceptron") as progress:
             weights = co_perceptron.train(
@@ -290,7 +291,7 @@ class CoSVM(ConsensusLearner):
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> tuple[list[Weights], bool]:
         margins: dict[str, Any] = {"rescaling": self.rescaling, "norm": self.norm}
-        problem = self.structure_.consensus_problem(channels, stack_channels, y, **margins)
+        problem = make_consensus_problem(self.structure_, channels, stack_channels, y, **margins)
         labeled = [self._problem(*problem.labeled_part(v), **margins) for v in range(len(channels))]
         hidden = (problem.unlabeled if weight > 0 else problem.partly_labeled).size > 0
         max_iter = self.max_iter if hidden else 1000

@@ -203,18 +203,6 @@ class ChainStructure(Structure):
         return np.bincount(y, minlength=self.n_labels_).astype(float)
 
     # -- what learners do with packed inputs ------------------------------------------------------------------------
-    def problem(self, rows: Any, y: np.ndarray, **settings: Any) -> Any:
-        """Labeled examples as the solvers see them."""
-        from accord.structures.problem import ChainProblem
-
-        return ChainProblem(self, rows, y, **settings)
-
-    def consensus_problem(self, channels: Sequence[Any], stacked: Any, y: np.ndarray, **settings: Any) -> Any:
-        """Examples in several views as the solvers see them."""
-        from accord.structures.consensus import ConsensusProblem
-
-        return ConsensusProblem(self, channels, stacked(channels), y, **settings)
-
     def best_outputs(
         self, rows: Any, unary: np.ndarray, transitions: np.ndarray, given: Sequence[Any] | None = None, first: Any = 0
     ) -> np.ndarray:

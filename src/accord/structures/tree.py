@@ -163,18 +163,6 @@ class Tree(TreeDecoders):
         """Scores of node columns, as they are."""
         return node_scores
 
-    def problem(self, rows: Any, y: np.ndarray, **settings: Any) -> Any:
-        """Labeled sentences as the solvers see them."""
-        from accord.structures.tree_problem import TreeProblem
-
-        return TreeProblem(self, rows, y, **settings)
-
-    def consensus_problem(self, channels: Sequence[Any], stacked: Any, y: np.ndarray, **settings: Any) -> Any:
-        """Sentences in several views as the solvers see them."""
-        from accord.structures.tree_consensus import TreeConsensusProblem
-
-        return TreeConsensusProblem(self, channels, y, **settings)
-
     def parts_of(self, rows: Any, nodes: np.ndarray, transitions: np.ndarray) -> Iterator[TreeScores]:
         """Part scores of each packed sentence."""
         for lo, hi in pairwise(rows.offsets.tolist()):

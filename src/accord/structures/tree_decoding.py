@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from accord.decoders import cky, inside_outside, tree_violator
+from accord.decoders import cky, cky_trees, inside_outside, tree_violator
 from accord.decoders.cky import Brackets, TreeScores
 from accord.exceptions import InfeasibleError, InputError
 from accord.structures.base import Structure, Weights
@@ -111,7 +111,7 @@ class TreeDecoders(Structure):
         """Best tree, its score, and its margin over the second best. Minus infinity: no parse, the tree is all -1."""
         n = parts.leaf.shape[0]
         tree = np.empty((n, 4), np.int32)
-        score, margin = cky.parse(self.arrays_, parts, brackets or no_brackets(), self.new_chart(n), tree)
+        score, margin = cky_trees.parse(self.arrays_, parts, brackets or no_brackets(), self.new_chart(n), tree)
         return tree, float(score), float(margin)
 
     def decode(self, parts: TreeScores, brackets: Brackets | None = None) -> tuple[np.ndarray, float]:
@@ -122,12 +122,12 @@ class TreeDecoders(Structure):
         return tree, score
 
     def pieces(self, parts: TreeScores, brackets: Brackets | None = None) -> np.ndarray:
-        """What to do without a parse: as few trees as cover the sentence; see :func:`cky.parse_pieces`."""
+        """What to do without a parse: as few trees as cover the sentence; see :func:`cky_trees.parse_pieces`."""
         n = parts.leaf.shape[0]
         tree, chart = np.empty((n, 4), np.int32), self.new_chart(n)
         whole = np.array([s.siblings is None for s in self.grammar_.symbols])
         cky.fill_chart(self.arrays_, parts, brackets or no_brackets(), False, chart)
-        cky.parse_pieces(self.arrays_, parts, chart, whole, tree)
+        cky_trees.parse_pieces(self.arrays_, parts, chart, whole, tree)
         return tree
 
     def given(self, n_tokens: int, spans: Iterable[Any], where: str = "given") -> Brackets:
@@ -182,7 +182,7 @@ class TreeDecoders(Structure):
         gold, n_gold = self.mark(y)
         h, loss = tree_violator.find_tree_violator(
             LOSSES[self.loss], self._unit(y), rescaling, norm, self.arrays_, parts, y, gold, n_gold,
-            cky.tree_score(self.arrays_, parts, y), self.new_chart(len(y)), found,
+            cky_trees.tree_score(self.arrays_, parts, y), self.new_chart(len(y)), found,
         )  # fmt: skip
         return float(h), float(loss)
 
@@ -191,17 +191,17 @@ class TreeDecoders(Structure):
 
     def score(self, parts: TreeScores, y: np.ndarray) -> float:
         """Score of a tree."""
-        return float(cky.tree_score(self.arrays_, parts, y))
+        return float(cky_trees.tree_score(self.arrays_, parts, y))
 
     def root(self, y: np.ndarray) -> int:
         """Symbol at the top of a tree."""
-        return int(cky.root_symbol(self.arrays_, y))
+        return int(cky_trees.root_symbol(self.arrays_, y))
 
     def mark(self, y: np.ndarray) -> tuple[np.ndarray, int]:
         """The labels over each span of a tree (n_cells, longest chain), and their number."""
         longest = int(np.diff(self.arrays_.label_ptr).max(initial=1))
         gold = np.empty((len(y) * (len(y) + 1) // 2, max(longest, 1)), np.int32)
-        return gold, int(cky.mark_constituents(self.arrays_, y, gold))
+        return gold, int(cky_trees.mark_constituents(self.arrays_, y, gold))
 
     def _unit(self, y: np.ndarray) -> float:
         return 1.0 / max(len(y), 1)
@@ -216,7 +216,7 @@ class TreeDecoders(Structure):
     def compare(self, y: np.ndarray, y_pred: np.ndarray) -> tuple[int, int, int]:
         """Constituents of a tree, of a prediction, and of both."""
         gold, n_gold = self.mark(y)
-        total, matched = cky.compare_constituents(self.arrays_, y_pred, gold)
+        total, matched = cky_trees.compare_constituents(self.arrays_, y_pred, gold)
         return n_gold, int(total), int(matched)
 
     def log_partition(self, parts: TreeScores) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from accord.decoders import cky
+from accord.decoders import cky, cky_trees
 
 Node = tuple[int, int, int]  # left, right, symbol
 Entry = tuple[float, int, int, int, int]  # score, rule, split, ranks of the trees below on the left and on the right
@@ -79,7 +79,7 @@ class KBest:
     def _start(self, node: Node, at: float) -> None:
         left, right, symbol = node
         edges = np.empty((self.k, 3))
-        size = cky.best_edges(self.g, self.parts, self.chart, left, right, symbol, self.k, edges)
+        size = cky_trees.best_edges(self.g, self.parts, self.chart, left, right, symbol, self.k, edges)
         # what brackets add to the node is in the chart, not in its edges
         bonus = at - edges[0, 0] if size else 0.0
         self.waiting[node] = [(-(s + bonus), int(rule), int(split), 0, 0) for s, rule, split in edges[:size].tolist()]
