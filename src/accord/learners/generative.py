@@ -17,7 +17,7 @@ from accord.exceptions import InputError
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.feature_values import check_bernoulli, moments, squared
 from accord.learners.randomness import generator
-from accord.learners.safety import Candidate, choose
+from accord.learners.safety import Candidate, check_unlabeled_weight, choose
 from accord.structures.base import Structure, Weights
 from accord.views.base import View
 from accord.views.rows import Rows, ragged_rows
@@ -107,9 +107,7 @@ class HMM(ProbabilisticLearner):
         if not self.smoothing > 0:
             raise InputError(f"smoothing is {self.smoothing!r}; expected a positive number")
         weight = self.unlabeled_weight
-        is_number = isinstance(weight, (int, float, np.integer, np.floating))
-        if weight != "auto" and not (is_number and 0 <= weight < np.inf):
-            raise InputError(f'unlabeled_weight is {weight!r}; expected a non-negative number or "auto"')
+        check_unlabeled_weight(weight)
         if getattr(self.structure, "order", 1) == 2:
             raise InputError("structure has order=2, which HMM cannot model; use order=1, or CRF or StructuredSVM")
         if getattr(self.structure, "transition_weight", 1.0) == 0:
@@ -138,8 +136,8 @@ class HMM(ProbabilisticLearner):
             some = labeled.take(rest), take_labels(y, labeled, rest), unlabeled.take(hidden)
             self._train(*some, candidate.weight)
             truth = take_labels(y, labeled, held_out)
-            wrong = (self._decode_numbers(labeled.take(held_out)) != truth) & (truth >= 0)
-            return int(wrong.sum()), int(np.sum(truth >= 0))
+            kept = labeled.take(held_out)
+            return self.structure_.count_errors(truth, self._decode_numbers(kept), kept.offsets)
 
         candidates = [Candidate("Baum-Welch" if weight else "supervised", weight, []) for weight in UNLABELED_WEIGHTS]
         classes = y if self.structure_.single_row else None

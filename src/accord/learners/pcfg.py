@@ -18,7 +18,7 @@ from accord.exceptions import InputError
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.inputs import names_only, unlabeled_inputs
 from accord.learners.randomness import generator
-from accord.learners.safety import Candidate, choose
+from accord.learners.safety import Candidate, check_unlabeled_weight, choose
 from accord.structures.base import Structure
 from accord.structures.tree import Tree
 from accord.threads import map_threads
@@ -27,6 +27,8 @@ from accord.views.rows import Rows, ragged_rows
 
 # What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
+# Sentences whose expected counts are added up together: one table of counts for each block, not for each sentence.
+BLOCK = 256
 
 
 @dataclass
@@ -37,8 +39,10 @@ class Counts:
     start: np.ndarray
     emission: np.ndarray  # by entry of the lexicon
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.rule + other.rule, self.start + other.start, self.emission + other.emission)
+    def add(self, other: Counts) -> None:
+        self.rule += other.rule
+        self.start += other.start
+        self.emission += other.emission
 
 
 class PCFG(ProbabilisticLearner):
@@ -130,10 +134,7 @@ class PCFG(ProbabilisticLearner):
             raise InputError(f"structure is {self.structure!r}; PCFG expects Tree(); use HMM for classes and sequences")
         if not self.smoothing > 0:
             raise InputError(f"smoothing is {self.smoothing!r}; expected a positive number")
-        weight = self.unlabeled_weight
-        is_number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(weight, bool)
-        if weight != "auto" and not (is_number and 0 <= weight < np.inf):
-            raise InputError(f'unlabeled_weight is {weight!r}; expected a non-negative number or "auto"')
+        check_unlabeled_weight(self.unlabeled_weight)
 
     def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
         prepared = super()._prepare(X, Y)
@@ -170,37 +171,40 @@ class PCFG(ProbabilisticLearner):
         self.log_likelihood_ = []
         if weight == 0 or not unlabeled.n_inputs:
             return
-        spans = list(pairwise(unlabeled.offsets.tolist()))
+        blocks = [np.arange(i, min(i + BLOCK, unlabeled.n_inputs)) for i in range(0, unlabeled.n_inputs, BLOCK)]
+        calls = [(unlabeled.take(block), weight) for block in blocks]
         with self._progress(self.max_iter if show else 0, "inside-outside") as progress:
             for _ in range(self.max_iter):
-                nodes = self._label_scores(unlabeled)
-                calls = [(unlabeled, nodes, lo, hi, weight) for lo, hi in spans]
                 done = map_threads(self._expected, calls, self.n_jobs)
                 value = self._supervised_value(counts) + weight * sum(log_z for log_z, _ in done)
-                total = counts
-                for _, expected in done:
-                    total = total + expected
+                total = self._no_counts()
+                for part in (counts, *(expected for _, expected in done)):
+                    total.add(part)
                 self._estimate(total)
                 self.log_likelihood_.append(float(value))
                 progress.advance(info=f"log likelihood {value:.6g}")
                 if len(self.log_likelihood_) > 1 and value - self.log_likelihood_[-2] <= self.tol * abs(value):
                     break
 
-    def _counted(self, rows: Rows, y: np.ndarray) -> Counts:
+    def _no_counts(self) -> Counts:
         s, g = self.structure_, self.structure_.grammar_
-        counts = Counts(np.zeros(len(g.rules)), np.zeros(g.n_symbols), np.zeros(s.lexicon_.tag.size))
+        return Counts(np.zeros(len(g.rules)), np.zeros(g.n_symbols), np.zeros(s.lexicon_.tag.size))
+
+    def _entries(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """The lexicon's entries of all tokens: (token, entry)."""
+        s = self.structure_
+        return s.lexicon_.entries(s.lexicon_.numbers(s.terminal(token) for token in rows.tokens))
+
+    def _counted(self, rows: Rows, y: np.ndarray) -> Counts:
+        s, counts = self.structure_, self._no_counts()
+        inner = y[:, 1] >= 0
+        counts.rule += np.bincount(y[inner, 1], minlength=counts.rule.size)
         for lo, hi in pairwise(rows.offsets.tolist()):
-            tree = y[lo:hi]
             if hi > lo:
-                np.add.at(counts.rule, tree[1:, 1], 1.0)
-                counts.start[s.root(tree)] += 1.0
-        if rows.n_rows:
-            numbers = s.lexicon_.numbers([s.terminal(token) for token in rows.tokens])
-            tags = g.leaf_tag[y[:, 0]]
-            for number, tag in zip(numbers.tolist(), tags.tolist()):
-                if number >= 0:
-                    first, last = s.lexicon_.ptr[number], s.lexicon_.ptr[number + 1]
-                    counts.emission[first:last] += s.lexicon_.tag[first:last] == tag
+                counts.start[s.root(y[lo:hi])] += 1.0
+        places, entries = self._entries(rows)
+        right = s.grammar_.leaf_tag[y[places, 0]] == s.lexicon_.tag[entries]
+        counts.emission += np.bincount(entries[right], minlength=counts.emission.size)
         return counts
 
     def _estimate(self, counts: Counts) -> None:
@@ -231,36 +235,31 @@ class PCFG(ProbabilisticLearner):
         value = (counts.rule + a) @ rules + (counts.start + a)[possible] @ starts[possible]
         return float(value + (counts.emission + a) @ self.emissions_)
 
-    def _expected(self, rows: Rows, nodes: np.ndarray, lo: int, hi: int, weight: float) -> tuple[float, Counts]:
-        """Log probability of one sentence and its expected counts times ``weight``; nothing if it has no parse."""
-        s, g = self.structure_, self.structure_.grammar_
-        none = Counts(np.zeros(len(g.rules)), np.zeros(g.n_symbols), np.zeros(s.lexicon_.tag.size))
-        if lo == hi:
-            return 0.0, none
-        parts = s.scores(s.leaf_allowed(rows.tokens[lo:hi]), nodes[lo:hi], self.weights_.transitions)
-        log_z, chart = s.inside(parts)
-        if log_z == -np.inf:
-            return 0.0, none
-        expected = s.zero_expected(hi - lo)
-        inside_outside.outside(s.arrays_, parts, chart, log_z, weight, expected)
-        tag = np.zeros((len(g.tags), hi - lo))
-        np.add.at(tag, g.leaf_tag, expected.leaf.T)
-        numbers = s.lexicon_.numbers([s.terminal(token) for token in rows.tokens[lo:hi]])
-        for t, number in enumerate(numbers.tolist()):
-            entries = slice(s.lexicon_.ptr[number], s.lexicon_.ptr[number + 1])
-            none.emission[entries] += tag[s.lexicon_.tag[entries], t]
-        return log_z, Counts(expected.rule, expected.start, none.emission)
+    def _expected(self, rows: Rows, weight: float) -> tuple[float, Counts]:
+        """Log probability of sentences and their expected counts times ``weight``; nothing of those without a parse."""
+        s, g, counts, total = self.structure_, self.structure_.grammar_, self._no_counts(), 0.0
+        tag = np.zeros((rows.n_rows, len(g.tags)))
+        all_parts = s.parts_of(rows, self._label_scores(rows), self.weights_.transitions)
+        for (lo, hi), parts in zip(pairwise(rows.offsets.tolist()), all_parts):
+            log_z, chart = s.inside(parts)
+            if lo == hi or log_z == -np.inf:
+                continue
+            total += log_z
+            leaf = np.zeros((hi - lo, g.n_leaves))
+            expected = s.zero_expected(hi - lo)._replace(rule=counts.rule, start=counts.start, leaf=leaf)
+            inside_outside.outside(s.arrays_, parts, chart, log_z, weight, expected)
+            np.add.at(tag[lo:hi].T, g.leaf_tag, leaf.T)
+        places, entries = self._entries(rows)
+        np.add.at(counts.emission, entries, tag[places, s.lexicon_.tag[entries]])
+        return total, counts
 
     def _label_scores(self, rows: Rows) -> np.ndarray:
         """Log probabilities of the tokens given each tag (n_rows, n_tags)."""
         s = self.structure_
         nodes = np.zeros((rows.n_rows, s.n_nodes_))
-        if s.n_tag_nodes_ and rows.n_rows:
-            lexicon = s.lexicon_
-            for t, number in enumerate(lexicon.numbers([s.terminal(token) for token in rows.tokens]).tolist()):
-                if number >= 0:
-                    entries = slice(lexicon.ptr[number], lexicon.ptr[number + 1])
-                    nodes[t, lexicon.tag[entries]] = self.emissions_[entries]
+        if s.n_tag_nodes_:
+            places, entries = self._entries(rows)
+            nodes[places, s.lexicon_.tag[entries]] = self.emissions_[entries]
         return nodes
 
     def log_probability(self, X: Any) -> np.ndarray:

@@ -40,7 +40,32 @@ class ViewWeights:
         return [self.view(v).copy() for v in range(self.stacked.shape[0])]
 
 
-class ConsensusProblem:
+class ViewedProblem:
+    """What training sets in several views share, whatever the structure."""
+
+    structure: Any
+    channels: list[Any]
+    n_views: int
+    n_dims: int
+    offsets: np.ndarray
+    y: np.ndarray
+    is_labeled: np.ndarray  # (n_examples,) fully
+    labeled: np.ndarray  # their numbers
+
+    @property
+    def n_examples(self) -> int:
+        return self.offsets.size - 1
+
+    def zero_weights(self) -> ViewWeights:
+        s = self.structure
+        return ViewWeights(self.n_views, self.n_dims, s.n_nodes_, s.n_transitions_)
+
+    def labeled_part(self, v: int) -> tuple[Any, np.ndarray]:
+        """The fully labeled examples in view ``v`` and their outputs as numbers."""
+        return self.channels[v].take(self.labeled), self.y[np.repeat(self.is_labeled, np.diff(self.offsets))]
+
+
+class ConsensusProblem(ViewedProblem):
     """Examples, labeled or not, of a chain structure in several views.
 
     Parameters
@@ -89,23 +114,11 @@ class ConsensusProblem:
         # labels that break the constraints free the unlabeled examples from them, too
         self.constrained = ChainProblem(structure, *self.labeled_part(0)).constrained
 
-    @property
-    def n_examples(self) -> int:
-        return self.offsets.size - 1
-
-    def zero_weights(self) -> ViewWeights:
-        s = self.structure
-        return ViewWeights(self.n_views, self.n_dims, s.n_nodes_, s.n_transitions_)
-
     def chains(self, weights: ViewWeights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The decoders' arrays (init, step, final) of all views, views first."""
         chains = [self.structure.chain(weights.view(v).transitions, self.constrained) for v in range(self.n_views)]
         init, step, final = (np.stack(arrays) for arrays in zip(*chains))
         return init, step, final
-
-    def labeled_part(self, v: int) -> tuple[Any, np.ndarray]:
-        """The fully labeled examples in view ``v`` and their label numbers."""
-        return self.channels[v].take(self.labeled), self.y[np.repeat(self.is_labeled, np.diff(self.offsets))]
 
     def label_frequency(self) -> np.ndarray:
         """How frequent each label is among the annotated rows, as if each had been seen once more."""

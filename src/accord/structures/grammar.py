@@ -36,7 +36,6 @@ class TreebankGrammar:
     leaf_tag: np.ndarray  # (n_leaves,) tag of each leaf symbol
     rules: np.ndarray  # (n_rules, 3) int32: parent, left, right; sorted by left, right, parent
     rule_counts: np.ndarray
-    leaf_counts: np.ndarray
     start_counts: np.ndarray  # (n_symbols,)
 
     @cached_property
@@ -62,7 +61,7 @@ class TreebankGrammar:
         if not trees:
             raise InputError("Y has no trees: give at least one labeled example, or a treebank: grammar=[...]")
         root = _common_root(trees)
-        leaves: Counter[Symbol] = Counter()
+        leaves: set[Symbol] = set()
         starts: Counter[tuple[Symbol, bool]] = Counter()
         counts: Counter[tuple[Any, ...]] = Counter()
         for tree in trees:
@@ -72,7 +71,7 @@ class TreebankGrammar:
             while waiting:
                 node = waiting.pop()
                 if len(node) == 2:
-                    leaves[node[0]] += 1
+                    leaves.add(node[0])
                     continue
                 left, right = node[1], node[2]
                 counts[node[0], (left[0], len(left) == 2), (right[0], len(right) == 2)] += 1
@@ -105,7 +104,6 @@ class TreebankGrammar:
             np.array([tags.index(s.labels[-1]) for s in leaf_list], np.int32),
             array,
             np.array([float(count) for *_, count in rules]),
-            np.array([float(leaves[s]) for s in leaf_list]),
             start_counts,
         )
 

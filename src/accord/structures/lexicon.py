@@ -93,10 +93,10 @@ class Lexicon:
     def _by_look(self, word: str) -> int:
         return next((self._numbers[look] for look in signatures(word) if look in self._numbers), -1)
 
-    def allowed(self, numbers: np.ndarray, n_tags: int) -> np.ndarray:
-        """Which tags each terminal may have (n_tokens, n_tags)."""
-        out = np.zeros((numbers.size, n_tags), np.bool_)
-        for t, number in enumerate(numbers.tolist()):
-            if number >= 0:
-                out[t, self.tag[self.ptr[number] : self.ptr[number + 1]]] = True
-        return out
+    def entries(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which entries (tags with counts) the terminals of tokens have: places among the tokens, and the entries."""
+        known = np.flatnonzero(numbers >= 0)
+        first, last = self.ptr[numbers[known]], self.ptr[numbers[known] + 1]
+        lengths = last - first
+        starts = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+        return np.repeat(known, lengths), starts + np.arange(int(lengths.sum()))

@@ -8,13 +8,13 @@ import numpy as np
 
 from accord.decoders.subspace import maximise_subspace
 from accord.exceptions import InputError
-from accord.structures.consensus import ViewWeights
+from accord.structures.consensus import ViewedProblem, ViewWeights
 from accord.structures.rescaling import RESCALINGS
 from accord.structures.tree import Tree
 from accord.structures.tree_problem import Sentences, Sparse
 
 
-class TreeConsensusProblem:
+class TreeConsensusProblem(ViewedProblem):
     """Sentences, labeled or not, in several views; see :class:`accord.structures.consensus.ConsensusProblem`."""
 
     def __init__(self, structure: Tree, channels: Any, y: np.ndarray, rescaling="margin", norm=1) -> None:
@@ -29,18 +29,6 @@ class TreeConsensusProblem:
         self.is_labeled = (lengths == 0) | (y[first, 0] >= 0 if len(y) else True)
         self.labeled, self.unlabeled = np.flatnonzero(self.is_labeled), np.flatnonzero(~self.is_labeled)
         self.with_labels, self.partly_labeled = self.labeled, np.empty(0, np.int64)
-
-    @property
-    def n_examples(self) -> int:
-        return self.offsets.size - 1
-
-    def zero_weights(self) -> ViewWeights:
-        s = self.structure
-        return ViewWeights(self.n_views, self.n_dims, s.n_nodes_, s.n_transitions_)
-
-    def labeled_part(self, v: int) -> tuple[Any, np.ndarray]:
-        """The labeled sentences in view ``v`` and their trees."""
-        return self.channels[v].take(self.labeled), self.y[np.repeat(self.is_labeled, np.diff(self.offsets))]
 
     def label_frequency(self) -> np.ndarray:
         raise InputError("balance=True is for classes and sequences; trees have no label frequencies: balance=False")

@@ -69,7 +69,9 @@ class TreeDecoders(Structure):
     def leaf_allowed(self, tokens: Sequence[Any]) -> np.ndarray:
         """0 where a token may be a leaf symbol, else minus infinity (n_tokens, n_leaves)."""
         numbers = self.lexicon_.numbers(self.terminal(token) for token in tokens)
-        allowed = self.lexicon_.allowed(numbers, len(self.grammar_.tags))
+        allowed = np.zeros((numbers.size, len(self.grammar_.tags)), np.bool_)
+        places, entries = self.lexicon_.entries(numbers)
+        allowed[places, self.lexicon_.tag[entries]] = True
         return np.where(allowed[:, self.grammar_.leaf_tag], 0.0, -np.inf)
 
     def terminal(self, token: Any) -> str:
@@ -132,8 +134,9 @@ class TreeDecoders(Structure):
 
     def given(self, n_tokens: int, spans: Iterable[Any], where: str = "given") -> Brackets:
         """Brackets that a tree must have: triples (label, left, right), or pairs (left, right) for any label."""
-        n_cells = n_tokens * (n_tokens + 1) // 2
-        blocked = np.zeros(n_cells, np.bool_)
+        lefts, lasts = np.triu_indices(n_tokens)  # the spans in the order of their cells
+        rights = lasts + 1
+        blocked = np.zeros(lefts.size, np.bool_)
         numbers = {label: i for i, label in enumerate(self.labels_)}
         chains: dict[int, list[int]] = {}
         for k, span in enumerate(spans):
@@ -149,11 +152,9 @@ class TreeDecoders(Structure):
                 chains.setdefault(at, []).append(numbers[label])
             elif right - left > 1:
                 chains.setdefault(at, [])
-            for a in range(n_tokens):
-                for b in range(a + 1, n_tokens + 1):
-                    if a < left < b < right or left < a < right < b:
-                        blocked[cky.cell(a, b, n_tokens)] = True
-        required = np.full((n_cells, max([1, *map(len, chains.values())])), -1, np.int32)
+            blocked |= (lefts < left) & (left < rights) & (rights < right)
+            blocked |= (left < lefts) & (lefts < right) & (right < rights)
+        required = np.full((lefts.size, max([1, *map(len, chains.values())])), -1, np.int32)
         for at, chain in chains.items():
             required[at, : max(len(chain), 1)] = chain or cky.ANY_LABEL
         return no_brackets()._replace(blocked=blocked, required=required)
