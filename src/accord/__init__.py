@@ -26,6 +26,7 @@ _HOME = {
     "OddEvenSplit": "accord.views",
     "FeatureGroups": "accord.views",
     "Select": "accord.views",
+    "CallablePairs": "accord.views",
     "StructuredPerceptron": "accord.learners",
     "StructuredSVM": "accord.learners",
     "CoPerceptron": "accord.learners",
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from accord.structures import MultiClass, Sequence, Taxonomy, Tree
     from accord.views import (
         ArrayFeatures,
+        CallablePairs,
         CanonicalFeatures,
         ConcatenatedViews,
         DictFeatures,

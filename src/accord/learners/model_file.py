@@ -57,6 +57,8 @@ CLASSES = {
     "OddEvenSplit": "accord.views.splits",
     "FeatureGroups": "accord.views.splits",
     "Select": "accord.views.select",
+    "CallablePairs": "accord.views.pairs",
+    "ReadyPairs": "accord.views.pairs",
 }
 
 

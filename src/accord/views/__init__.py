@@ -9,6 +9,7 @@ from accord.views.distributional import DistributionalFeatures
 from accord.views.embeddings import Embeddings
 from accord.views.graph import GraphFeatures
 from accord.views.kernel import KernelFeatures
+from accord.views.pairs import CallablePairs, PairFeatures
 from accord.views.rows import Rows
 from accord.views.select import Select
 from accord.views.splits import FeatureGroups, OddEvenSplit, RandomSplit, check_channels
@@ -16,6 +17,7 @@ from accord.views.text import TokenFeatures
 
 __all__ = [
     "ArrayFeatures",
+    "CallablePairs",
     "CanonicalFeatures",
     "ConcatenatedViews",
     "DictFeatures",
@@ -25,6 +27,7 @@ __all__ = [
     "GraphFeatures",
     "KernelFeatures",
     "OddEvenSplit",
+    "PairFeatures",
     "RandomSplit",
     "Rows",
     "Select",
