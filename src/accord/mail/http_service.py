@@ -1,0 +1,231 @@
+"""The detector over HTTP: POST /assign, POST /explain, GET /health, GET /metrics.
+
+Bodies are counted while they come in, so that nothing larger than the limit is ever held. What a client does wrong is
+a 4xx, a full queue or an unanswered question is a 503 with ``Retry-After``; there is no 500.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import Future
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from accord.exceptions import InputError, MissingExtraError
+from accord.mail.config import MailSettings, parse_address
+from accord.mail.http_metrics import metrics_text
+from accord.mail.service import MailService, Overloaded
+
+try:
+    import prometheus_client  # noqa: F401
+    import python_multipart  # noqa: F401
+    import uvicorn  # noqa: F401
+    from fastapi import FastAPI, Request, Response
+    from fastapi.responses import JSONResponse, PlainTextResponse
+    from starlette.datastructures import UploadFile
+    from starlette.formparsers import MultiPartException, MultiPartParser
+    from starlette.requests import ClientDisconnect
+except ImportError as error:
+    raise MissingExtraError(
+        f"the HTTP service needs {error.name}, which is not installed; install it with: pip install 'accord[mail]'"
+    ) from error
+
+LOG = logging.getLogger("accord.mail.http")
+MESSAGE_TYPES = ("message/rfc822", "message/global", "application/octet-stream", "text/plain")
+MOST_FILES = 100  # messages in one multipart request
+_SLOWEST_UPLOAD = 60.0  # seconds for a body to come in
+
+
+class Refused(Exception):
+    """A request that is not answered: a status and a sentence."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.detail = status, detail
+
+
+def read_token(settings: MailSettings) -> str:
+    """The token that requests must bear; empty if none is asked for, which only loopback addresses may do."""
+    if not settings.http.token_file:
+        if not parse_address(settings.http.listen, "http.listen").is_loopback:
+            raise InputError(
+                f"http.listen is {settings.http.listen!r}, which other machines can reach, and there is no token; "
+                "write one into a file and name it: token_file, or listen on 127.0.0.1"
+            )
+        return ""
+    token = Path(settings.http.token_file).read_text("utf-8").strip()
+    if not token:
+        raise InputError(f"{settings.http.token_file} is empty; expected a token")
+    return token
+
+
+def create_app(service: MailService, settings: MailSettings) -> FastAPI:
+    """The application, for uvicorn or any other ASGI server.
+
+    Parameters
+    ----------
+    service : MailService
+        Started.
+    settings : MailSettings
+    """
+    require_http()
+    from fastapi import FastAPI
+    from fastapi.responses import JSONResponse, PlainTextResponse
+
+    from accord.mail.http_metrics import metrics_text
+
+    token = read_token(settings)
+    app = FastAPI(title="Accord mail", docs_url=None, redoc_url=None, openapi_url=None)
+
+    @app.exception_handler(Refused)
+    async def refuse(_: Request, error: Exception) -> Response:
+        status = error.status if isinstance(error, Refused) else 400
+        if status < 500:
+            service.counters.malformed += 1
+        extra = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}.get(status, {})
+        return JSONResponse({"detail": str(error)}, status, {**extra, "Connection": "close"})
+
+    @app.exception_handler(Exception)
+    async def fail(_: Request, error: Exception) -> Response:
+        LOG.error("a request failed: %s", error, exc_info=error)
+        return JSONResponse({"detail": "this request could not be answered"}, 503, {"Retry-After": "1"})
+
+    def check_token(request: Request) -> None:
+        given = request.headers.get("authorization", "")
+        if token and not hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {token}".encode()):
+            raise Refused(401, "the token is missing or wrong; send it as `Authorization: Bearer TOKEN`")
+
+    async def answer(request: Request, ask: Callable[[bytes], Future[Any]]) -> Response:
+        check_token(request)
+        async with _deadline(_SLOWEST_UPLOAD, Refused(408, "the body came in too slowly")):
+            messages, is_form = await read_messages(request, settings.limits.message_bytes)
+        answers = [plain(await _answered(service, ask(raw), settings.limits.seconds)) for raw in messages]
+        return JSONResponse({"results": answers} if is_form else answers[0])
+
+    @app.post("/assign")
+    async def assign(request: Request) -> Response:
+        return await answer(request, lambda raw: _asked(service, lambda: service.assign(raw, time.time())))
+
+    @app.post("/explain")
+    async def explain(request: Request) -> Response:
+        return await answer(request, lambda raw: _asked(service, lambda: service.explain(raw)))
+
+    @app.get("/health")
+    async def health() -> Response:
+        good = service.is_alive
+        return JSONResponse(
+            {"status": "ok" if good else "stopping", "window": len(service.detector)}, 200 if good else 503
+        )
+
+    @app.get("/metrics")
+    async def metrics(request: Request) -> Response:
+        check_token(request)
+        text, kind = metrics_text(service)
+        return PlainTextResponse(text, media_type=kind)
+
+    return app
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+async def read_messages(request: Request, limit: int) -> tuple[list[bytes], bool]:
+    """The messages of a request, and whether they came as a form."""
+    kind = request.headers.get("content-type", "application/octet-stream").partition(";")[0].strip().lower()
+    is_form = kind == "multipart/form-data"
+    if not is_form and kind not in MESSAGE_TYPES:
+        raise Refused(415, f"the content type is {kind}; expected message/rfc822 or multipart/form-data")
+    body = await _read_body(request, limit)
+    messages = await _files(request, body) if is_form else [body]
+    if not messages or not all(messages):
+        raise Refused(400, "the message is empty")
+    return messages, is_form
+
+
+async def _read_body(request: Request, limit: int) -> bytes:
+    too_large = Refused(413, f"the body is larger than {limit} bytes")
+    announced = request.headers.get("content-length", "0")
+    if announced.isascii() and announced.isdigit() and int(announced) > limit:
+        raise too_large
+    pieces, size = [], 0
+    try:
+        async for piece in request.stream():
+            size += len(piece)
+            if size > limit:
+                raise too_large
+            pieces.append(piece)
+    except ClientDisconnect:
+        raise Refused(400, "the client left before the body was there") from None
+    return b"".join(pieces)
+
+
+async def _files(request: Request, body: bytes) -> list[bytes]:
+    """The files of a form; its other fields are not used."""
+
+    async def whole() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    try:
+        form = await MultiPartParser(request.headers, whole(), max_files=MOST_FILES, max_fields=MOST_FILES).parse()
+        files = [value for _, value in form.multi_items() if isinstance(value, UploadFile)]
+        return [await file.read() for file in files]
+    except (MultiPartException, ValueError, KeyError, AssertionError) as error:
+        # the parser lets out what it trips over, such as a missing boundary
+        raise Refused(400, f"the form cannot be read: {getattr(error, 'message', None) or error!r}") from error
+
+
+# -- answering ------------------------------------------------------------------------------------------------------
+def _asked(service: MailService, ask: Callable[[], Future[Any]]) -> Future[Any]:
+    try:
+        return ask()
+    except Overloaded as error:
+        service.counters.count("overloaded")
+        raise Refused(503, f"{error}; try again") from error
+
+
+async def _answered(service: MailService, question: Future[Any], seconds: float) -> Any:
+    try:
+        found = await asyncio.wait_for(asyncio.wrap_future(question), seconds)
+    except TimeoutError:
+        question.cancel()
+        service.counters.count("timeout")
+        raise Refused(503, f"there was no answer within {seconds:g} seconds; try again") from None
+    except Exception as error:
+        service.counters.count("error")
+        raise Refused(503, "the detector failed on this message") from error
+    service.counters.count("assigned")
+    return found
+
+
+class _deadline:
+    """`asyncio.timeout` with an error of our choice."""
+
+    def __init__(self, seconds: float, error: Refused) -> None:
+        self._timeout, self._error = asyncio.timeout(seconds), error
+
+    async def __aenter__(self) -> None:
+        await self._timeout.__aenter__()
+
+    async def __aexit__(self, *exc: Any) -> None:
+        try:
+            await self._timeout.__aexit__(*exc)
+        except TimeoutError:
+            raise self._error from None
+
+
+def plain(value: Any) -> Any:
+    """An answer as what JSON holds: named tuples and dataclasses as objects, NumPy's numbers as numbers."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return None
+    return value.tolist() if hasattr(value, "tolist") else value

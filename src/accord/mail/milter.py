@@ -1,0 +1,97 @@
+"""A milter: a mail server shows every message to it before accepting it, and adds the headers it is told to.
+
+Written on `asyncio`, with the protocol of `milter_protocol`. It fails open: whatever goes wrong with a message, it is
+accepted as it came, at the latest after the limit of time. Our own headers are removed from mail that comes in from
+outside, even if nothing else is done with it, because only we may set them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from contextlib import suppress
+
+from accord.exceptions import InputError
+from accord.mail.config import Address, MailSettings, parse_address
+from accord.mail.milter_policy import Policy
+from accord.mail.milter_session import MilterSession
+from accord.mail.service import MailService
+
+_LOOK_SECONDS = 1.0  # between looks for idle connections
+_PACKET_SECONDS = 60.0  # for the rest of a packet that has begun
+
+
+class MilterServer:
+    """Listens for mail servers.
+
+    Parameters
+    ----------
+    service : MailService
+        Started; it is not stopped here.
+    settings : MailSettings
+    """
+
+    def __init__(self, service: MailService, settings: MailSettings) -> None:
+        self.service, self.settings = service, settings
+        self.policy = Policy(settings)
+        self.sessions: set[MilterSession] = set()
+        self.address: Address | None = None
+        self._server: asyncio.Server | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    async def start(self) -> Address:
+        """Begin to listen; where, is returned (port 0 chooses a free one)."""
+        wanted = parse_address(self.settings.milter.listen, "milter.listen")
+        loop = asyncio.get_running_loop()
+        if wanted.path:
+            remove_stale_socket(wanted.path)
+            self._server = await loop.create_unix_server(lambda: MilterSession(self), wanted.path)
+            os.chmod(wanted.path, 0o660)
+            self.address = wanted
+        else:
+            self._server = await loop.create_server(lambda: MilterSession(self), wanted.host, wanted.port)
+            self.address = Address(wanted.host, self._server.sockets[0].getsockname()[1])
+        self._watch = asyncio.create_task(self._close_idle())
+        return self.address
+
+    async def close(self, seconds: float = 5.0) -> None:
+        """Listen no more, wait for the messages that are being transferred, and hang up."""
+        if self._server is None:
+            return
+        self._server.close()
+        if self._watch is not None:
+            self._watch.cancel()
+        deadline = time.monotonic() + seconds
+        while any(session.in_message for session in self.sessions) and time.monotonic() < deadline:
+            await asyncio.sleep(0.02)
+        for session in list(self.sessions):
+            session.hang_up()
+        if self.address is not None and self.address.path:
+            with suppress(OSError):
+                os.unlink(self.address.path)
+
+    async def _close_idle(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            now = time.monotonic()
+            for session in list(self.sessions):
+                allowed = _PACKET_SECONDS if session.in_packet else self.settings.milter.idle_seconds
+                if now - session.active > allowed:
+                    session.hang_up()
+
+
+def remove_stale_socket(path: str) -> None:
+    """Remove the socket that a killed process left; an error if a program still listens there."""
+    if not os.path.exists(path):
+        return
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)
+            return
+        except OSError:
+            pass
+    raise InputError(f"{path} is in use, or is no socket; stop the program that listens there, or remove the file")

@@ -1,0 +1,259 @@
+"""One connection of a mail server to the milter: what is said in it, and what happens when something goes wrong.
+
+Only the end of a message is answered; all the rest is agreed to be sent without waiting. While a message waits for its
+verdict, nothing is read from its connection, so what a connection can hold in memory is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from accord.mail import milter_protocol as wire
+from accord.mail.service import Overloaded, Verdict
+
+if TYPE_CHECKING:
+    from accord.mail.milter import MilterServer
+
+LOG = logging.getLogger("accord.mail.milter")
+_MOST_DELETIONS = 1000
+
+
+class MilterSession(asyncio.Protocol):
+    """One connection of a mail server, over which one message comes after the other."""
+
+    def __init__(self, server: MilterServer) -> None:
+        self.server, self.service = server, server.service
+        self.active = time.monotonic()
+        self.terms = wire.Terms()
+        self._transport: Any = None
+        self._buffer = bytearray()
+        self._is_full = False  # more connections than we look after
+        self._client_reason = ""
+        self._is_authenticated = False
+        self._waiting: Future[Verdict] | None = None  # for the detector
+        self._timer: asyncio.TimerHandle | None = None
+        prefix = server.settings.milter.header_prefix
+        self._names = (f"{prefix}Batch", f"{prefix}Batch-Size", f"{prefix}Spam-Score")
+        self._own = {name.lower().encode() for name in self._names}
+        self._commands: dict[bytes, Callable[[bytes], None]] = {
+            wire.NEGOTIATE: self._negotiate, wire.MACROS: self._macros, wire.CONNECT: self._connect,
+            wire.MAIL: self._mail, wire.HEADER: self._header, wire.BODY: self._body, wire.ABORT: self._abort,
+            wire.END_OF_MESSAGE: self._end, wire.QUIT: self._quit, wire.QUIT_CONNECTION_STAYS: self._new_client,
+        }  # fmt: skip
+        self._pieces: list[bytes] = []
+        self._forged: dict[bytes, int] = {}
+        self._size = 0
+        self._has_body = self._has_message = False
+        self._reason = ""  # why the message is let through without a look
+
+    # -- the connection -------------------------------------------------------------------------------------------
+    def connection_made(self, transport: Any) -> None:
+        """Called by the event loop."""
+        self._transport = transport
+        self._is_full = len(self.server.sessions) >= self.server.settings.limits.connections
+        self.server.sessions.add(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Called by the event loop."""
+        self.server.sessions.discard(self)
+        self._forget_question()
+        self._buffer.clear()
+        self._reset()
+
+    def hang_up(self) -> None:
+        """Close the connection, after what is to be sent has been sent."""
+        self._transport.close()
+
+    @property
+    def in_packet(self) -> bool:
+        """Whether a packet has begun but not ended."""
+        return bool(self._buffer)
+
+    @property
+    def in_message(self) -> bool:
+        """Whether a message is being transferred or waits for its verdict."""
+        return self._has_message
+
+    def data_received(self, data: bytes) -> None:
+        """Called by the event loop with the next bytes, which may be less or more than a packet."""
+        self.active = time.monotonic()
+        self._buffer += data
+        if self._waiting is None:
+            self._read_packets()
+
+    def _read_packets(self) -> None:
+        start = 0
+        try:
+            while self._waiting is None and (found := wire.take_packet(self._buffer, start)) is not None:
+                kind, data, start = found
+                self._handle(kind, data)
+                if self._transport.is_closing():
+                    return
+        except wire.ProtocolError as error:
+            LOG.warning("a connection is closed: %s", error)
+            self.service.counters.malformed += 1
+            self.hang_up()
+        finally:
+            del self._buffer[:start]
+
+    def _handle(self, kind: bytes, data: bytes) -> None:
+        command = self._commands.get(kind)
+        if command is None and kind not in wire.ANSWERED:
+            raise wire.ProtocolError(f"the command {kind!r}")
+        try:
+            if command is not None:
+                command(data)
+        except wire.ProtocolError:
+            raise
+        except Exception:  # a mistake of ours, which must not cost anybody a message
+            LOG.exception("a message goes through without headers")
+            self._reason = "error"
+            if kind == wire.END_OF_MESSAGE and self._waiting is None:
+                self._finish("error")
+        if kind in wire.ANSWERED and kind not in self.terms.silent:
+            self._send(wire.packet(wire.CONTINUE))
+
+    def _send(self, data: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    # -- commands -------------------------------------------------------------------------------------------------
+    def _negotiate(self, data: bytes) -> None:
+        reply, self.terms = wire.negotiate(data, want_body=not self._is_full)
+        self._send(reply)
+
+    def _macros(self, data: bytes) -> None:
+        command, values = wire.macros(data)
+        if command == wire.MAIL:
+            self._is_authenticated = bool(values.get(b"auth_authen"))
+
+    def _connect(self, data: bytes) -> None:
+        self._client_reason = self.server.policy.of_client(*wire.client(data))
+
+    def _mail(self, data: bytes) -> None:
+        self._reset()
+        sender = wire.strings(data)[0].strip(b"<> ").decode("utf-8", "replace")
+        self._reason = self._client_reason or self.server.policy.of_sender(sender, self._is_authenticated)
+        self._is_authenticated = False  # told again for every message
+        self._has_message = True
+
+    def _header(self, data: bytes) -> None:
+        self._has_message = True
+        name, value = wire.header(data)
+        own = name.strip().lower()
+        if own in self._own:  # not shown to the detector either: whether a header was forged says nothing
+            self._forged[own] = self._forged.get(own, 0) + 1
+            return
+        value = value.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")  # a folded header comes as Unix lines
+        self._keep(name + (b":" if self.terms.leading_space else b": ") + value + b"\r\n")
+
+    def _body(self, data: bytes) -> None:
+        if not self._has_body:
+            self._has_body = True
+            self._keep(b"\r\n")
+        self._keep(data)
+
+    def _keep(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > self.server.settings.limits.message_bytes:
+            self._pieces.clear()
+        elif not self._reason:
+            self._pieces.append(piece)
+
+    def _end(self, data: bytes) -> None:
+        if data:
+            self._body(data)
+        limits = self.server.settings.limits
+        if not self._reason and self._is_full:
+            self._reason = "overloaded"
+        if not self._reason and self._size > limits.message_bytes:
+            self._reason = "oversized"
+        if self._reason:
+            self._finish(self._reason)
+            return
+        try:
+            self._waiting = self.service.assign(b"".join(self._pieces), time.time())
+        except Overloaded:
+            self._finish("overloaded")
+            return
+        self._pieces.clear()
+        loop = asyncio.get_running_loop()
+        self._transport.pause_reading()
+        self._timer = loop.call_later(limits.seconds, self._give_up)
+        self._waiting.add_done_callback(lambda answer: _tell(loop, self._answered, answer))
+
+    def _abort(self, _: bytes) -> None:
+        self._reset()
+
+    def _quit(self, _: bytes) -> None:
+        self.hang_up()
+
+    def _new_client(self, _: bytes) -> None:
+        self._client_reason = ""
+        self._reset()
+
+    # -- verdicts -------------------------------------------------------------------------------------------------
+    def _answered(self, answer: Future[Verdict]) -> None:
+        if answer is not self._waiting:
+            return  # given up, or the connection is gone
+        self._forget_question()
+        if answer.cancelled() or answer.exception() is not None:
+            self._finish("error")
+        else:
+            self._finish("assigned", answer.result())
+        self._go_on()
+
+    def _give_up(self) -> None:
+        if self._waiting is not None:
+            self._forget_question()
+            self._finish("timeout")
+            self._go_on()
+
+    def _forget_question(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        question, self._waiting, self._timer = self._waiting, None, None
+        if question is not None:
+            question.cancel()
+
+    def _go_on(self) -> None:
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
+            self._read_packets()
+
+    def _finish(self, outcome: str, verdict: Verdict | None = None) -> None:
+        """Tell the mail server to accept the message, with the changes that we want."""
+        out = []
+        if outcome != "local" and self.terms.may_change:
+            # from the last to the first: mail servers disagree on whether the others are renumbered meanwhile
+            out += [wire.delete_header(name, k) for name, n in self._forged.items() for k in range(n, 0, -1)]
+            if len(out) > _MOST_DELETIONS:  # each costs the mail server a pass over the headers
+                LOG.warning("a message has %d forged headers, of which %d are removed", len(out), _MOST_DELETIONS)
+                out = out[-_MOST_DELETIONS:]
+            self.service.counters.spoofed += len(out)
+        if verdict is not None and self.terms.may_add:
+            batch, size, score = self._names
+            out += [wire.add_header(batch, verdict.batch), wire.add_header(size, str(verdict.size))]
+            out += [] if verdict.score is None else [wire.add_header(score, f"{verdict.score:.4f}")]
+        self.service.counters.count(outcome)
+        self._send(b"".join(out) + wire.packet(wire.ACCEPT))
+        self._reset()
+
+    def _reset(self) -> None:
+        """Forget the message."""
+        self._pieces, self._forged = [], {}
+        self._size = 0
+        self._has_body = self._has_message = False
+        self._reason = self._client_reason
+
+
+def _tell(loop: asyncio.AbstractEventLoop, function: Callable[..., None], answer: Future[Verdict]) -> None:
+    """Call a function in the event loop from another thread; the loop may be gone when the service stops."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(function, answer)

@@ -1,0 +1,245 @@
+"""The detector behind a bounded queue: what milter and HTTP service share.
+
+One thread takes messages from the queue and asks the detector, another writes checkpoints; whoever has a message gets
+a future. A full queue is an error at once, an exception of the detector is an error of that message alone, and no
+state is ever half written: `BatchDetector.save` replaces its file in one step.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from accord.exceptions import AccordError
+from accord.mail.config import DetectorSettings, LimitSettings
+
+LOG = logging.getLogger("accord.mail")
+OUTCOMES = ("assigned", "overloaded", "timeout", "error", "oversized", "local", "authenticated", "allowed")
+SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # bounds of the histogram
+
+
+class Overloaded(AccordError):
+    """The queue is full, or the service is stopping."""
+
+
+class Verdict(NamedTuple):
+    """What became of a message."""
+
+    batch: str
+    size: int  # messages of the batch so far, this one included
+    similarity: float
+    is_new: bool
+    short: bool  # too little text to be compared
+    score: float | None = None  # of the spam filter, if there is one
+
+
+@dataclass
+class Counters:
+    """What happened since the start. Written by several threads; a lock is not needed for figures to look at."""
+
+    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
+    spoofed: int = 0  # headers with our names that were removed
+    malformed: int = 0  # connections closed, requests refused
+    checkpoints: int = 0
+    checkpoint_errors: int = 0
+    last_checkpoint: float = 0.0
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(SECONDS) + 1))
+    seconds: float = 0.0
+
+    def count(self, outcome: str) -> None:
+        """Another message with this outcome."""
+        self.outcomes[outcome] += 1
+
+    def took(self, seconds: float) -> None:
+        """Another answer after so many seconds, the waiting included."""
+        self.seconds += seconds
+        self.buckets[next((k for k, bound in enumerate(SECONDS) if seconds <= bound), len(SECONDS))] += 1
+
+
+class _Job(NamedTuple):
+    work: Callable[[], Any]
+    answer: Future[Any]
+    since: float
+
+
+class MailService:
+    """A detector that several connections use.
+
+    Parameters
+    ----------
+    detector : BatchDetector
+        Or anything with its ``assign_detailed``, ``explain`` and ``save``.
+    spam_filter : CollectiveSpamFilter, optional
+        Adds a score to every verdict.
+    settings : DetectorSettings, optional
+        Where and how often the state is written.
+    limits : LimitSettings, optional
+        Length of the queue and time until an answer is given up.
+    """
+
+    def __init__(
+        self,
+        detector: Any,
+        spam_filter: Any = None,
+        settings: DetectorSettings | None = None,
+        limits: LimitSettings | None = None,
+    ) -> None:
+        self.detector, self.spam_filter = detector, spam_filter
+        self.settings, self.limits = settings or DetectorSettings(), limits or LimitSettings()
+        self.counters = Counters()
+        self.started = time.time()
+        self._queue: queue.Queue[_Job | None] = queue.Queue(self.limits.queue)
+        self._stopping = threading.Event()
+        self._wake = threading.Event()  # the checkpointer has something to do
+        self._saving = threading.Lock()  # an older state must not replace a newer one
+        self._since_checkpoint = 0
+        self._threads = [
+            threading.Thread(target=self._work, name="accord-mail-work", daemon=True),
+            threading.Thread(target=self._keep, name="accord-mail-keep", daemon=True),
+        ]
+
+    # -- use ------------------------------------------------------------------------------------------------------
+    def start(self) -> MailService:
+        """Start the threads."""
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def assign(self, raw: bytes, received: float | None = None) -> Future[Verdict]:
+        """Put a message into the queue; cancel the future if the answer is no longer wanted."""
+        return self._submit(lambda: self._assign(raw, received))
+
+    def explain(self, raw: bytes) -> Future[Any]:
+        """Ask why a message would join a batch; nothing is remembered of it."""
+        return self._submit(lambda: self.detector.explain(raw))
+
+    @property
+    def waiting(self) -> int:
+        """Messages in the queue."""
+        return self._queue.qsize()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether messages are still answered."""
+        return self._threads[0].is_alive() and not self._stopping.is_set()
+
+    def stop(self, seconds: float = 10.0) -> None:
+        """Answer what is in the queue, write the state, and end."""
+        if self._stopping.is_set():
+            return
+        self._stopping.set()
+        deadline = time.monotonic() + seconds
+        try:
+            self._queue.put(None, timeout=seconds)
+        except queue.Full:
+            LOG.warning("messages are still waiting after %.0f seconds; they go through without an answer", seconds)
+        self._wake.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(max(0.0, deadline - time.monotonic()))
+        self.checkpoint()
+
+    def checkpoint(self) -> bool:
+        """Write the state now, if it is to be kept; True if it was written."""
+        if not self.settings.state:
+            return False
+        with self._saving:
+            try:
+                pending, self._since_checkpoint = self._since_checkpoint, 0
+                self.detector.save(self.settings.state)
+            except Exception as error:  # a full disk must not stop the mail
+                self._since_checkpoint += pending
+                self.counters.checkpoint_errors += 1
+                LOG.error("the state could not be written to %s: %s", self.settings.state, error)
+                return False
+        self.counters.checkpoints += 1
+        self.counters.last_checkpoint = time.time()
+        return True
+
+    # -- threads --------------------------------------------------------------------------------------------------
+    def _submit(self, work: Callable[[], Any]) -> Future[Any]:
+        if self._stopping.is_set():
+            raise Overloaded("the service is stopping")
+        job = _Job(work, Future(), time.perf_counter())
+        try:
+            self._queue.put_nowait(job)
+        except queue.Full:
+            raise Overloaded(f"{self.limits.queue} messages are waiting already") from None
+        return job.answer
+
+    def _assign(self, raw: bytes, received: float | None) -> Verdict:
+        found = self.detector.assign_detailed(raw, received)
+        score = None if self.spam_filter is None else float(self.spam_filter.decision(found))
+        self._since_checkpoint += 1
+        if self._since_checkpoint >= self.settings.checkpoint_messages:
+            self._wake.set()
+        return Verdict(found.batch, found.size, found.similarity, found.is_new, found.short, score)
+
+    def _work(self) -> None:
+        while (job := self._queue.get()) is not None:
+            if not job.answer.set_running_or_notify_cancel():
+                continue  # nobody waits for it any more
+            try:
+                result = job.work()
+            except Exception as error:
+                LOG.exception("the detector failed")
+                job.answer.set_exception(error)
+            else:
+                self.counters.took(time.perf_counter() - job.since)
+                try:
+                    job.answer.set_result(result)
+                except InvalidStateError:
+                    continue
+
+    def _keep(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.wait(self.settings.checkpoint_seconds)
+            self._wake.clear()
+            if self._since_checkpoint and not self._stopping.is_set():
+                self.checkpoint()
+
+
+# -- making one -----------------------------------------------------------------------------------------------------
+def open_service(settings: DetectorSettings, limits: LimitSettings | None = None) -> MailService:
+    """A service with the model, the spam filter and the kept state that the settings name; not started yet.
+
+    A damaged state is put aside, and the window starts empty: mail must not wait for somebody to repair it.
+    """
+    return MailService(_open_detector(settings), _open_filter(settings), settings, limits)
+
+
+def _open_detector(settings: DetectorSettings) -> Any:
+    from accord.mail.detector import BatchDetector
+
+    if settings.state and Path(settings.state).exists():
+        try:
+            detector = BatchDetector.restore(settings.state)
+        except (AccordError, OSError) as error:
+            aside = f"{settings.state}.damaged"
+            LOG.error("the state is not used, and the window starts empty: %s; it is kept as %s", error, aside)
+            os.replace(settings.state, aside)
+        else:
+            LOG.info("%d messages restored from %s", len(detector), settings.state)
+            return detector
+    model = None
+    if settings.model:
+        import accord
+
+        model = accord.load(settings.model)
+    return BatchDetector(model, window=settings.window)
+
+
+def _open_filter(settings: DetectorSettings) -> Any:
+    if not settings.spam_filter:
+        return None
+    import accord
+
+    return accord.load(settings.spam_filter)
