@@ -192,6 +192,6 @@ class ReadyPairs(PairFeatures):
         if array.ndim == 2 and n_objects_of(array.shape[0]) is not None:
             return array
         raise InputError(
-            f"{where} has shape {array.shape}; without pair_features= a set is an array (T, T, d), or (T * (T - 1) / 2, "
-            "d) with the pairs (1, 0), (2, 0), (2, 1), (3, 0), ..."
+            f"{where} has shape {array.shape}; without pair_features= a set is an array (T, T, d), or "
+            "(T * (T - 1) / 2, d) with the pairs (1, 0), (2, 0), (2, 1), (3, 0), ..."
         )

@@ -1,0 +1,240 @@
+"""Correlation clustering by linear programs [thesis 3.36-3.38 and LP decoding in 8.2].
+
+``max sum z_jk sim_jk`` over ``0 <= z <= 1`` and all triangle inequalities ``z_jk + z_kl - z_jl <= 1``. There are
+T (T - 1) (T - 2) / 2 of these, of which few matter: a program starts without any, and those that its solution breaks
+most are added until none is broken. HiGHS solves it, each time from the basis it has. Its value is an upper bound of
+the best partition's, and reached by a partition if z is whole.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import highspy
+import numpy as np
+from numba import njit
+
+from accord.decoders import correlation as cc
+from accord.exceptions import InputError
+
+# Triangle inequalities broken by less than this count as kept (HiGHS itself is content with 1e-7).
+BROKEN = 1e-6
+# Inequalities added at a time, per object.
+CUTS_PER_OBJECT = 20
+# Rows of a program that is used again and again, per pair, before those that do not matter are dropped.
+ROWS_PER_PAIR = 3
+MAX_ROUNDS = 1000
+# Exact search: sets above this size take too long to be useful, and a branch must promise this much (relative).
+MAX_EXACT = 60
+GAIN = 1e-9
+
+
+class Clustering(NamedTuple):
+    """A partition, the sum of similarities within its clusters, and an upper bound of this sum for any partition."""
+
+    labels: np.ndarray
+    value: float
+    bound: float
+
+
+class TriangleProgram:
+    """The relaxation for sets of ``n`` objects, kept between similarities: inequalities and basis are used again."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.n_pairs = n, n * (n - 1) // 2
+        self.every = np.arange(self.n_pairs, dtype=np.int32)
+        self.highs = highspy.Highs()
+        for option, value in (("output_flag", False), ("threads", 1), ("solver", "simplex"), ("presolve", "off")):
+            self.highs.setOptionValue(option, value)
+        none = np.empty(0, np.int32)
+        zeros, ones = np.zeros(self.n_pairs), np.ones(self.n_pairs)
+        self.highs.addCols(self.n_pairs, zeros, zeros, ones, 0, none, none, np.empty(0))
+        self.highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
+
+    def set_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Limits of z, for branching."""
+        self.highs.changeColsBounds(self.n_pairs, self.every, lower, upper)
+
+    def solve(self, values: np.ndarray) -> tuple[np.ndarray, float] | None:
+        """The best z (n_pairs,) and its value; None if the bounds of z contradict each other."""
+        self.highs.changeColsCost(self.n_pairs, self.every, values)
+        if self.highs.getNumRow() > ROWS_PER_PAIR * self.n_pairs:
+            self._drop_slack_rows()
+        for _ in range(MAX_ROUNDS):
+            self.highs.run()
+            status = self.highs.getModelStatus()
+            if status == highspy.HighsModelStatus.kInfeasible:
+                return None
+            if status != highspy.HighsModelStatus.kOptimal:  # numerical trouble with the old basis: from scratch
+                self.highs.clearSolver()
+                self.highs.run()
+            z = np.clip(np.array(self.highs.getSolution().col_value), 0.0, 1.0)
+            if self._add_rows(z) == 0:
+                break
+        return z, float(self.highs.getInfo().objective_function_value)
+
+    def _add_rows(self, z: np.ndarray) -> int:
+        middle, broken = np.empty(self.n_pairs, np.int64), np.empty(self.n_pairs)
+        _most_broken(cc.square(z), middle, broken)
+        chosen = np.flatnonzero(broken > BROKEN)
+        limit = CUTS_PER_OBJECT * self.n
+        if chosen.size > limit:
+            chosen = np.sort(chosen[np.argsort(-broken[chosen], kind="stable")[:limit]])
+        if chosen.size:
+            columns = np.empty((chosen.size, 3), np.int32)
+            _columns(self.n, chosen, middle, columns)
+            m = chosen.size
+            coefficients = np.tile([1.0, 1.0, -1.0], m)
+            starts = np.arange(0, 3 * m, 3, dtype=np.int32)
+            low = np.full(m, -highspy.kHighsInf)
+            self.highs.addRows(m, low, np.ones(m), 3 * m, starts, columns.ravel(), coefficients)
+        return chosen.size
+
+    def _drop_slack_rows(self) -> None:
+        rows = np.array(self.highs.getSolution().row_value)
+        if rows.size == self.highs.getNumRow():
+            slack = np.flatnonzero(rows < 1.0 - 0.1).astype(np.int32)
+            self.highs.deleteRows(slack.size, slack)
+
+
+def relaxed(similarities: np.ndarray) -> tuple[np.ndarray, float]:
+    """The best z of the relaxation, in condensed order, and its value; component after component."""
+    values = cc.condensed(similarities)
+    z, bound = np.zeros(values.size), 0.0
+    for pairs, here in _parts(values):
+        if np.all(here >= 0.0):
+            z[pairs], part = 1.0, float(here.sum())
+        else:
+            z[pairs], part = TriangleProgram(cc.n_objects(here.size)).solve(here)  # type: ignore[misc]
+        bound += part
+    return z, bound
+
+
+def lp(similarities: np.ndarray) -> Clustering:
+    """The relaxation, rounded to a partition in several ways, each improved by moves; the best of them."""
+    values = cc.condensed(similarities)
+    z, bound = relaxed(values)
+    return rounded(values, z, bound)
+
+
+def rounded(values: np.ndarray, z: np.ndarray, bound: float) -> Clustering:
+    """The best of several ways to make a partition of a relaxed one."""
+    if np.all(np.minimum(z, 1.0 - z) < BROKEN):
+        labels = cc.linked(z, 0.5)
+        return Clustering(labels, cc.value_of(values, labels), bound)
+    starts = [cc.linked(z, t) for t in (0.5, 0.75, 0.9)]
+    starts += [cc.pivoted(z, t) for t in (0.3, 0.5)]
+    starts += [cc.agglomerative(z - 0.5), cc.agglomerative(values)]
+    best, found = -np.inf, starts[0]
+    for start in starts:
+        labels = cc.improved(values, start)
+        value = cc.value_of(values, labels)
+        if value > best:
+            best, found = value, labels
+    return Clustering(found, best, bound)
+
+
+def exact(similarities: np.ndarray) -> Clustering:
+    """A best partition, by branch and bound on the relaxation; for small sets."""
+    values = cc.condensed(similarities)
+    n = cc.n_objects(values.size)
+    labels, value = cc.components(values), 0.0
+    largest = int(np.bincount(labels).max(initial=0))
+    if largest > MAX_EXACT:
+        raise InputError(
+            f'decoder="exact" would have to search {largest} objects that are linked by positive similarities, of a set '
+            f'of {n}; it takes up to {MAX_EXACT}; use decoder="lp", which gives an upper bound as well'
+        )
+    for pairs, here in _parts(values):
+        found = (
+            _branch_and_bound(here)
+            if np.any(here < 0.0)
+            else Clustering(np.zeros(cc.n_objects(here.size), np.int64), float(here.sum()), 0.0)
+        )
+        members = _members(pairs)
+        labels[members] = labels.max() + 1 + found.labels
+        value += found.value
+    return Clustering(cc.numbered(labels), value, value)
+
+
+def _parts(values: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each component with several objects: its pairs (numbers), and their similarities."""
+    labels = cc.components(values)
+    out = []
+    for c in np.flatnonzero(np.bincount(labels, minlength=1) > 1):
+        members = np.flatnonzero(labels == c)
+        j, k = np.tril_indices(members.size, -1)
+        pairs = members[j] * (members[j] - 1) // 2 + members[k]
+        out.append((pairs, values[pairs]))
+    return out
+
+
+def _members(pairs: np.ndarray) -> np.ndarray:
+    """The objects of a component from the numbers of its pairs: the pairs (1, 0), (2, 0), (3, 0), ... name them."""
+    later = (1 + np.sqrt(1.0 + 8.0 * pairs).astype(np.int64)) // 2
+    later -= later * (later - 1) // 2 > pairs
+    first = pairs[0] - later[0] * (later[0] - 1) // 2
+    return np.concatenate([[first], np.unique(later)])
+
+
+def _branch_and_bound(values: np.ndarray) -> Clustering:
+    """Depth first, on the pair whose z is nearest to one half; both branches share the program and its inequalities."""
+    program = TriangleProgram(cc.n_objects(values.size))
+    scale = max(float(np.abs(values).sum()), 1e-300)
+    best = Clustering(np.zeros(program.n, np.int64), -np.inf, np.inf)
+    waiting = [(np.inf, np.zeros(values.size), np.ones(values.size))]
+    while waiting:
+        promise, lower, upper = waiting.pop()
+        if promise <= best.value + GAIN * scale:
+            continue
+        program.set_bounds(lower, upper)
+        solved = program.solve(values)
+        if solved is None or solved[1] <= best.value + GAIN * scale:
+            continue
+        z, bound = solved
+        found = rounded(values, z, bound)
+        if found.value > best.value:
+            best = found
+        distance = np.abs(z - 0.5)
+        pair = int(np.argmin(distance))
+        if distance[pair] > 0.5 - BROKEN:
+            continue
+        for whole in (0.0, 1.0) if z[pair] >= 0.5 else (1.0, 0.0):  # the last is looked at first
+            low, high = lower.copy(), upper.copy()
+            low[pair] = high[pair] = whole
+            waiting.append((bound, low, high))
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _most_broken(z, middle, broken):
+    """For each pair (j, l) the k whose inequality ``z_jk + z_kl - z_jl <= 1`` is broken most, and by how much."""
+    n, pair = z.shape[0], 0
+    for j in range(1, n):
+        for l in range(j):
+            best, at = 0.0, -1
+            for k in range(n):
+                if k != j and k != l and z[j, k] + z[l, k] > best:
+                    best, at = z[j, k] + z[l, k], k
+            middle[pair] = at
+            broken[pair] = best - z[j, l] - 1.0
+            pair += 1
+
+
+@njit(cache=True, nogil=True)
+def _pair(a, b):
+    return a * (a - 1) // 2 + b if a > b else b * (b - 1) // 2 + a
+
+
+@njit(cache=True, nogil=True)
+def _columns(n, chosen, middle, columns):
+    """The pairs (j, k), (k, l), (j, l) of the chosen inequalities."""
+    row, pair = 0, 0
+    for j in range(1, n):
+        for l in range(j):
+            if row < chosen.size and chosen[row] == pair:
+                columns[row, 0] = _pair(j, middle[pair])
+                columns[row, 1] = _pair(middle[pair], l)
+                columns[row, 2] = pair
+                row += 1
+            pair += 1
