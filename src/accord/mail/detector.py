@@ -1,0 +1,262 @@
+"""Batches in a stream of mail: each mail joins the batch it is most similar to, or opens one, at once and for good.
+
+The similarity of two mails is a weighted sum of features (`MailPairs`) whose weights a `ClusteringSVM` learned. A new
+mail joins the batch with the largest sum of similarities to its members in the window if that sum is at least zero
+[thesis, Table 8.2 and Decoding Strategy 8.1]; of equal sums the oldest batch's counts. The window bounds time and
+memory.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accord.decoders.mail import HIGH, best_batch, features_between
+from accord.exceptions import InputError, ModelFileError
+from accord.mail.features import NAMES
+from accord.mail.message import Message
+from accord.mail.model import Similarity, similarity_of
+from accord.mail.signature import Signature, sign
+from accord.mail.window import BatchStatistics, Window
+from accord.persistence import read_model, write_model
+
+_KIND = "BatchDetector"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The decision about one mail.
+
+    Attributes
+    ----------
+    batch : str
+        Its batch; ids are never used again.
+    size : int
+        Mails in the batch so far, this one and those that left the window included.
+    similarity : float
+        Sum of similarities to the members in the window; below zero, or ``-inf`` if there was nothing to compare, for a
+        mail that opened a batch.
+    is_new : bool
+        It opened the batch.
+    short : bool
+        It has too little text to be compared, so it has a batch of its own.
+    statistics : BatchStatistics
+        Of the batch, for `CollectiveSpamFilter`.
+    """
+
+    batch: str
+    size: int
+    similarity: float
+    is_new: bool
+    short: bool
+    statistics: BatchStatistics = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Which batch a mail would join, and why: ``contributions[name]`` is weight times feature, summed over members."""
+
+    batch: str | None  # the best one, even if its similarity is too small; None: nothing to compare
+    joins: bool
+    similarity: float
+    n_members: int
+    short: bool
+    contributions: dict[str, float]  # the largest in size first; they add up to the similarity
+
+
+class BatchDetector:
+    """Finds batches in a stream of mail.
+
+    Parameters
+    ----------
+    model : ClusteringSVM, optional
+        Fitted with ``pair_features=MailPairs()``; default: the model that comes with Accord, learned on generated mail.
+    window : int, default 5000
+        Number of recent mails that a new one is compared with.
+    max_age : float, optional
+        Mails leave the window after so many seconds, too.
+    min_words : int, default 5
+        A mail with fewer words of text, no link and no attachment is *short*: it gets a batch of its own, and no other
+        mail is compared with it. Two mails that say "Thanks!" have nothing to do with each other.
+    keep_words : bool, default True
+        Sum up the words of each batch, which `CollectiveSpamFilter` needs (at most 1024 words per batch).
+    prefix : str, default "b"
+        Batch ids are this and a number.
+
+    Examples
+    --------
+    >>> from accord import BatchDetector
+    >>> detector = BatchDetector(window=1000)
+    >>> offer = b"From: %s\\nSubject: offer\\n\\nWe are accepting your mortgage application, fill out http://x.example/%d"
+    >>> detector.assign(offer % (b"ann@a.example", 1)), detector.assign(offer % (b"bob@b.example", 2))
+    ('b1', 'b1')
+    >>> detector.assign(b"From: eve@c.example\\n\\nShall we have lunch on Thursday after the meeting?")
+    'b2'
+    """
+
+    def __init__(
+        self,
+        model: Any = None,
+        window: int = 5000,
+        max_age: float | None = None,
+        min_words: int = 5,
+        keep_words: bool = True,
+        prefix: str = "b",
+    ) -> None:
+        if not isinstance(window, (int, np.integer)) or isinstance(window, bool) or window < 1:
+            raise InputError(f"window={window!r} must be a whole number of at least 1")
+        if max_age is not None and not max_age > 0:
+            raise InputError(f"max_age={max_age!r} must be a positive number of seconds, or None")
+        if not isinstance(min_words, (int, np.integer)) or min_words < 0:
+            raise InputError(f"min_words={min_words!r} must be a whole number of at least 0")
+        self.similarity: Similarity = similarity_of(model)
+        self.window, self.max_age, self.min_words = int(window), max_age, int(min_words)
+        self.keep_words, self.prefix = bool(keep_words), str(prefix)
+        self._start(Window(self.window))
+
+    def _start(self, window: Window) -> None:
+        self._window = window
+        self._lock = threading.Lock()
+        self._prune = True
+        n = window.size
+        self._room = np.empty(n, np.int64), np.empty(n), np.empty(n)
+
+    def __len__(self) -> int:
+        """Number of mails in the window."""
+        return self._window.n_rows
+
+    @property
+    def n_batches(self) -> int:
+        """Number of batches with members in the window."""
+        return self._window.n_batches
+
+    def sign(self, raw: bytes | Message) -> Signature:
+        """The signature of a mail, which `assign` takes as well: to compute it elsewhere, in another process."""
+        return sign(raw, self.similarity.idf)
+
+    def assign(self, raw: bytes | Message | Signature, received: float | None = None) -> str:
+        """The batch of a mail; see `assign_detailed`."""
+        return self.assign_detailed(raw, received).batch
+
+    def assign_detailed(self, raw: bytes | Message | Signature, received: float | None = None) -> Assignment:
+        """Decide about a mail and take it into the window. May be called from several threads.
+
+        Parameters
+        ----------
+        raw : bytes
+            The mail as it came; malformed mail is no error. Or its `sign`ature.
+        received : float, optional
+            When it came (seconds since 1970); default: now. Only `max_age` looks at it.
+        """
+        mail = raw if isinstance(raw, Signature) else self.sign(raw)
+        now = time.time() if received is None else float(received)
+        with self._lock:
+            window = self._window
+            window.expire(None if self.max_age is None else now - self.max_age)
+            short = self._is_short(mail)
+            place, similarity = (-1, -np.inf) if short else self._best(mail)
+            is_new = place < 0
+            if is_new:
+                place = window.open_batch()
+            window.add(mail, place, now, self.keep_words, short)
+            statistics = window.statistics(place)
+            return Assignment(self._name(place), statistics.size, similarity, is_new, short, statistics)
+
+    def explain(self, raw: bytes | Message | Signature) -> Explanation:
+        """Which batch a mail would join, and the part of each feature in it. Changes nothing."""
+        mail = raw if isinstance(raw, Signature) else self.sign(raw)
+        with self._lock:
+            window = self._window
+            sums = self._all_sums(mail)
+            if self._is_short(mail) or not sums:
+                return Explanation(None, False, -np.inf, 0, self._is_short(mail), {})
+            place = min(sums, key=lambda p: (-sums[p], window.serials[p]))
+            rows = np.flatnonzero(window.compared[: window.n_used] == place)
+            members = type(window.rows)(*(array[rows] for array in window.rows))
+            values = np.empty((1, len(rows), len(NAMES)))
+            features_between(mail.row, members, HIGH, values)
+            parts = dict(zip(NAMES, values[0].sum(axis=0) * self.similarity.weights))
+            parts["bias"] = self.similarity.bias * len(rows)
+            ordered = {k: float(v) for k, v in sorted(parts.items(), key=lambda item: -abs(item[1])) if v}
+            total = float(sum(parts.values()))
+            return Explanation(self._name(place), sums[place] >= 0, total, len(rows), False, ordered)
+
+    def statistics(self) -> dict[str, BatchStatistics]:
+        """What is known about each batch with members in the window, the oldest batch first."""
+        with self._lock:
+            window = self._window
+            places = np.unique(window.places[window.places >= 0])
+            ordered = sorted(places.tolist(), key=lambda p: window.serials[p])
+            return {self._name(p): window.statistics(p) for p in ordered}
+
+    # -- state ----------------------------------------------------------------------------------------------------
+    def save(self, path: str | Path) -> None:
+        """Write everything to a file, in one step: a crash leaves the file that was there before.
+
+        Other threads can go on assigning while the file is written.
+        """
+        with self._lock:
+            numbers, arrays = self._window.state()
+        settings = {name: getattr(self, name) for name in ("max_age", "min_words", "keep_words", "prefix")}
+        metadata = {"kind": _KIND, "settings": settings, "window": numbers, "features": NAMES}
+        arrays |= {"weights": np.append(self.similarity.weights, self.similarity.bias), "idf": self.similarity.idf}
+        write_model(path, metadata, arrays)
+
+    checkpoint = save
+
+    @classmethod
+    def restore(cls, path: str | Path) -> BatchDetector:
+        """A detector as it was when it was saved: it decides about further mail like the one that went on."""
+        metadata, arrays = read_model(path)
+        if metadata.get("kind") != _KIND:
+            raise ModelFileError(f"{path} is an Accord file, but not the state of a BatchDetector")
+        if metadata.get("features") != NAMES:
+            raise ModelFileError(f"{path} was made with other features of mails; start with an empty window")
+        try:
+            similarity = Similarity(arrays["weights"][:-1].copy(), float(arrays["weights"][-1]), arrays["idf"])
+            window = Window.from_state(metadata["window"], arrays)
+            if similarity.idf.shape != (similarity.idf.size,) or similarity.weights.shape != (len(NAMES),):
+                raise ValueError("weights of another size")
+            detector = cls(similarity, window.size, **metadata["settings"])
+        except (KeyError, TypeError, IndexError, ValueError) as error:
+            raise ModelFileError(f"{path}: the state of the detector is damaged ({error})") from error
+        detector._start(window)
+        return detector
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_room")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._start(self._window)
+
+    # -- decisions ------------------------------------------------------------------------------------------------
+    def _is_short(self, mail: Signature) -> bool:
+        return mail.n_words < self.min_words and not mail.has_other_evidence
+
+    def _name(self, place: int) -> str:
+        return f"{self.prefix}{self._window.serials[place]}"
+
+    def _best(self, mail: Signature) -> tuple[int, float]:
+        window, similarity = self._window, self.similarity
+        rows, scores, sums = self._room
+        place, best, _ = best_batch(
+            mail.row, window.rows, window.n_used, window.compared, window.serials, similarity.weights, similarity.bias,
+            HIGH, self._prune, rows, scores, sums,
+        )  # fmt: skip
+        return place, best
+
+    def _all_sums(self, mail: Signature) -> dict[int, float]:
+        """The sum of similarities of every batch, computed without short cuts."""
+        window, similarity = self._window, self.similarity
+        rows, scores, sums = self._room
+        _, _, n = best_batch(
+            mail.row, window.rows, window.n_used, window.compared, window.serials, similarity.weights, similarity.bias,
+            HIGH, False, rows, scores, sums,
+        )  # fmt: skip
+        return {place: float(sums[place]) for place in np.unique(window.compared[rows[:n]]).tolist()}
