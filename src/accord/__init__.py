@@ -41,6 +41,8 @@ _HOME = {
     "RLSR": "accord.learners",
     "HMM": "accord.learners",
     "PCFG": "accord.learners",
+    "BatchDetector": "accord.mail",
+    "MailPairs": "accord.mail",
     "load": "accord.learners",
     "AccordError": "accord.exceptions",
     "InputError": "accord.exceptions",
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
         TypeConsistency,
         load,
     )
+    from accord.mail import BatchDetector, MailPairs
     from accord.structures import MultiClass, Sequence, Taxonomy, Tree
     from accord.views import (
         ArrayFeatures,

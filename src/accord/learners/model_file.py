@@ -57,6 +57,7 @@ CLASSES = {
     "OddEvenSplit": "accord.views.splits",
     "FeatureGroups": "accord.views.splits",
     "Select": "accord.views.select",
+    "MailPairs": "accord.mail.features",
     "CallablePairs": "accord.views.pairs",
     "ReadyPairs": "accord.views.pairs",
 }
