@@ -9,7 +9,7 @@ import pytest
 from cli_helpers import COMMAND, ok, run, write_sentences
 
 import accord
-from accord.cli.parameters import CLASSES, LEARNERS, PARAMETERS
+from accord.cli.parameters import CLASSES, LEARNERS, PARAMETERS, SMOOTH
 
 COMMANDS = ("demo", "train", "predict", "evaluate", "inspect", "reproduce", "bench")
 _ALWAYS = ("random_state", "n_jobs", "verbose")
@@ -25,7 +25,7 @@ ELSEWHERE = {
     "kernel": {"base", "tol", "random_state"},
     "numbers": {"window"},
 }
-for _name in ("gradient-svm", "tsvm"):
+for _name in SMOOTH:
     ELSEWHERE[_name] = {*ELSEWHERE[_name], "warm_start"}  # a program begins anew every time
 
 

@@ -55,7 +55,7 @@ class ConsensusLearner(MultiViewLearner):
         elif not unlabeled.n_inputs and weight > 0 and not self.structure_.is_hidden(y).any():
             warnings.warn("Y has no unlabeled example (None): the views learn from labels alone", stacklevel=2)
         self.unlabeled_weight_ = float(weight)
-        weights, interrupted = self._train(channels, y, self.unlabeled_weight_, rng, self.verbose > 0)
+        weights, interrupted = self._train(channels, y, self.unlabeled_weight_, rng, True)
         if interrupted:
             warnings.warn(
                 f"interrupted after {self.n_iter_} passes: the model is what was learned so far", stacklevel=2
@@ -77,7 +77,10 @@ class ConsensusLearner(MultiViewLearner):
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> tuple[list[Weights], bool]:
-        """The weights of each view, and whether Ctrl-C ended it early; ``history_`` has an entry per pass."""
+        """The weights of each view, and whether Ctrl-C ended it early; ``history_`` has an entry per pass.
+
+        ``show``: this is the fit that was asked for, not one of those that "auto" compares.
+        """
         raise NotImplementedError
 
     def _choose(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from accord.exceptions import InputError
 from accord.learners.base import StructuredLearner
 from accord.learners.randomness import generator
 from accord.learners.smooth_machines import (
     add_unlabeled,
+    as_before_if_refused,
     check_smooth_params,
     checksum,
+    last_training,
     make_space,
     merged_features,
     new_machine,
@@ -125,22 +123,11 @@ class GradientSVM(StructuredLearner):
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
         self._check_params()
         rng = generator(self.random_state)
-        with self._as_before_if_refused(), one_blas_thread():
+        with as_before_if_refused(self), one_blas_thread():
             rows, y, _ = self._prepare(X, Y)
             training, _ = self._solve(rows, y, rows.n_inputs, 0.0, rng, show=True)
         warn_of_end(training, self.max_iter, stacklevel=3)
         return self
-
-    @contextmanager
-    def _as_before_if_refused(self) -> Iterator[None]:
-        """Input that is refused leaves the last fit as it was."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except InputError:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _solve(
         self, rows: Rows, y: np.ndarray, n_labeled: int, weight: float, rng: np.random.Generator, show: bool
@@ -156,7 +143,7 @@ class GradientSVM(StructuredLearner):
         tied = merged_features(rows)
         task = self._task(rows, tied.rows, y, n_labeled, use_unlabeled) if self.warm_start and show else {}
         settings = self._settings(weight)
-        training = self._last_training(task, settings) if task else None
+        training = last_training(self, task, settings) if task else None
         if training is None:
             training = Training([self._machine(rows, tied.rows, y, n_labeled, use_unlabeled, rng)])
         with self._progress(self.max_iter if show else 0, type(self).__name__) as progress:
@@ -215,19 +202,3 @@ class GradientSVM(StructuredLearner):
             "balance": getattr(self, "balance", False),
             "unlabeled_weight": use_unlabeled,
         }
-
-    def _last_training(self, task: dict[str, Any], settings: Settings) -> Training | None:
-        """What the last fit has left, if there was one."""
-        last = self.__dict__.get("_training")
-        if last is None:
-            return None
-        before, former, training = last
-        different = [name for name, value in task.items() if before[name] != value]
-        if different:
-            raise InputError(
-                f"warm_start=True goes on with the last fit, but {different[0]} is not that of that fit; set "
-                "warm_start=False to start anew"
-            )
-        if replace(former, max_iter=settings.max_iter) != settings:
-            training.n_quiet = 0  # working sets have settled for another objective
-        return training

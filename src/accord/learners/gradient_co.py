@@ -11,7 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from accord.learners.consensus import ConsensusLearner
 from accord.learners.smooth_machines import (
     add_unlabeled,
+    as_before_if_refused,
     check_smooth_params,
+    checksum,
+    last_training,
     make_space,
     merged_features,
     new_machine,
@@ -49,6 +52,9 @@ class GradientCoSVM(ConsensusLearner):
         is no cause for a warning.
     ramp : int
         Rounds in which the unlabeled weight rises exponentially to its value, after the labels alone have been learned.
+    warm_start : bool
+        ``fit`` goes on where the last one, on the same data, has stopped; views that are drawn by chance need a fixed
+        ``random_state`` for it.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -79,6 +85,7 @@ class GradientCoSVM(ConsensusLearner):
         solver: str = "auto",
         tol: float = 1e-3,
         max_iter: int = 100,
+        warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -93,6 +100,7 @@ class GradientCoSVM(ConsensusLearner):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -100,6 +108,11 @@ class GradientCoSVM(ConsensusLearner):
     def _check_params(self) -> None:
         super()._check_params()
         check_smooth_params(self)
+
+    def fit(self, X: Any, Y: Any) -> GradientCoSVM:
+        """Train on labeled and unlabeled examples (``Y[i] is None``; within a sequence, ``None`` for single tokens)."""
+        with as_before_if_refused(self):
+            return super().fit(X, Y)
 
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
@@ -124,6 +137,34 @@ class GradientCoSVM(ConsensusLearner):
         rng: np.random.Generator,
         show: bool,
     ) -> tuple[list[Weights], bool]:
+        settings = Settings(
+            self.C, weight, self.epsilon, 0.0, self.rho, 0.5, "huber", self.tol, self.max_iter, self.ramp
+        )
+        task = self._task(channels, tied, y, n_labeled) if self.warm_start and show else {}
+        training = last_training(self, task, settings) if task else None
+        if training is None:
+            training = Training(self._machines(channels, tied, y, n_labeled, weight, rng))
+        with self._progress(self.max_iter if show else 0, "gradient co-SVM") as progress:
+            train(training, settings, lambda info: progress.advance(info=info))
+        if task:
+            self._training = (task, settings, training)
+        self.objective_, self.n_constraints_ = training.objective, training.n_constraints
+        self.n_iter_, self.converged_, self.history_ = len(training.history), training.converged, training.history
+        if not (training.converged or training.interrupted or training.phase != "labels"):
+            warnings.warn(f"stopped after max_iter={self.max_iter} rounds", ConvergenceWarning, stacklevel=3)
+        weights = [self._untied(t, m.space.weights(m.point.x)) for t, m in zip(tied, training.machines)]
+        return weights, training.interrupted
+
+    def _machines(
+        self,
+        channels: list[Rows],
+        tied: list[Tied],
+        y: np.ndarray,
+        n_labeled: int,
+        weight: float,
+        rng: np.random.Generator,
+    ) -> list[Machine]:
+        """A machine per view; each learns unlabeled examples from all others."""
         offsets = channels[0].offsets
         machines = [self._machine(c, t.rows, y, n_labeled, rng) for c, t in zip(channels, tied)]
         if weight > 0.0 and n_labeled < channels[0].n_inputs:
@@ -131,18 +172,17 @@ class GradientCoSVM(ConsensusLearner):
                 for peer in range(len(machines)):
                     if peer != v or len(machines) == 1:
                         add_unlabeled(machine, offsets[n_labeled:], peer, self.n_jobs)
-        settings = Settings(
-            self.C, weight, self.epsilon, 0.0, self.rho, 0.5, "huber", self.tol, self.max_iter, self.ramp
-        )
-        training = Training(machines)
-        with self._progress(self.max_iter if show else 0, "gradient co-SVM") as progress:
-            train(training, settings, lambda info: progress.advance(info=info))
-        self.objective_, self.n_constraints_ = training.objective, training.n_constraints
-        self.n_iter_, self.converged_, self.history_ = len(training.history), training.converged, training.history
-        if not (training.converged or training.interrupted or training.phase != "labels"):
-            warnings.warn(f"stopped after max_iter={self.max_iter} rounds", ConvergenceWarning, stacklevel=3)
-        weights = [self._untied(t, m.space.weights(m.point.x)) for t, m in zip(tied, machines)]
-        return weights, training.interrupted
+        return machines
+
+    def _task(self, channels: list[Rows], tied: list[Tied], y: np.ndarray, n_labeled: int) -> dict[str, Any]:
+        """What has to be the same for a fit to go on with the last one, by the name of its argument."""
+        return {
+            "X": channels[0].offsets.tolist(),
+            "Y": (y.tolist(), n_labeled, self.structure_.labels_),
+            "the features of the views": [checksum(t.rows) for t in tied],
+            "structure": repr(self.structure),
+            "solver": self.solver,
+        }
 
     def _machine(self, rows: Rows, merged: Rows, y: np.ndarray, n_labeled: int, rng: np.random.Generator) -> Machine:
         y = y[: rows.offsets[n_labeled]]

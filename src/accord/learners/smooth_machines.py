@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
-from accord.solvers.transduction import Machine, Training
+from accord.solvers.transduction import Machine, Settings, Training
 from accord.structures.chain import ChainStructure
 from accord.structures.working_sets import ExpansionSpace, PrimalSpace, WorkingSet
 from accord.views.gram import available_bytes, check_memory, products
@@ -120,6 +123,35 @@ def add_unlabeled(machine: Machine, offsets: np.ndarray, teacher: int, n_jobs: i
     targets = np.full(int(offsets[-1] - offsets[0]), -1, np.int32)
     machine.sets.append(WorkingSet(machine.space.structure, offsets, targets, n_jobs or 1))
     machine.teachers.append(teacher)
+
+
+def last_training(learner: Any, task: dict[str, Any], settings: Settings) -> Training | None:
+    """What the last fit of a learner has left, if it was of the same ``task``: values by the names of arguments."""
+    last = learner.__dict__.get("_training")
+    if last is None:
+        return None
+    before, former, training = last
+    different = [name for name, value in task.items() if before[name] != value]
+    if different:
+        raise InputError(
+            f"warm_start=True goes on with the last fit, but {different[0]} is not that of that fit; set "
+            "warm_start=False to start anew"
+        )
+    if replace(former, max_iter=settings.max_iter) != settings:
+        training.n_quiet = 0  # working sets have settled for another objective
+    return training
+
+
+@contextmanager
+def as_before_if_refused(learner: Any) -> Iterator[None]:
+    """Input that is refused leaves the last fit as it was."""
+    before = learner.__dict__.copy()
+    try:
+        yield
+    except InputError:
+        learner.__dict__.clear()
+        learner.__dict__.update(before)
+        raise
 
 
 def warn_of_end(training: Training, max_iter: int, stacklevel: int) -> None:

@@ -13,7 +13,7 @@ from accord.learners.gradient import GradientSVM
 from accord.learners.inputs import labeled_inputs, output_list
 from accord.learners.randomness import generator
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
-from accord.learners.smooth_machines import one_blas_thread, warn_of_end
+from accord.learners.smooth_machines import as_before_if_refused, one_blas_thread, warn_of_end
 from accord.structures.base import Structure
 from accord.structures.chain import raise_infeasible
 from accord.views.base import View
@@ -107,7 +107,7 @@ class TransductiveSVM(GradientSVM):
         """Train on labeled and unlabeled examples (``Y[i] is None``)."""
         self._check_params()
         rng = generator(self.random_state)
-        with self._as_before_if_refused(), one_blas_thread():
+        with as_before_if_refused(self), one_blas_thread():
             labeled, y, unlabeled = self._prepare(X, Y)
             self.__dict__.pop("weights_", None)  # of an earlier fit, if this one is broken off
             rows = join_inputs(labeled, unlabeled)
