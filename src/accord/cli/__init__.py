@@ -12,6 +12,7 @@ from accord.cli.bench import bench
 from accord.cli.demo import demo
 from accord.cli.evaluate import evaluate
 from accord.cli.inspect import inspect
+from accord.cli.mail import mail
 from accord.cli.predict import predict
 from accord.cli.program import Program, debug_option
 from accord.cli.reproduce import reproduce
@@ -38,5 +39,5 @@ def main() -> None:
     """
 
 
-for command in (demo, train, predict, evaluate, inspect, reproduce, bench):
+for command in (demo, train, predict, evaluate, inspect, mail, reproduce, bench):
     main.add_command(command)

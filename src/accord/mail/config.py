@@ -32,6 +32,10 @@ class DetectorSettings:
 
     model: str = _setting("", 'Model written by `accord mail train`; "" is the one that comes with Accord.')
     window: int = _setting(5000, "Messages that a new one is compared with; older ones are forgotten.", 1)
+    max_age: float = _setting(0.0, "Messages older than so many seconds are forgotten, too; 0 keeps them.", 0)
+    min_words: int = _setting(
+        5, "A message with fewer words, no link and no attachment has a batch of its own: too little to go by.", 0
+    )
     spam_filter: str = _setting("", 'Collective spam filter; "" adds no score.')
     state: str = _setting("", 'File that keeps the window across restarts; "" starts empty every time.')
     checkpoint_seconds: float = _setting(60.0, "The state is written at least this often while mail comes in.", 0.1)

@@ -12,14 +12,13 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from accord.exceptions import InputError, MissingExtraError
 from accord.mail.config import MailSettings, parse_address
 from accord.mail.http_metrics import metrics_text
-from accord.mail.service import MailService, Overloaded
+from accord.mail.service import MailService, Overloaded, plain
 
 try:
     import prometheus_client  # noqa: F401
@@ -73,12 +72,6 @@ def create_app(service: MailService, settings: MailSettings) -> FastAPI:
         Started.
     settings : MailSettings
     """
-    require_http()
-    from fastapi import FastAPI
-    from fastapi.responses import JSONResponse, PlainTextResponse
-
-    from accord.mail.http_metrics import metrics_text
-
     token = read_token(settings)
     app = FastAPI(title="Accord mail", docs_url=None, redoc_url=None, openapi_url=None)
 
@@ -214,18 +207,3 @@ class _deadline:
             await self._timeout.__aexit__(*exc)
         except TimeoutError:
             raise self._error from None
-
-
-def plain(value: Any) -> Any:
-    """An answer as what JSON holds: named tuples and dataclasses as objects, NumPy's numbers as numbers."""
-    if is_dataclass(value) and not isinstance(value, type):
-        value = asdict(value)
-    if hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
-        return None
-    return value.tolist() if hasattr(value, "tolist") else value

@@ -10,16 +10,22 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import secrets
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from accord.exceptions import AccordError
+import numpy as np
+
+from accord.exceptions import AccordError, InputError
 from accord.mail.config import DetectorSettings, LimitSettings
+
+if TYPE_CHECKING:
+    from accord.mail.detector import BatchDetector
 
 LOG = logging.getLogger("accord.mail")
 OUTCOMES = ("assigned", "overloaded", "timeout", "error", "oversized", "local", "authenticated", "allowed")
@@ -207,39 +213,80 @@ class MailService:
                 self.checkpoint()
 
 
+def plain(value: Any) -> Any:
+    """An answer as what JSON holds: named tuples and dataclasses as objects, NumPy's numbers as numbers."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return None
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 # -- making one -----------------------------------------------------------------------------------------------------
 def open_service(settings: DetectorSettings, limits: LimitSettings | None = None) -> MailService:
     """A service with the model, the spam filter and the kept state that the settings name; not started yet.
 
     A damaged state is put aside, and the window starts empty: mail must not wait for somebody to repair it.
     """
-    return MailService(_open_detector(settings), _open_filter(settings), settings, limits)
+    return MailService(open_detector(settings), open_filter(settings), settings, limits)
 
 
-def _open_detector(settings: DetectorSettings) -> Any:
+def open_detector(settings: DetectorSettings) -> BatchDetector:
+    """The detector that the settings describe, with the window of its state file if that is there and fits."""
     from accord.mail.detector import BatchDetector
 
-    if settings.state and Path(settings.state).exists():
-        try:
-            detector = BatchDetector.restore(settings.state)
-        except (AccordError, OSError) as error:
-            aside = f"{settings.state}.damaged"
-            LOG.error("the state is not used, and the window starts empty: %s; it is kept as %s", error, aside)
-            os.replace(settings.state, aside)
-        else:
-            LOG.info("%d messages restored from %s", len(detector), settings.state)
-            return detector
     model = None
     if settings.model:
         import accord
 
         model = accord.load(settings.model)
-    return BatchDetector(model, window=settings.window)
+    # ids must not be used twice, neither after a start without a state nor by two servers
+    prefix = f"{secrets.token_hex(3)}-"
+    options: dict[str, Any] = {"max_age": settings.max_age or None, "min_words": settings.min_words}
+    fresh = BatchDetector(model, settings.window, prefix=prefix, **options)
+    kept = _restored(settings, fresh) if settings.state and Path(settings.state).exists() else None
+    if kept is None:
+        return fresh
+    kept.max_age, kept.min_words = fresh.max_age, fresh.min_words
+    LOG.info("%d messages restored from %s", len(kept), settings.state)
+    return kept
 
 
-def _open_filter(settings: DetectorSettings) -> Any:
+def _restored(settings: DetectorSettings, fresh: BatchDetector) -> BatchDetector | None:
+    try:
+        kept = type(fresh).restore(settings.state)
+        if kept.window != settings.window:
+            raise InputError(f"it is of a window of {kept.window} messages, not {settings.window}")
+        same = [np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(kept.similarity, fresh.similarity)]
+        if not all(same):
+            raise InputError("it was made with another model")
+    except (AccordError, OSError) as error:
+        aside = f"{settings.state}.unused"
+        LOG.error("the state is not used, and the window starts empty: %s; the file is kept as %s", error, aside)
+        os.replace(settings.state, aside)
+        return None
+    return kept
+
+
+def open_filter(settings: DetectorSettings) -> Any:
+    """The spam filter that the settings name, or None."""
     if not settings.spam_filter:
         return None
     import accord
 
     return accord.load(settings.spam_filter)
+
+
+def warm_up(detector: BatchDetector) -> None:
+    """Compile what the detector needs before the first mail comes; the detector itself is not changed."""
+    other = type(detector)(detector.similarity, window=2)
+    text = b"From: a@example.org\nSubject: a\n\nWords that are enough to be compared with each other.\n"
+    for raw in (text, text.replace(b"\n\n", b"\nContent-Type: text/html\n\n<p>"), text):
+        other.assign(raw)
+        other.explain(raw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -13,7 +14,7 @@ from typing import Any
 from accord.exceptions import AccordError
 from accord.mail.config import Address, MailSettings, parse_address
 from accord.mail.milter import MilterServer, remove_stale_socket
-from accord.mail.service import MailService, open_service
+from accord.mail.service import MailService, open_service, warm_up
 
 LOG = logging.getLogger("accord.mail")
 _GRACE = 5.0  # seconds for messages that are being transferred when the program is told to end
@@ -40,12 +41,15 @@ def run(
         By default the one that the settings describe.
     """
     app = None
-    service = service or open_service(settings.detector, settings.limits)
+    if service is None:
+        service = open_service(settings.detector, settings.limits)
+        warm_up(service.detector)
     if http:  # before anything is started: a missing extra or token is to be seen here
         from accord.mail.http_service import create_app
 
         app = create_app(service, settings)
     service.start()
+    gc.freeze()  # what is there now stays: no pauses for looking through it again
     try:
         asyncio.run(_serve(service, settings, milter, app, announce))
     finally:
@@ -85,6 +89,7 @@ async def _http_server(app: Any, settings: MailSettings, announce: Callable[[str
     server = uvicorn.Server(
         uvicorn.Config(
             app, **where, log_config=None, access_log=False, lifespan="off", server_header=False, loop="asyncio",
+            ws="none",
             limit_concurrency=settings.limits.connections, timeout_keep_alive=30, h11_max_incomplete_event_size=65536,
             timeout_graceful_shutdown=int(_GRACE),
         )

@@ -1,0 +1,193 @@
+"""``accord mail detect``: the batches in stored mail."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from accord.cli.mail_options import setting_options, take_settings
+from accord.cli.program import Interrupted, debug_option
+from accord.cli.terminal import computing, print_table
+
+_COLUMNS = ("name", "batch", "size", "is_new", "short", "similarity", "score", "sender", "subject")
+
+
+@click.command(short_help="Find the batches in mbox files, Maildirs, folders, archives.")
+@click.argument("paths", nargs=-1)
+@click.option("--json", "json_file", metavar="FILE", help="Write a JSON line per message; - is standard output.")
+@click.option("--csv", "csv_file", metavar="FILE", help="Write a table with a row per message; - is standard output.")
+@click.option("--html", metavar="FILE", help="Write a report of the batches, one self-contained page.")
+@click.option("--min-size", type=click.IntRange(min=1), default=2, show_default=True,
+              help="Batches with fewer messages are counted, but not shown.")  # fmt: skip
+@click.option("--top", type=click.IntRange(min=0), default=20, show_default=True,
+              help="Batches in the printed table; the report has ten times as many.")  # fmt: skip
+@setting_options(names=tuple(f"detector.{name}" for name in
+                             ("model", "window", "max_age", "min_words", "spam_filter", "state")))  # fmt: skip
+@debug_option
+def detect(paths: tuple[str, ...], **options: Any) -> None:
+    """Find the batches in PATHS, in the order in which the messages are stored.
+
+    A path is an mbox file, a Maildir, a folder of messages, a tar archive of them, a single message, or - (the
+    default) for standard input, an mbox or one message. Messages are read one at a time.
+
+    The table shows the largest batches. Standard output is left to --json - or --csv -, if one of them is given.
+    With --state, the window of an earlier run is gone on with, and kept for the next.
+
+    \b
+    Examples:
+      accord mail detect archive.mbox
+      accord mail detect ~/Maildir --html report.html --csv messages.csv
+      cat archive.mbox | accord mail detect --json - | jq .batch
+      accord mail detect spam.tar.xz --window 20000 --min-size 10
+    """
+    settings = take_settings(options).detector
+    if options["json_file"] == options["csv_file"] == "-":
+        raise click.UsageError("--json - and --csv - would both write to standard output")
+    with computing(), ExitStack() as stack:
+        from accord.mail.service import open_detector, open_filter
+
+        run = Detection(open_detector(settings), open_filter(settings), with_reasons=bool(options["html"]))
+        writers = _writers(options, stack)
+        interrupted = not _read(run, paths or ("-",), writers)
+        if settings.state:
+            run.detector.save(settings.state)
+    remark = "Interrupted: not all messages were read." if interrupted else ""
+    if options["html"]:
+        _write_report(run, options, paths or ("standard input",), remark)
+    if "-" not in (options["json_file"], options["csv_file"]):
+        _print(run, options)
+    if interrupted:
+        raise Interrupted(f"what was found in {run.n_messages:,} messages is written")
+
+
+class Detection:
+    """Assigns messages, and keeps a summary of every batch."""
+
+    def __init__(self, detector: Any, spam_filter: Any = None, with_reasons: bool = False) -> None:
+        self.detector, self.spam_filter, self.with_reasons = detector, spam_filter, with_reasons
+        self.n_messages = self.n_short = 0
+        self.batches: dict[str, Any] = {}
+
+    def __call__(self, name: str, raw: bytes) -> dict[str, Any]:
+        """Assign a message; what is written about it."""
+        from accord.mail.message import parse
+        from accord.mail.report import BatchSummary, clean, message_time
+
+        message = parse(raw)
+        signature = self.detector.sign(message)
+        asked = self.with_reasons and self._explained(signature)
+        found = self.detector.assign_detailed(signature, message_time(message))
+        score = None if self.spam_filter is None else float(self.spam_filter.decision(found))
+        summary = self.batches.setdefault(found.batch, BatchSummary(found.batch))
+        summary.add(name, message, score)
+        if asked and not found.is_new:
+            summary.explain(asked.contributions, asked.n_members)
+        self.n_messages += 1
+        self.n_short += found.short
+        similarity = None if found.similarity == float("-inf") else round(found.similarity, 6)
+        values = (name, found.batch, found.size, found.is_new, found.short, similarity, score,
+                  clean(message.sender), clean(message.subject))  # fmt: skip
+        return dict(zip(_COLUMNS, values))
+
+    def _explained(self, signature: Any) -> Any:
+        """Why a message would join, asked before it does, for the first few members of a batch."""
+        asked = self.detector.explain(signature)
+        known = self.batches.get(asked.batch)
+        return asked if asked.joins and known is not None and known.wants_reasons else None
+
+    def largest(self, min_size: int) -> list[Any]:
+        """Batches of at least so many messages, the largest first."""
+        shown = [batch for batch in self.batches.values() if batch.size >= min_size]
+        return sorted(shown, key=lambda batch: -batch.size)
+
+
+def _read(run: Detection, paths: tuple[str, ...], writers: list[Callable[[dict[str, Any]], None]]) -> bool:
+    """Assign all messages; False if Ctrl-C ended it."""
+    from accord.datasets.formats.mail import iter_mail
+    from accord.progress import Progress
+
+    with Progress(None, "messages") as progress:
+        try:
+            for path in paths:
+                for name, raw in iter_mail(path):
+                    row = run(name, raw)
+                    for write in writers:
+                        write(row)
+                    progress.advance()
+        except KeyboardInterrupt:
+            return False
+    return True
+
+
+def _writers(options: dict[str, Any], stack: ExitStack) -> list[Callable[[dict[str, Any]], None]]:
+    out: list[Callable[[dict[str, Any]], None]] = []
+    if options["json_file"]:
+        stream = stack.enter_context(_open(options["json_file"]))
+        out.append(lambda row: _write_json(stream, row))
+    if options["csv_file"]:
+        table = csv.DictWriter(stack.enter_context(_open(options["csv_file"])), _COLUMNS)
+        table.writeheader()
+        out.append(lambda row: _write_csv(table, row))
+    return out
+
+
+def _open(name: str) -> Any:
+    return click.open_file(name, "w", encoding="utf-8")
+
+
+def _write_json(stream: IO[str], row: dict[str, Any]) -> None:
+    stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _write_csv(table: csv.DictWriter, row: dict[str, Any]) -> None:
+    table.writerow({key: _no_formula(value) for key, value in row.items()})
+
+
+def _no_formula(value: Any) -> Any:
+    """Spreadsheets run cells that begin like a formula, and subjects come from strangers."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value
+
+
+# -- what people see ------------------------------------------------------------------------------------------------
+def _print(run: Detection, options: dict[str, Any]) -> None:
+    largest = run.largest(options["min_size"])
+    inside = sum(batch.size for batch in largest)
+    click.echo(
+        f"{run.n_messages:,} messages in {len(run.batches):,} batches; {len(largest):,} batches of at least "
+        f"{options['min_size']:,} hold {inside:,} of them"
+        + (f"; {run.n_short:,} messages have too little text to be compared" if run.n_short else "")
+    )
+    rows = list(_rows(largest[: options["top"]], run.spam_filter is not None))
+    if rows:
+        columns = ["batch", "subject", "sender", "messages", "subjects", "senders", "first", "last"]
+        print_table("", columns + ["spam score"] * (run.spam_filter is not None), rows, left=3)
+    if len(largest) > options["top"]:
+        rest = len(largest) - options["top"]
+        click.echo(f"{rest:,} more are not shown; --top N shows more, --html FILE ten times as many")
+
+
+def _rows(batches: list[Any], with_score: bool) -> Iterator[list[str]]:
+    from accord.mail.report import MOST_KEPT, time_text
+
+    def number(counter: Any) -> str:
+        return f"{len(counter)}{'+' if len(counter) == MOST_KEPT else ''}"
+
+    for batch in batches:
+        subject, sender = (counter.most_common(1)[0][0][:60] for counter in (batch.subjects, batch.senders))
+        row = [batch.batch, subject, sender, f"{batch.size:,}", number(batch.subjects), number(batch.senders)]
+        row += [time_text(batch.first), time_text(batch.last)]
+        yield row + ([] if not with_score else [f"{batch.score:.3f}"])
+
+
+def _write_report(run: Detection, options: dict[str, Any], sources: tuple[str, ...], remark: str) -> None:
+    from accord.mail.report import html_report
+
+    shown = run.largest(options["min_size"])[: 10 * options["top"]]
+    page = html_report(shown, run.n_messages, len(run.batches), sources, remark)
+    Path(options["html"]).write_text(page, "utf-8")

@@ -1,0 +1,304 @@
+"""The HTTP service, over loopback by a real server in a process of its own loop: answers, refusals, and no 500."""
+
+import contextlib
+import http.client
+import json
+import os
+import random
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from mail_helpers import SubjectDetector, simple_message, wait_until
+
+pytest.importorskip("fastapi", reason="needs accord[mail]")
+pytest.importorskip("uvicorn", reason="needs accord[mail]")
+pytest.importorskip("prometheus_client", reason="needs accord[mail]")
+pytest.importorskip("python_multipart", reason="needs accord[mail]")
+
+import uvicorn
+
+from accord.exceptions import InputError
+from accord.mail.config import read_settings
+from accord.mail.http_service import create_app
+from accord.mail.service import MailService, plain
+
+LIMIT = 50_000
+
+
+@contextlib.contextmanager
+def serving(detector=None, **flags):
+    """A server on a free port, in a thread."""
+    flags = {"limits.message_bytes": LIMIT, **{key.replace("__", "."): value for key, value in flags.items()}}
+    settings = read_settings(flags=flags)
+    service = MailService(SubjectDetector() if detector is None else detector, None, settings.detector, settings.limits)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(service, settings), port=0, log_config=None, lifespan="off", access_log=False, ws="none"
+        )
+    )
+    service.start()
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    wait_until(lambda: server.started)
+    try:
+        yield Client(server.servers[0].sockets[0].getsockname()[1], service)
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        service.stop()
+
+
+class Client:
+    def __init__(self, port, service):
+        self.port, self.service = port, service
+
+    def ask(self, method, path, body=None, kind="message/rfc822", **headers):
+        """Status, decoded answer and headers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, body, ({"Content-Type": kind} if body is not None else {}) | named)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            is_json = answer.headers.get_content_type() == "application/json"
+            return answer.status, json.loads(text) if is_json else text, answer.headers
+        finally:
+            connection.close()
+
+    def raw(self, data):
+        """What comes back when arbitrary bytes are sent."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            out = b""
+            with contextlib.suppress(ConnectionResetError):
+                while piece := connection.recv(65536):
+                    out += piece
+            return out
+
+    def works(self):
+        return self.ask("POST", "/assign", simple_message())[0] == 200
+
+
+@pytest.fixture(scope="module")
+def client():
+    with serving() as made:
+        yield made
+
+
+def form(*messages, boundary="xyz"):
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="message"; filename="m{k}.eml"\r\n'
+        "Content-Type: message/rfc822\r\n\r\n".encode()
+        + raw
+        + b"\r\n"
+        for k, raw in enumerate(messages)
+    ]
+    return b"".join(parts) + f"--{boundary}--\r\n".encode()
+
+
+def test_assign(client):
+    raw = simple_message("assign")
+    status, first, _ = client.ask("POST", "/assign", raw)
+    assert status == 200
+    assert set(first) == {"batch", "size", "similarity", "is_new", "short", "score"}
+    assert (first["size"], first["is_new"], first["score"]) == (1, True, None)
+    _, second, _ = client.ask("POST", "/assign", raw, "application/octet-stream")
+    assert (second["batch"], second["size"], second["is_new"]) == (first["batch"], 2, False)
+    assert client.service.detector.seen[-1] == raw
+
+
+def test_assign_a_form_of_several(client):
+    messages = [simple_message("form"), simple_message("form", "a\r\n--xy\r\nb"), simple_message("other")]
+    status, answer, _ = client.ask("POST", "/assign", form(*messages), "multipart/form-data; boundary=xyz")
+    assert status == 200
+    assert [result["size"] for result in answer["results"]] == [1, 2, 1]
+    assert client.service.detector.seen[-3:] == messages  # byte by byte
+
+
+def test_explain_changes_nothing(client):
+    before = len(client.service.detector)
+    status, answer, _ = client.ask("POST", "/explain", simple_message("assign"))
+    assert status == 200
+    assert answer["reasons"] == []
+    assert len(client.service.detector) == before
+
+
+def test_health_and_metrics(client):
+    assert client.works()
+    status, health, _ = client.ask("GET", "/health")
+    assert (status, health["status"]) == (200, "ok")
+    status, text, headers = client.ask("GET", "/metrics")
+    assert status == 200
+    assert headers["Content-Type"].startswith("text/plain")
+    figures = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert float(figures['accord_mail_messages_total{outcome="assigned"}']) >= 1
+    assert float(figures["accord_mail_window_messages"]) == len(client.service.detector)
+    assert float(figures["accord_mail_answer_seconds_count"]) == sum(client.service.counters.buckets)
+    assert figures['accord_mail_answer_seconds_bucket{le="+Inf"}'] == figures["accord_mail_answer_seconds_count"]
+
+
+@pytest.mark.parametrize("path", ["/assign", "/explain"])
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"", "message/rfc822", 400),
+        (b"x" * (LIMIT + 1), "message/rfc822", 413),
+        (b"{}", "application/json", 415),
+        (b"a=b", "application/x-www-form-urlencoded", 415),
+        (form(b"x" * LIMIT), "multipart/form-data; boundary=xyz", 413),
+        (form(b""), "multipart/form-data; boundary=xyz", 400),
+        (form(), "multipart/form-data; boundary=xyz", 400),
+        (form(b"x"), "multipart/form-data", 400),
+        (form(b"x"), "multipart/form-data; boundary=other", 400),
+        (b"rubbish", "multipart/form-data; boundary=xyz", 400),
+        (b"--xyz\r\nrubbish\r\n\r\nx\r\n--xyz--", "multipart/form-data; boundary=xyz", 400),
+        (form(*[b"x"] * 101), "multipart/form-data; boundary=xyz", 400),
+    ],
+)
+def test_refusals(client, path, body, kind, status):
+    before = len(client.service.detector)
+    found, answer, _ = client.ask("POST", path, body, kind)
+    assert found == status
+    assert isinstance(answer["detail"], str)
+    assert len(client.service.detector) == before
+    assert client.works()
+
+
+def test_a_body_that_hides_its_size_is_cut(client):
+    """Chunked, so that no length is announced, and endless."""
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
+        connection.sendall(b"POST /assign HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        sent = 0
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            while sent < 100 * LIMIT:
+                connection.sendall(b"2710\r\n" + b"x" * 10_000 + b"\r\n")
+                sent += 10_000
+                if select.select([connection], [], [], 0.01)[0]:
+                    break
+        assert connection.recv(100).startswith(b"HTTP/1.1 413")
+    assert sent < 100 * LIMIT
+    assert client.works()
+
+
+def test_other_paths_and_methods(client):
+    assert client.ask("GET", "/nothing")[0] == 404
+    assert client.ask("GET", "/assign")[0] == 405
+    assert client.ask("POST", "/health", b"x")[0] == 405
+
+
+def test_rubbish_on_the_socket(client):
+    rng = random.Random(0)
+    good = b"POST /assign HTTP/1.1\r\nHost: x\r\nContent-Type: message/rfc822\r\nContent-Length: 20\r\n\r\n" + b"a" * 20
+    for _ in range(100):
+        data = bytearray(good)
+        for _ in range(rng.randint(1, 5)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        answer = client.raw(bytes(data[: rng.randrange(1, len(data))]))
+        assert not answer.startswith(b"HTTP/1.1 500")
+    assert client.works()
+
+
+def test_a_failing_detector_is_no_500(client):
+    status, answer, headers = client.ask("POST", "/assign", simple_message("fail"))
+    assert (status, headers["Retry-After"]) == (503, "1")
+    assert "mistake" not in answer["detail"]  # what went wrong inside is for the log
+    assert client.works()
+
+
+def test_a_slow_detector_and_a_full_queue():
+    with serving(limits__seconds=0.3, limits__queue=1) as client:
+        answers = {}
+
+        def send(subject):
+            answers[subject] = client.ask("POST", "/assign", simple_message(subject))[0]
+
+        threads = [threading.Thread(target=send, args=(subject,)) for subject in ("sleep 0.8", "waits", "too many")]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.1)
+        for thread in threads:
+            thread.join()
+        assert answers == {"sleep 0.8": 503, "waits": 503, "too many": 503}
+        outcomes = client.service.counters.outcomes
+        assert (outcomes["timeout"], outcomes["overloaded"]) == (2, 1)
+        wait_until(lambda: client.service.waiting == 0)
+        assert client.works()
+
+
+def test_token(tmp_path):
+    token = tmp_path / "token"
+    token.write_text("secret\n")
+    with serving(http__token_file=str(token)) as client:
+        raw = simple_message()
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "secret"}):
+            status, _, answered = client.ask("POST", "/assign", raw, **headers)
+            assert (status, answered["WWW-Authenticate"]) == (401, "Bearer")
+        assert client.ask("POST", "/assign", raw, Authorization="Bearer secret")[0] == 200
+        assert client.ask("GET", "/metrics")[0] == 401
+        assert client.ask("GET", "/health")[0] == 200
+        assert len(client.service.detector) == 1
+
+
+def test_other_machines_need_a_token(tmp_path):
+    service = MailService(SubjectDetector())
+    with pytest.raises(InputError, match="no token"):
+        create_app(service, read_settings(flags={"http.listen": "0.0.0.0:8025"}))
+    (tmp_path / "empty").write_text("\n")
+    with pytest.raises(InputError, match="empty"):
+        create_app(service, read_settings(flags={"http.token_file": str(tmp_path / "empty")}))
+
+
+def test_answers_are_plain():
+    import numpy as np
+
+    given = {"a": np.float64(1.5), "b": np.arange(2), "c": float("-inf"), 3: (1, "x")}
+    assert plain(given) == {"a": 1.5, "b": [0, 1], "c": None, "3": [1, "x"]}
+
+
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from mail_helpers import SubjectDetector
+from accord.mail.config import read_settings
+from accord.mail.service import MailService
+from accord.mail.service_run import run
+anywhere = "127.0.0.1:0"
+settings = read_settings(flags={"http.listen": anywhere, "milter.listen": anywhere, "detector.state": sys.argv[2]})
+service = MailService(SubjectDetector(), settings=settings.detector)
+run(settings, milter=True, http=True, announce=lambda line: print(line, flush=True), service=service)
+print("ended", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_the_program_and_write_the_state(tmp_path, number):
+    """Milter and HTTP service in one process, sharing one detector."""
+    from mail_helpers import MilterClient
+
+    state = tmp_path / "state"
+    folder = os.path.dirname(__file__)
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, folder, str(state)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        milter, http_port = (int(program.stdout.readline().rsplit(":", 1)[1]) for _ in range(2))
+        with MilterClient(milter) as mail_server:
+            assert mail_server.message(simple_message()).added[1][1] == "1"
+            status, answer, _ = Client(http_port, None).ask("POST", "/assign", simple_message())
+            assert (status, answer["size"]) == (200, 2)
+            assert not state.exists()
+            program.send_signal(number)
+            assert mail_server.is_closed()
+        out, err = program.communicate(timeout=20)
+        assert (program.returncode, out, err) == (0, "ended\n", "")
+        assert list(json.loads(state.read_text()).values()) == [2]
+    finally:
+        program.kill()
+        program.communicate()
