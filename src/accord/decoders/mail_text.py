@@ -251,7 +251,8 @@ def scan_text(text, idf, sketches, counts, hashes, word_keys, word_counts):
     """One pass over a text.
 
     ``idf`` (a power of two) holds a weight per hash bucket. Fills ``sketches``, ``counts`` (see `COUNTS`), ``hashes``
-    (see `HASHES`; 0: none), and the distinct words with their counts (``word_keys``, ``word_counts``). Returns the number of distinct words.
+    (see `HASHES`; 0: none), and the distinct words with their counts (``word_keys``, ``word_counts``), of which it
+    returns the number.
     """
     keys, tallies, used = np.zeros(TABLE, np.uint32), np.zeros(TABLE, np.int32), np.empty(TABLE // 2, np.int64)
     pairs = np.zeros(N_BIGRAMS)

@@ -97,5 +97,5 @@ def _signed(mail: Any, idf: np.ndarray | None, where: str) -> Signature:
     if isinstance(mail, Signature):
         return mail
     if isinstance(mail, (bytes, bytearray, memoryview, Message)):
-        return sign(mail, idf)
+        return sign(mail if isinstance(mail, (bytes, Message)) else bytes(mail), idf)
     raise InputError(f"{where} is a {type(mail).__name__}; expected the bytes of a mail, a Message or a Signature")
