@@ -35,14 +35,14 @@ numbers = st.floats(-3, 3)
 
 @given(t=numbers, delta=st.floats(0, 2), epsilon=st.floats(0.01, 1))
 def test_huber_is_the_papers(t, delta, epsilon):
-    value, slope = smooth.huber(np.array([t]), np.array([delta]), epsilon)
+    value, slope = smooth.loss("huber", np.array([t]), np.array([delta]), epsilon)
     assert value[0] == pytest.approx(plain_smooth.huber(t, delta, epsilon), abs=1e-12)
     expected = -1.0 if t <= delta - epsilon else 0.0 if t >= delta + epsilon else -0.5 * ((delta - t) / epsilon + 1)
     assert slope[0] == pytest.approx(expected, abs=1e-9)
 
 
 def test_huber_of_width_0_is_the_hinge():
-    value, slope = smooth.huber(np.array([-1.0, 0.5, 1.0, 2.0]), np.ones(4), 0.0)
+    value, slope = smooth.loss("huber", np.array([-1.0, 0.5, 1.0, 2.0]), np.ones(4), 0.0)
     assert value.tolist() == [2.0, 0.5, 0.0, 0.0]
     assert slope.tolist() == [-1.0, -1.0, 0.0, 0.0]
 
@@ -50,18 +50,18 @@ def test_huber_of_width_0_is_the_hinge():
 @given(t=numbers, delta=st.floats(0.01, 2), tau=st.floats(0.01, 1))
 def test_the_symmetric_loss_is_the_papers(t, delta, tau):
     def value(at):
-        return smooth.symmetric(np.array([at]), np.array([delta]), tau)[0][0]
+        return smooth.loss("symmetric", np.array([at]), np.array([delta]), tau)[0][0]
 
     assert value(t) == pytest.approx(plain_smooth.symmetric(t, delta, tau), abs=1e-9)
     assert value(t) == value(-t)
-    slope = smooth.symmetric(np.array([t]), np.array([delta]), tau)[1][0]
+    slope = smooth.loss("symmetric", np.array([t]), np.array([delta]), tau)[1][0]
     h = 1e-6 * min(tau, delta)
     bend = 1.0 / min(tau, delta) ** 2  # the slope may change by this much from one side of a kink to the other
     assert slope == pytest.approx((value(t + h) - value(t - h)) / (2 * h), abs=1e-6 / min(tau, delta) + bend * h)
 
 
 def test_an_output_without_loss_counts_for_nothing_among_the_unlabeled():
-    value, slope = smooth.symmetric(np.array([0.0, 0.1, -1.0]), np.zeros(3), 0.4)
+    value, slope = smooth.loss("symmetric", np.array([0.0, 0.1, -1.0]), np.zeros(3), 0.4)
     assert value.tolist() == slope.tolist() == [0.0, 0.0, 0.0]
 
 
@@ -153,7 +153,8 @@ def evaluate(space, objective, x):
     """Value and gradient, the latter in the metric of the space."""
     forward = space.forward(x)
     parts = space.part_scores(forward)
-    losses, slopes = objective.losses(objective.constant + objective.changes(parts))
+    t = objective.constant + objective.changes(parts)
+    losses, _, slopes = objective.losses(t, t)
     gradient = space.coefficients(objective.pull(slopes, parts.size)) + 2 * objective.regulariser * x
     return objective.regulariser * space.inner(x, x, forward) + losses, gradient
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-# Beyond this exponent, 1 + sum(exp - 1) is computed relative to its largest term.
-LARGE = 50.0
+from accord.decoders import smooth_losses
+
 # Line search: slope left as a fraction of the first, and trials at most.
 SLOPE_LEFT = 0.1
 TRIALS = 30
@@ -29,33 +29,14 @@ RESTART = 50
 PERIOD = 20
 
 
-def huber(t: np.ndarray, delta: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """Huber hinge and its derivative; ``epsilon = 0`` is the hinge."""
-    gap = delta - t
-    if epsilon == 0.0:
-        return np.maximum(gap, 0.0), np.where(gap > 0.0, -1.0, 0.0)
-    bent = np.clip(gap + epsilon, 0.0, 2.0 * epsilon)
-    return bent * bent / (4.0 * epsilon) + np.maximum(gap - epsilon, 0.0), bent / (-2.0 * epsilon)
+LOSSES = {"huber": smooth_losses.HUBER, "symmetric": smooth_losses.SYMMETRIC}
 
 
-def symmetric(t: np.ndarray, delta: np.ndarray, tau: float) -> tuple[np.ndarray, np.ndarray]:
-    """Symmetric loss and its derivative; tau is at most delta, else there would be a kink at 0."""
-    size = np.abs(t)
-    width = np.minimum(tau, delta)
-    width = np.where(width > 0.0, width, 1.0)  # loss 0: counts for nothing
-    down, up = (size - delta + width) / width, (size - delta - width) / width
-    before, after = np.clip(down, 0.0, 1.0), np.clip(up, -1.0, 0.0)
-    near = size <= delta
-    value = np.where(near, 1.0 - 0.5 * before * before, 0.5 * after * after)
-    slope = np.where(near, -before, after) * np.sign(t) / width
-    none = (delta <= 0.0) | (tau <= 0.0)
-    if np.any(none):
-        value = np.where(none, (size < delta).astype(float), value)
-        slope = np.where(none, 0.0, slope)
+def loss(name: str, t: np.ndarray, delta: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
+    """Huber hinge (``width`` is epsilon; 0 is the hinge) or symmetric loss (tau, at most delta), and its derivative."""
+    value, slope = np.empty(t.size), np.empty(t.size)
+    smooth_losses.losses(LOSSES[name], t, delta, float(width), value, slope)
     return value, slope
-
-
-LOSSES = {"huber": huber, "symmetric": symmetric}
 
 
 def smax(s: np.ndarray, segments: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
@@ -64,24 +45,9 @@ def smax(s: np.ndarray, segments: np.ndarray, rho: float) -> tuple[np.ndarray, n
     ``segments`` are the first positions of the segments, which are not empty. With ``rho = inf`` the derivative is 1
     for the first largest number.
     """
-    if s.size == 0:
-        return np.empty(0), np.empty(0)
-    sizes = np.diff(segments, append=s.size)
-    if rho == 0.0:
-        return np.add.reduceat(s, segments), np.ones_like(s)
-    top = np.maximum.reduceat(s, segments)
-    if np.isinf(rho):
-        largest = s == np.repeat(top, sizes)
-        before = np.cumsum(largest) - largest  # how many largest ones there are before
-        first = largest & (before == np.repeat(before[segments], sizes))
-        return top, first.astype(float)
-    shift = np.where(rho * top > LARGE, top, 0.0)
-    shifted = rho * (s - np.repeat(shift, sizes))
-    # log(1 + sum(exp(rho s) - 1)) = rho shift + log(exp(-rho shift) + sum(exp(rho (s - shift)) - exp(-rho shift)))
-    rest = np.expm1(-rho * shift)
-    total = np.add.reduceat(np.expm1(shifted) - np.repeat(rest, sizes), segments)
-    value = shift + np.log1p(total + rest) / rho
-    return value, np.exp(rho * (s - np.repeat(value, sizes)))
+    value, share = np.empty(segments.size), np.empty(s.size)
+    smooth_losses.soft_maxima(s, segments, float(rho), value, share)
+    return value, share
 
 
 def smax_raise(before: np.ndarray, s: np.ndarray, rho: float) -> np.ndarray:
@@ -91,8 +57,8 @@ def smax_raise(before: np.ndarray, s: np.ndarray, rho: float) -> np.ndarray:
     if np.isinf(rho):
         return np.maximum(s - before, 0.0)
     more = rho * (s - before)
-    exact = np.log1p(np.maximum(np.expm1(np.minimum(more, LARGE)) - np.expm1(-rho * before), 0.0)) / rho
-    return np.where(more > LARGE, s - before, exact)
+    exact = np.log1p(np.maximum(np.expm1(np.minimum(more, smooth_losses.LARGE)) - np.expm1(-rho * before), 0.0)) / rho
+    return np.where(more > smooth_losses.LARGE, s - before, exact)
 
 
 @dataclass
@@ -109,13 +75,15 @@ class Term:
 
     def slacks(self, t: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
         """Slack of every example, and its derivatives with respect to the margins of its entries."""
-        value, slope = LOSSES[self.loss](t, self.delta, self.width)
-        xi, share = smax(value, self.segments, rho)
-        return xi, share * slope
+        xi, gradient = np.empty(self.segments.size), np.empty(t.size)
+        smooth_losses.slacks(
+            LOSSES[self.loss], float(self.width), t, self.delta, self.segments, float(rho), xi, gradient
+        )
+        return xi, gradient
 
     def values(self, t: np.ndarray, delta: np.ndarray) -> np.ndarray:
         """Losses of other outputs."""
-        return LOSSES[self.loss](t, delta, self.width)[0]
+        return loss(self.loss, t, delta, self.width)[0]
 
 
 class Objective:
@@ -133,14 +101,16 @@ class Objective:
         """What part scores add to the margins."""
         return np.empty(0) if self.matrix is None else self.matrix @ part_scores
 
-    def losses(self, t: np.ndarray) -> tuple[float, np.ndarray]:
-        """Weighted sum of slacks, and its gradient with respect to the margins."""
-        total, gradient = 0.0, np.empty_like(t)
+    def losses(self, t: np.ndarray, dt: np.ndarray, step: float = 0.0) -> tuple[float, float, np.ndarray]:
+        """At the margins ``t + step dt``: weighted sum of slacks, its slope along dt, gradient for the margins."""
+        total, rise, gradient = 0.0, 0.0, np.empty_like(t)
         for term, lo, hi in zip(self.terms, self._bounds, self._bounds[1:]):
-            xi, slope = term.slacks(t[lo:hi], self.rho)
-            total += term.weight * float(xi.sum())
-            gradient[lo:hi] = term.weight * slope
-        return total, gradient
+            found = smooth_losses.along(
+                LOSSES[term.loss], float(term.width), float(term.weight), t[lo:hi], dt[lo:hi], float(step), term.delta,
+                term.segments, float(self.rho), gradient[lo:hi],
+            )  # fmt: skip
+            total, rise = total + found[0], rise + found[1]
+        return total, rise, gradient
 
     def pull(self, gradient: np.ndarray, n_parts: int) -> np.ndarray:
         """Gradient with respect to part scores."""
@@ -170,7 +140,7 @@ def minimise(space: Any, objective: Objective, start: Point, tol: float, max_ste
     parts = space.part_scores(forward)
     t = objective.constant + objective.changes(parts)
     norm = space.inner(x, x, forward)
-    losses, slopes = objective.losses(t)
+    losses, _, slopes = objective.losses(t, t)
     g = space.coefficients(objective.pull(slopes, parts.size)) + 2.0 * reg * x
     g_forward = space.forward(g)
     gg = space.inner(g, g, g_forward)
@@ -228,10 +198,10 @@ class _Line:
 
     def at(self, step: float) -> tuple[float, float, np.ndarray]:
         """(value, slope along the line, gradient with respect to the margins)."""
-        losses, slopes = self.objective.losses(self.t + step * self.dt)
+        losses, rise, slopes = self.objective.losses(self.t, self.dt, step)
         reg = self.objective.regulariser
         value = reg * (self.norm + 2.0 * step * self.xd + step * step * self.dd) + losses
-        return value, 2.0 * reg * (self.xd + step * self.dd) + float(slopes @ self.dt), slopes
+        return value, 2.0 * reg * (self.xd + step * self.dd) + rise, slopes
 
 
 def _search(line: _Line, step: float, value: float, slope: float) -> tuple[float, float, np.ndarray | None]:

@@ -187,7 +187,7 @@ def test_views_that_teach_each_other_can_be_stopped_and_continued(tagging):
             model = pickle.loads(pickle.dumps(model))
         assert model.history_[: whole.n_iter_] == whole.history_
         np.testing.assert_allclose(model.weights_.flat(), whole.weights_.flat(), rtol=1e-9, atol=1e-12)
-        with pytest.raises(InputError, match="^warm_start=True goes on with the last fit, but X is not that"):
+        with pytest.raises(InputError, match=r"^warm_start=True goes on with the last fit, but X is not that"):
             model.fit(inputs[:-1], outputs[:-1])
         with pytest.raises(InputError, match="the features of the views is not that of that fit"):
             model.set_params(views=RandomSplit(), random_state=1).fit(inputs, outputs)
