@@ -109,7 +109,9 @@ class MilterClient:
         while True:
             kind, data = self.read()
             if kind == b"h":
-                added.append(tuple(part.decode() for part in data[:-1].split(b"\0")))
+                name, value = data[:-1].decode().split("\0")
+                assert value.startswith(" ") == bool(self.steps & 0x100000)
+                added.append((name, value.lstrip(" ")))
             elif kind == b"m":
                 name, value = data[4:-1].split(b"\0")
                 assert value == b""

@@ -52,7 +52,7 @@ def detect(paths: tuple[str, ...], **options: Any) -> None:
     with computing(), ExitStack() as stack:
         from accord.mail.service import open_detector, open_filter
 
-        run = Detection(open_detector(settings), open_filter(settings), with_reasons=bool(options["html"]))
+        run = Detection(open_detector(settings, "b"), open_filter(settings), with_reasons=bool(options["html"]))
         writers = _writers(options, stack)
         interrupted = not _read(run, paths or ("-",), writers)
         if settings.state:

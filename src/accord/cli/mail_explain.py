@@ -50,7 +50,7 @@ def explain(message: str, among: tuple[str, ...], top: int, as_json: bool, **opt
         if settings.state:
             detector = BatchDetector.restore(settings.state)
         else:
-            detector = open_detector(settings)
+            detector = open_detector(settings, "b")
         with Progress(None, "messages") as progress:
             for path in among:
                 for _, raw in iter_mail(path):

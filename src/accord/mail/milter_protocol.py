@@ -132,9 +132,10 @@ def header(data: bytes) -> tuple[bytes, bytes]:
     return parts[0], parts[1]
 
 
-def add_header(name: str, value: str) -> bytes:
+def add_header(name: str, value: str, terms: Terms) -> bytes:
     """The wish to add a header at the end of the message's headers."""
-    return packet(ADD_HEADER, name.encode("ascii") + b"\0" + value.encode("ascii") + b"\0")
+    space = b" " if terms.leading_space else b""  # who sends the space after the colon also wants to be sent it
+    return packet(ADD_HEADER, name.encode("ascii") + b"\0" + space + value.encode("ascii") + b"\0")
 
 
 def delete_header(name: bytes, occurrence: int) -> bytes:

@@ -238,9 +238,9 @@ class MilterSession(asyncio.Protocol):
                 out = out[-_MOST_DELETIONS:]
             self.service.counters.spoofed += len(out)
         if verdict is not None and self.terms.may_add:
-            batch, size, score = self._names
-            out += [wire.add_header(batch, verdict.batch), wire.add_header(size, str(verdict.size))]
-            out += [] if verdict.score is None else [wire.add_header(score, f"{verdict.score:.4f}")]
+            values = [verdict.batch, str(verdict.size)]
+            values += [] if verdict.score is None else [f"{verdict.score:.4f}"]
+            out += [wire.add_header(name, value, self.terms) for name, value in zip(self._names, values)]
         self.service.counters.count(outcome)
         self._send(b"".join(out) + wire.packet(wire.ACCEPT))
         self._reset()

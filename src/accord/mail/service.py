@@ -237,8 +237,12 @@ def open_service(settings: DetectorSettings, limits: LimitSettings | None = None
     return MailService(open_detector(settings), open_filter(settings), settings, limits)
 
 
-def open_detector(settings: DetectorSettings) -> BatchDetector:
-    """The detector that the settings describe, with the window of its state file if that is there and fits."""
+def open_detector(settings: DetectorSettings, prefix: str | None = None) -> BatchDetector:
+    """The detector that the settings describe, with the window of its state file if that is there and fits.
+
+    `prefix` begins the batches' ids. By default it is drawn, so that no id is used twice, neither after a start without
+    a state nor by two servers.
+    """
     from accord.mail.detector import BatchDetector
 
     model = None
@@ -246,8 +250,7 @@ def open_detector(settings: DetectorSettings) -> BatchDetector:
         import accord
 
         model = accord.load(settings.model)
-    # ids must not be used twice, neither after a start without a state nor by two servers
-    prefix = f"{secrets.token_hex(3)}-"
+    prefix = f"{secrets.token_hex(3)}-" if prefix is None else prefix
     options: dict[str, Any] = {"max_age": settings.max_age or None, "min_words": settings.min_words}
     fresh = BatchDetector(model, settings.window, prefix=prefix, **options)
     kept = _restored(settings, fresh) if settings.state and Path(settings.state).exists() else None
