@@ -11,9 +11,11 @@ sets        Jaccard coefficients of bit maps
 subject     1 - edit distance / length of the longer one
 ==========  ======================================================================================================
 
-`best_batch` finds the batch with the largest sum of similarities. It goes through the groups one after another and
-leaves out a batch as soon as an upper bound says that its sum stays below zero: features are in [0, 1], so what is not
-computed yet adds at most the sum of its positive weights to each pair. The decision is the same as without.
+`best_batch` finds the batch with the largest sum of similarities. It computes features in three steps and leaves out a
+batch as soon as an upper bound says that its sum stays below zero: features are in [0, 1], so what is not computed yet
+adds at most the sum of its positive weights to each pair; for marks, one byte of each (`tags`) tells most that
+differ. The decision is the same as without. Loops over columns have lengths that the compiler does not know: these
+become vector instructions, while short loops of known length are unrolled, which is four times slower.
 """
 
 from typing import NamedTuple
@@ -21,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-N_TEXTS = 8
+N_TEXTS, N_BINS, N_PADDED = 8, 64, 32
 SUBJECT = 48  # bytes of a subject that are compared: a 64-bit word holds the column of the edit distance
 HIGH = np.array([0.5, 0.9, 0.5, 0.5])  # thresholds of words, bigrams, bins and triples
 
@@ -30,7 +32,8 @@ class Signatures(NamedTuple):
     """What is kept of mails, one row each."""
 
     marks: np.ndarray  # (n, n_marks) uint32, 0: none
-    numbers: np.ndarray  # (n, n_numbers) float32
+    tags: np.ndarray  # (n, 32) uint8, 0 for no mark, else 1 + mark % 254
+    numbers: np.ndarray  # (n, 32) float32, unused ones 0
     words: np.ndarray  # (n, 128) int8, length 127
     bigrams: np.ndarray  # (n, 128) int8, length 127
     single: np.ndarray  # (n, 64) uint8, 0: empty
@@ -41,19 +44,28 @@ class Signatures(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _cosine(a, b):
+def _cosine(a, i, b, j):
     total = np.int32(0)
-    for j in range(a.size):
-        total = np.int32(total + np.int32(np.int32(a[j]) * np.int32(b[j])))
+    for m in range(b.shape[1]):
+        total = np.int32(total + np.int32(np.int32(a[i, m]) * np.int32(b[j, m])))
     return min(max(total / 16129.0, 0.0), 1.0)
 
 
 @njit(cache=True, nogil=True)
-def _equal_bins(a, b, n_a, n_b):
+def _equal_bins(a, b, j, n_a, n_b):
+    """Share of equal bins; empty ones are 0 in ``b`` and 255, which is no value, in ``a``."""
     n = np.uint8(0)
-    for j in range(a.size):
-        n = np.uint8(n + np.uint8((a[j] == b[j]) & (a[j] != 0)))
+    for m in range(N_BINS):
+        n = np.uint8(n + np.uint8(a[m] == b[j, m]))
     return n / max(n_a, n_b, 1)
+
+
+@njit(cache=True, nogil=True)
+def _without_zeros(bins, i):
+    out = np.empty(N_BINS, np.uint8)
+    for m in range(N_BINS):
+        out[m] = bins[i, m] if bins[i, m] else 255
+    return out
 
 
 @njit(cache=True, nogil=True)
@@ -65,9 +77,9 @@ def _n_bits(x):
 
 
 @njit(cache=True, nogil=True)
-def _jaccard(a, b, s):
-    both = _n_bits(a[2 * s] & b[2 * s]) + _n_bits(a[2 * s + 1] & b[2 * s + 1])
-    either = _n_bits(a[2 * s] | b[2 * s]) + _n_bits(a[2 * s + 1] | b[2 * s + 1])
+def _jaccard(a, i, b, j, s):
+    both = _n_bits(a[i, 2 * s] & b[j, 2 * s]) + _n_bits(a[i, 2 * s + 1] & b[j, 2 * s + 1])
+    either = _n_bits(a[i, 2 * s] | b[j, 2 * s]) + _n_bits(a[i, 2 * s + 1] | b[j, 2 * s + 1])
     return both / max(either, 1)
 
 
@@ -81,7 +93,7 @@ def _letter_positions(pattern, n, positions):
 
 
 @njit(cache=True, nogil=True)
-def _edit_similarity(positions, n, text, n_text):
+def _edit_similarity(positions, n, texts, j, n_text):
     """1 - Levenshtein distance / longer length; a column of the table is two bit vectors (Myers 1999)."""
     if n == 0 or n_text == 0:
         return 0.0
@@ -90,7 +102,7 @@ def _edit_similarity(positions, n, text, n_text):
     plus, minus = ~np.uint64(0), np.uint64(0)
     distance = np.int64(n)
     for t in range(n_text):
-        here = positions[text[t]]
+        here = positions[texts[j, t]]
         vertical = here | minus
         here = (((here & plus) + plus) ^ plus) | here
         up = minus | ~(here | plus)
@@ -106,30 +118,35 @@ def _edit_similarity(positions, n, text, n_text):
 
 
 @njit(cache=True, nogil=True)
-def _texts(a, i, b, j, high, out):
-    out[0] = _cosine(a.words[i], b.words[j])
-    out[2] = _cosine(a.bigrams[i], b.bigrams[j])
-    out[4] = _equal_bins(a.single[i], b.single[j], a.lengths[i, 0], b.lengths[j, 0])
-    out[6] = _equal_bins(a.triples[i], b.triples[j], a.lengths[i, 1], b.lengths[j, 1])
-    for g in range(4):
-        out[2 * g + 1] = max(0.0, out[2 * g] - high[g]) / (1.0 - high[g])
+def _above(value, threshold):
+    return max(0.0, value - threshold) / (1.0 - threshold)
 
 
 @njit(cache=True, nogil=True)
-def _fill(a, i, b, j, positions, high, out):
-    """All features of one pair; ``positions`` are those of the subject of row ``i`` of ``a``."""
-    n_marks, n_numbers = a.marks.shape[1], a.numbers.shape[1]
+def _texts(a, i, single, triples, b, j, high, out):
+    out[0] = _cosine(a.words, i, b.words, j)
+    out[2] = _cosine(a.bigrams, i, b.bigrams, j)
+    out[4] = _equal_bins(single, b.single, j, a.lengths[i, 0], b.lengths[j, 0])
+    out[6] = _equal_bins(triples, b.triples, j, a.lengths[i, 1], b.lengths[j, 1])
+    for g in range(4):
+        out[2 * g + 1] = _above(out[2 * g], high[g])
+
+
+@njit(cache=True, nogil=True)
+def _fill(a, i, single, triples, b, j, positions, high, out):
+    """All features of one pair; ``single``, ``triples`` and ``positions`` are made of row ``i`` of ``a``."""
+    n_marks, n_numbers = a.marks.shape[1], out.size - N_TEXTS - a.sets.shape[1] // 2 - 1 - a.marks.shape[1]
     n_sets = a.sets.shape[1] // 2
     for m in range(n_marks):
         out[m] = 1.0 if a.marks[i, m] == b.marks[j, m] and a.marks[i, m] != 0 else 0.0
     for m in range(n_numbers):
         out[n_marks + m] = 1.0 - min(1.0, abs(np.float64(a.numbers[i, m]) - np.float64(b.numbers[j, m])))
     at = n_marks + n_numbers
-    _texts(a, i, b, j, high, out[at:])
+    _texts(a, i, single, triples, b, j, high, out[at:])
     at += N_TEXTS
     for s in range(n_sets):
-        out[at + s] = _jaccard(a.sets[i], b.sets[j], s)
-    out[at + n_sets] = _edit_similarity(positions, a.lengths[i, 2], b.subject[j], b.lengths[j, 2])
+        out[at + s] = _jaccard(a.sets, i, b.sets, j, s)
+    out[at + n_sets] = _edit_similarity(positions, a.lengths[i, 2], b.subject, j, b.lengths[j, 2])
 
 
 @njit(cache=True, nogil=True)
@@ -138,8 +155,9 @@ def features_between(a, b, high, out):
     positions = np.empty(256, np.uint64)
     for i in range(out.shape[0]):
         _letter_positions(a.subject[i], a.lengths[i, 2], positions)
+        single, triples = _without_zeros(a.single, i), _without_zeros(a.triples, i)
         for j in range(out.shape[1]):
-            _fill(a, i, b, j, positions, high, out[i, j])
+            _fill(a, i, single, triples, b, j, positions, high, out[i, j])
 
 
 @njit(cache=True, nogil=True)
@@ -149,8 +167,9 @@ def features_of_pairs(a, high, out):
     p = 0
     for i in range(a.marks.shape[0]):
         _letter_positions(a.subject[i], a.lengths[i, 2], positions)
+        single, triples = _without_zeros(a.single, i), _without_zeros(a.triples, i)
         for j in range(i):
-            _fill(a, i, a, j, positions, high, out[p])
+            _fill(a, i, single, triples, a, j, positions, high, out[p])
             p += 1
 
 
@@ -159,7 +178,8 @@ def copy_row(source, i, target, j):
     """Copy row ``i`` to row ``j``."""
     for m in range(source.marks.shape[1]):
         target.marks[j, m] = source.marks[i, m]
-    for m in range(source.numbers.shape[1]):
+    for m in range(N_PADDED):
+        target.tags[j, m] = source.tags[i, m]
         target.numbers[j, m] = source.numbers[i, m]
     for m in range(source.words.shape[1]):
         target.words[j, m] = source.words[i, m]
@@ -175,83 +195,124 @@ def copy_row(source, i, target, j):
         target.lengths[j, m] = source.lengths[i, m]
 
 
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _numbers_score(a, b, j, weights):
+    """Weighted sum of the closeness of numbers, in single precision and any order: four at a time."""
+    total = np.float32(0)
+    for m in range(b.shape[1]):
+        total += weights[m] * (np.float32(1) - min(np.float32(1), abs(a[m] - b[j, m])))
+    return total
+
+
 @njit(cache=True, nogil=True)
-def _drop_hopeless(rows, n_rows, places, scores, rest, prune, sums):
-    """Keep the rows of batches whose sum may still reach zero if every pair gains ``rest``. Returns their number."""
-    if not prune:
-        return n_rows
+def _tags_bound(a, b, j, weights):
+    """At most this much do equal marks add, in the units of ``weights`` (rounded up)."""
+    total = np.int32(0)
+    for m in range(b.shape[1]):
+        total = np.int32(total + np.int32(np.int32(a[m] == b[j, m]) * np.int32(weights[m])))
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _tag_weights(new, weights, tags, out):
+    """Fill the tags of the new mail, 255 for those without a mark, and their weights; returns the unit of these."""
+    largest = 0.0
+    for m in range(new.marks.shape[1]):
+        largest = max(largest, weights[m])
+    unit = max(largest / 127.0, 1e-300)
+    for m in range(N_PADDED):
+        tags[m], out[m] = 255, 0
+        if m < new.marks.shape[1] and new.marks[0, m] != 0:
+            tags[m] = new.tags[0, m]
+            out[m] = np.int8(min(np.ceil(max(weights[m], 0.0) / unit - 1e-9), 127.0))
+    return unit
+
+
+@njit(cache=True, nogil=True)
+def _drop_hopeless(rows, n_rows, places, bounds, rest, sums):
+    """Keep the rows of batches whose bounds, ``rest`` added to each, sum up to zero. Returns their number."""
     for r in range(n_rows):
         sums[places[rows[r]]] = 0.0
     for r in range(n_rows):
-        sums[places[rows[r]]] += scores[rows[r]] + rest
+        sums[places[rows[r]]] += bounds[rows[r]] + rest
     kept = 0
     for r in range(n_rows):
-        if sums[places[rows[r]]] >= -1e-6:  # rounding must not cost a batch that reaches zero exactly
+        if sums[places[rows[r]]] >= -1e-4:  # rounding must not cost a batch that reaches zero exactly
             rows[kept] = rows[r]
             kept += 1
     return kept
 
 
 @njit(cache=True, nogil=True)
-def best_batch(new, window, n_rows, places, serials, weights, bias, high, prune, rows, scores, sums):
-    """The place of the batch that a mail joins and the sum of similarities to its members, or -1 and the largest sum
-    looked at.
-
-    Parameters: ``new`` has the mail in row 0; ``places[k]`` is where the batch of row k of the window is accounted
-    (-1: the row takes no part); ``serials`` numbers batches by age, the older one wins a tie; ``rows``, ``scores``
-    (n_rows,) and ``sums`` (places) are room to work in. Afterwards ``rows[:kept]`` are those looked at to the end.
-    """
-    n_marks, n_numbers, n_sets = new.marks.shape[1], new.numbers.shape[1], new.sets.shape[1] // 2
-    w_numbers, w_texts = n_marks, n_marks + n_numbers
-    w_sets = w_texts + N_TEXTS
-    w_subject = w_sets + n_sets
-    rest_last = 0.0
-    for m in range(w_sets, w_subject + 1):
-        rest_last += max(weights[m], 0.0)
-    rest_numbers = rest_last
-    for m in range(w_numbers, w_texts):
-        rest_numbers += max(weights[m], 0.0)
-    rest_marks = rest_numbers
-    for m in range(n_marks):
-        if new.marks[0, m] != 0:
-            rest_marks += max(weights[m], 0.0)
+def _first_step(new, window, n_rows, places, weights, w_numbers, bias, high, rest, rows, scores, bounds):
+    """Words and numbers of all rows that take part, and an upper bound of the rest. Returns the number of rows."""
+    n_marks, n_numbers = new.marks.shape[1], w_numbers.size
+    w_texts = weights[n_marks + n_numbers :]
+    padded, w_padded = np.zeros(N_PADDED, np.float32), np.zeros(N_PADDED, np.float32)
+    for m in range(n_numbers):
+        padded[m], w_padded[m] = new.numbers[0, m], w_numbers[m]
+    tags, w_tags = np.empty(N_PADDED, np.uint8), np.empty(N_PADDED, np.int8)
+    q_single, q_triples = _without_zeros(new.single, 0), _without_zeros(new.triples, 0)
+    unit = _tag_weights(new, weights, tags, w_tags)
     kept = 0
-    texts = np.empty(N_TEXTS)
     for k in range(n_rows):
         if places[k] < 0:
             continue
         rows[kept] = k
         kept += 1
-        _texts(new, 0, window, k, high, texts)
-        total = bias
-        for g in range(N_TEXTS):
-            total += weights[w_texts + g] * texts[g]
-        scores[k] = total
-    kept = _drop_hopeless(rows, kept, places, scores, rest_marks, prune, sums)
+        words = _cosine(new.words, 0, window.words, k)
+        single = _equal_bins(q_single, window.single, k, new.lengths[0, 0], window.lengths[k, 0])
+        triples = _equal_bins(q_triples, window.triples, k, new.lengths[0, 1], window.lengths[k, 1])
+        total = bias + w_texts[0] * words + w_texts[1] * _above(words, high[0])
+        total += w_texts[4] * single + w_texts[5] * _above(single, high[2])
+        total += w_texts[6] * triples + w_texts[7] * _above(triples, high[3])
+        scores[k] = total + _numbers_score(padded, window.numbers, k, w_padded)
+        bounds[k] = scores[k] + unit * _tags_bound(tags, window.tags, k, w_tags) + rest
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def best_batch(new, window, n_rows, places, serials, weights, bias, high, prune, rows, scores, bounds, sums):
+    """The place of the batch that a mail joins and the sum of similarities to its members, or -1 and the largest sum
+    looked at; and the number of rows looked at to the end.
+
+    Parameters: ``new`` has the mail in row 0; ``places[k]`` is where the batch of row k of the window is accounted
+    (-1: the row takes no part); ``serials`` numbers batches by age, the older one wins a tie; ``rows``, ``scores``,
+    ``bounds`` (n_rows,) and ``sums`` (places) are room to work in. ``rows`` begins with those looked at to the end.
+    """
+    n_marks, n_sets = new.marks.shape[1], new.sets.shape[1] // 2
+    w_subject = weights.size - 1
+    w_sets = w_subject - n_sets
+    w_texts = w_sets - N_TEXTS
+    rest = 0.0
+    for m in range(w_sets, w_subject + 1):
+        rest += max(weights[m], 0.0)
+    # a bigram cosine c adds w c + w' (c - t) / (1 - t) above the threshold t, which is largest at 0, t or 1
+    w_bigrams, w_above = weights[w_texts + 2], weights[w_texts + 3]
+    rest_bigrams = max(0.0, w_bigrams * high[1], w_bigrams + w_above)
+    w_numbers = weights[n_marks:w_texts]
+    rest_first = rest + rest_bigrams
+    kept = _first_step(new, window, n_rows, places, weights, w_numbers, bias, high, rest_first, rows, scores, bounds)
+    if prune:
+        kept = _drop_hopeless(rows, kept, places, bounds, 0.0, sums)
     for r in range(kept):
         k = rows[r]
-        total = scores[k]
+        bigrams = _cosine(new.bigrams, 0, window.bigrams, k)
+        total = scores[k] + w_bigrams * bigrams + w_above * _above(bigrams, high[1])
         for m in range(n_marks):
             if new.marks[0, m] == window.marks[k, m] and new.marks[0, m] != 0:
                 total += weights[m]
         scores[k] = total
-    kept = _drop_hopeless(rows, kept, places, scores, rest_numbers, prune, sums)
-    for r in range(kept):
-        k = rows[r]
-        total = scores[k]
-        for m in range(n_numbers):
-            distance = abs(np.float64(new.numbers[0, m]) - np.float64(window.numbers[k, m]))
-            total += weights[w_numbers + m] * (1.0 - min(1.0, distance))
-        scores[k] = total
-    kept = _drop_hopeless(rows, kept, places, scores, rest_last, prune, sums)
+    if prune:
+        kept = _drop_hopeless(rows, kept, places, scores, rest, sums)
     positions = np.empty(256, np.uint64)
     _letter_positions(new.subject[0], new.lengths[0, 2], positions)
     for r in range(kept):
         k = rows[r]
         total = scores[k]
         for s in range(n_sets):
-            total += weights[w_sets + s] * _jaccard(new.sets[0], window.sets[k], s)
-        same = _edit_similarity(positions, new.lengths[0, 2], window.subject[k], window.lengths[k, 2])
+            total += weights[w_sets + s] * _jaccard(new.sets, 0, window.sets, k, s)
+        same = _edit_similarity(positions, new.lengths[0, 2], window.subject, k, window.lengths[k, 2])
         scores[k] = total + weights[w_subject] * same
     return _largest(rows, kept, places, serials, scores, sums)
 

@@ -7,7 +7,7 @@ Runs with a digit (amounts, telephone numbers, random strings) vary from copy to
 `Sketches.words`      signed sums of tf-idf weights: word ``h`` adds to column ``h % 128``, scaled to length 127
 `Sketches.bigrams`    roots of the frequencies of hashed pairs of successive letters; what is no letter is left out, so
                       that ``mo rtgage`` has the pairs of ``mortgage``; scaled to length 127
-`Sketches.single`     for each of 64 bins the smallest hash (8 bits) among the words in it, 0 where there is none
+`Sketches.single`     for each of 64 bins the smallest hash (1 to 254) among the words in it, 0 where there is none
 `Sketches.triples`    the same for three words in a row
 ====================  ==================================================================================================
 """
@@ -228,9 +228,9 @@ def _add_word(keys, tallies, used, n_used, h):
 
 @njit(cache=True, nogil=True)
 def _put_bin(bins, h):
-    """Keep the smallest hash of a bin: bits 0-5 choose the bin, bits 8-15 are the value (1 to 255)."""
+    """Keep the smallest hash of a bin: bits 0-5 choose the bin, further bits make the value (1 to 254)."""
     where = np.int64(h & np.uint64(N_BINS - 1))
-    value = np.int64((h >> np.uint64(8)) % np.uint64(255)) + 1
+    value = np.int64((h >> np.uint64(8)) % np.uint64(254)) + 1
     if bins[where] == 0 or value < bins[where]:
         bins[where] = value
 

@@ -124,7 +124,7 @@ class BatchDetector:
         self._lock = threading.Lock()
         self._prune = True
         n = window.size
-        self._room = np.empty(n, np.int64), np.empty(n), np.empty(n)
+        self._room = np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
 
     def __len__(self) -> int:
         """Number of mails in the window."""
@@ -244,19 +244,20 @@ class BatchDetector:
 
     def _best(self, mail: Signature) -> tuple[int, float]:
         window, similarity = self._window, self.similarity
-        rows, scores, sums = self._room
+        room = self._room
         place, best, _ = best_batch(
             mail.row, window.rows, window.n_used, window.compared, window.serials, similarity.weights, similarity.bias,
-            HIGH, self._prune, rows, scores, sums,
+            HIGH, self._prune, *room,
         )  # fmt: skip
         return place, best
 
     def _all_sums(self, mail: Signature) -> dict[int, float]:
         """The sum of similarities of every batch, computed without short cuts."""
         window, similarity = self._window, self.similarity
-        rows, scores, sums = self._room
+        room = self._room
         _, _, n = best_batch(
             mail.row, window.rows, window.n_used, window.compared, window.serials, similarity.weights, similarity.bias,
-            HIGH, False, rows, scores, sums,
+            HIGH, False, *room,
         )  # fmt: skip
-        return {place: float(sums[place]) for place in np.unique(window.compared[rows[:n]]).tolist()}
+        rows, sums = room[0][:n], room[3]
+        return {place: float(sums[place]) for place in np.unique(window.compared[rows]).tolist()}

@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
-from accord.decoders.mail import SUBJECT, Signatures
+from accord.decoders.mail import N_PADDED, SUBJECT, Signatures
 from accord.decoders.mail_text import COUNTS, HASHES, N_BIGRAMS, N_BINS, N_WORDS, Sketches, scan_text
 from accord.mail.message import Message, parse
 
@@ -57,7 +57,8 @@ def empty_signatures(n: int) -> Signatures:
     """Room for so many mails."""
     return Signatures(
         np.zeros((n, len(MARKS)), np.uint32),
-        np.zeros((n, len(NUMBERS)), np.float32),
+        np.zeros((n, N_PADDED), np.uint8),
+        np.zeros((n, N_PADDED), np.float32),
         np.zeros((n, N_WORDS), np.int8),
         np.zeros((n, N_BIGRAMS), np.int8),
         np.zeros((n, N_BINS), np.uint8),
@@ -98,7 +99,8 @@ def sign(mail: bytes | Message, idf: np.ndarray | None = None) -> Signature:
     n = scan_text(text, flat_idf() if idf is None else idf, sketches, tallies, hashes, words, counts)
     hosts = {host for host, _ in message.links}
     _put_marks(row.marks[0], message, hashes)
-    _put_numbers(row.numbers[0], message, tallies, len(hosts))
+    row.tags[0, : len(MARKS)] = np.where(row.marks[0] > 0, row.marks[0] % 254 + 1, 0)
+    _put_numbers(row.numbers[0, : len(NUMBERS)], message, tallies, len(hosts))
     _put_sets(row.sets[0], message, hosts)
     subject = message.subject.lower().encode("utf-8", "replace")[:SUBJECT]
     row.subject[0, : len(subject)] = np.frombuffer(subject, np.uint8)
