@@ -13,6 +13,7 @@ _HOME = {
     "Taxonomy": "accord.structures",
     "Sequence": "accord.structures",
     "Tree": "accord.structures",
+    "Partition": "accord.structures",
     "TokenFeatures": "accord.views",
     "DictFeatures": "accord.views",
     "ArrayFeatures": "accord.views",
@@ -31,6 +32,7 @@ _HOME = {
     "StructuredSVM": "accord.learners",
     "CoPerceptron": "accord.learners",
     "CoSVM": "accord.learners",
+    "ClusteringSVM": "accord.learners",
     "GradientSVM": "accord.learners",
     "TransductiveSVM": "accord.learners",
     "GradientCoSVM": "accord.learners",
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
         HMM,
         PCFG,
         RLSR,
+        ClusteringSVM,
         CoPerceptron,
         CoRLSR,
         CoSVM,
@@ -81,7 +84,7 @@ if TYPE_CHECKING:
         load,
     )
     from accord.mail import BatchDetector, MailPairs
-    from accord.structures import MultiClass, Sequence, Taxonomy, Tree
+    from accord.structures import MultiClass, Partition, Sequence, Taxonomy, Tree
     from accord.views import (
         ArrayFeatures,
         CallablePairs,

@@ -142,7 +142,7 @@ def exact(similarities: np.ndarray) -> Clustering:
     largest = int(np.bincount(labels).max(initial=0))
     if largest > MAX_EXACT:
         raise InputError(
-            f'decoder="exact" would have to search {largest} objects that are linked by positive similarities, of a set '
+            f'decoder="exact" would have to search {largest} objects linked by positive similarities, of a set '
             f'of {n}; it takes up to {MAX_EXACT}; use decoder="lp", which gives an upper bound as well'
         )
     for pairs, here in _parts(values):

@@ -1,5 +1,6 @@
 """Which w? Estimators that put structures, views and solvers together."""
 
+from accord.learners.clustering import ClusteringSVM
 from accord.learners.co_regression import CoRLSR
 from accord.learners.consensus import CoPerceptron, CoSVM
 from accord.learners.crf import CRF
@@ -23,6 +24,7 @@ __all__ = [
     "CoPerceptron",
     "CoRLSR",
     "CoSVM",
+    "ClusteringSVM",
     "GradientCoSVM",
     "GradientSVM",
     "StructuredPerceptron",

@@ -19,6 +19,7 @@ from accord.persistence import read_model, write_model
 CLASSES = {
     "CoPerceptron": "accord.learners.consensus",
     "CoSVM": "accord.learners.consensus",
+    "ClusteringSVM": "accord.learners.clustering",
     "CoRLSR": "accord.learners.co_regression",
     "CRF": "accord.learners.crf",
     "GradientCoSVM": "accord.learners.gradient_co",
@@ -35,6 +36,7 @@ CLASSES = {
     "Taxonomy": "accord.structures.taxonomy",
     "Sequence": "accord.structures.sequence",
     "Tree": "accord.structures.tree",
+    "Partition": "accord.structures.partition",
     "TreebankGrammar": "accord.structures.grammar",
     "Lexicon": "accord.structures.lexicon",
     "Grammar": "accord.decoders.cky",

@@ -1,0 +1,330 @@
+"""Supervised clustering: similarities learned from sets whose clusters are known [thesis chapter 8, spec 8]."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from accord.decoders.correlation import SequentialClusters, square
+from accord.exceptions import InputError
+from accord.learners.randomness import generator
+from accord.progress import Progress
+from accord.solvers import cutting_sets, margin_qp
+from accord.structures.partition import DECODERS, Partition
+from accord.structures.partition_losses import b_cubed
+from accord.structures.partition_problem import (
+    PartitionProblem,
+    joined,
+    pairwise_constraints,
+    sequential_constraints,
+)
+from accord.threads import map_anywhere
+from accord.views.pairs import PairFeatures, ReadyPairs
+
+METHODS = ("pairwise", "iterative", "compact", "sequential")
+# Similarities of larger sets are not kept for the sequential decoder: it gets so many rows at a time.
+LARGE, ROWS = 1000, 256
+
+
+class ClusteringSVM(BaseEstimator):
+    """Learn which objects belong together: ``similarity(a, b) = <w, psi(a, b)>``, clustered by its signs and sizes.
+
+    All methods minimise ``|w|^2 / 2 + C sum xi``. They differ in what has a slack xi and what it must be larger than:
+
+    * "pairwise": every pair; ``1 -+ similarity``, minus within clusters (a linear SVM on pairs).
+    * "iterative": every set; loss plus score of the partitions that ``training_decoder`` finds, minus the score of the
+      true one (cutting planes, Finley & Joachims 2005).
+    * "compact": the same with the best *relaxed* partition, a linear program whose dual the thesis folds into one
+      quadratic program (OP 8.1). It is solved by cutting planes with that linear program, which has the same optimum.
+    * "sequential": every object, as if it were the latest one and all others of its set were clustered correctly; loss
+      plus summed similarity to a wrong cluster (or 0: a new one), minus the sum to its own (OP 8.2).
+
+    Any method goes with any decoder.
+
+    Parameters
+    ----------
+    method : "sequential", "compact", "iterative" or "pairwise"
+    decoder : "sequential", "agglomerative", "lp" or "exact"
+        How partitions are predicted. "sequential": object after object, never reconsidered, linear in the number of
+        objects for each. "agglomerative": best merges first. "lp": linear program, then rounding. "exact": branch and
+        bound, for sets with up to 60 objects that similarities link.
+    C : float
+        Weight of the slacks.
+    pair_features : PairFeatures, optional
+        Features of pairs of objects, such as ``CallablePairs``. Without it a set is an array of features: (T, T, d), or
+        (T * (T - 1) / 2, d) with the pairs (1, 0), (2, 0), (2, 1), (3, 0), ...
+    loss : "total", "rand" or "zero-one"
+        See :class:`Partition`; "zero-one" for "sequential" only. "pairwise" has no loss.
+    training_decoder : str
+        Decoder of the "iterative" method.
+    standardize : bool
+        Divide every feature by the root mean square of its non-zero values in labeled sets while training. Features are
+        not centred, so zeros stay zeros. ``weights_`` are those of the features as they are.
+    bias : bool
+        Append a feature that is 1 for every pair; its weight is part of ``|w|``.
+    tol : float
+        Largest duality gap, as a fraction of the objective.
+    max_iter : int
+        Passes over the sets, or steps of the interior-point method, at most.
+    random_state : int, optional
+        No method draws random numbers; here so that all learners have the same parameters.
+    n_jobs, verbose : as everywhere
+
+    Attributes
+    ----------
+    weights_ : ndarray (d,), or (d + 1,) with a bias, which comes last
+    names_ : list of str
+        Names of the weights.
+    pair_features_ : PairFeatures
+    objective_, dual_objective_, duality_gap_ : float
+        Certificates, in the scale of the standardised features. With an "iterative" decoder that is not exact
+        (``exact_`` is False) they hold with respect to the partitions it found.
+    n_constraints_ : int
+        Constraints with a non-zero dual variable.
+    n_iter_, converged_, interrupted_, exact_ : int, bool, bool, bool
+        ``interrupted_``: Ctrl-C ended the training, and the model is what was reached.
+    history_ : list of dict
+
+    Examples
+    --------
+    >>> from accord import CallablePairs, ClusteringSVM
+    >>> view = CallablePairs(lambda a, b: abs(a - b), names=["distance"])
+    >>> sets, partitions = [[1.0, 1.1, 5.0, 5.2], [2.0, 7.0, 7.1]], [[0, 0, 1, 1], ["a", "b", "b"]]
+    >>> model = ClusteringSVM(pair_features=view).fit(sets, partitions)
+    >>> model.predict([[3.0, 9.0, 3.2, 9.1, 20.0]])
+    [[0, 1, 0, 1, 2]]
+    """
+
+    def __init__(
+        self,
+        method: str = "sequential",
+        decoder: str = "sequential",
+        C: float = 1.0,
+        pair_features: PairFeatures | None = None,
+        loss: str = "total",
+        training_decoder: str = "agglomerative",
+        standardize: bool = True,
+        bias: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.method = method
+        self.decoder = decoder
+        self.C = C
+        self.pair_features = pair_features
+        self.loss = loss
+        self.training_decoder = training_decoder
+        self.standardize = standardize
+        self.bias = bias
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- training -----------------------------------------------------------------------------------------------
+    def fit(self, sets: Sequence[Any], partitions: Sequence[Any]) -> ClusteringSVM:
+        """Train on sets of objects and the cluster of every object.
+
+        Parameters
+        ----------
+        sets : list of sets
+            A set is a list of objects, or an array of features without ``pair_features``.
+        partitions : list
+            ``partitions[i]`` are the names of the clusters of all objects of ``sets[i]``, or None: then only the view
+            sees the set.
+        """
+        structure = self._check_params()
+        view = self._new_view()
+        labeled, y = self._read(sets, partitions, structure)
+        view.fit(sets)
+        for i, truth in zip(labeled, y):
+            if view.count(sets[i]) != truth.size:
+                raise InputError(
+                    f"partitions[{i}] has {truth.size} objects but sets[{i}] has {view.count(sets[i])}; give the "
+                    "cluster of every object"
+                )
+        pairs = [self._pairs(view, sets[i], i) for i in labeled]
+        self.pair_features_, self.structure_ = view, structure
+        self.names_ = [*view.names_, "bias"] if self.bias else list(view.names_)
+        scale = self._scale(pairs)
+        self._learn(structure, [p / scale for p in pairs], y)
+        self.weights_ = self.weights_ / scale
+        self._warn_if_early()
+        return self
+
+    def _check_params(self) -> Partition:
+        for name, allowed in (("method", METHODS), ("decoder", DECODERS), ("training_decoder", DECODERS)):
+            if getattr(self, name) not in allowed:
+                raise InputError(f"{name} is {getattr(self, name)!r}; expected one of {allowed}")
+        for name in ("C", "tol", "max_iter"):
+            value = getattr(self, name)
+            if isinstance(value, str) or not (value > 0 and np.isfinite(value)):
+                raise InputError(f"{name} is {value!r}; expected a positive number")
+        generator(self.random_state)  # nothing is drawn, but what is no seed is refused as everywhere
+        structure = Partition(self.loss).fit([])
+        if self.method in ("iterative", "compact"):
+            structure.pair_weights(np.zeros(2, np.int64))
+        return structure
+
+    def _new_view(self) -> PairFeatures:
+        if self.pair_features is None:
+            return ReadyPairs()
+        if not isinstance(self.pair_features, PairFeatures):
+            raise InputError(
+                f"pair_features is {self.pair_features!r}; expected features of pairs, such as CallablePairs(function)"
+            )
+        return clone(self.pair_features)
+
+    def _read(self, sets: Any, partitions: Any, structure: Partition) -> tuple[list[int], list[np.ndarray]]:
+        """Numbers of the labeled sets and their cluster numbers."""
+        for name, value in (("sets", sets), ("partitions", partitions)):
+            if value is None or isinstance(value, (str, bytes, dict)) or not hasattr(value, "__len__"):
+                raise InputError(f"{name} is a {type(value).__name__}; expected a list with one entry per set")
+        if len(sets) != len(partitions):
+            raise InputError(f"sets has {len(sets)} sets but partitions has {len(partitions)}; they must pair up")
+        labeled = [i for i, one in enumerate(partitions) if one is not None]
+        if not labeled:
+            raise InputError(f"none of {len(sets)} sets has a partition: fit needs at least one")
+        y = [structure.encode(partitions[i], f"partitions[{i}]") for i in labeled]
+        if all(one.size < 2 for one in y):
+            raise InputError("no labeled set has two objects: there is no pair to learn from")
+        return labeled, y
+
+    def _pairs(self, view: PairFeatures, objects: Any, i: int) -> np.ndarray:
+        pairs = np.asarray(view.pairs(objects), dtype=np.float64)
+        if not np.all(np.isfinite(pairs)):
+            pair, feature = np.argwhere(~np.isfinite(pairs))[0]
+            j = int((1 + np.sqrt(1 + 8 * pair)) // 2)
+            raise InputError(
+                f"sets[{i}]: feature {view.names_[feature]!r} of the objects {j} and {pair - j * (j - 1) // 2} is "
+                f"{pairs[pair, feature]}; expected finite numbers"
+            )
+        return np.hstack([pairs, np.ones((len(pairs), 1))]) if self.bias else pairs
+
+    def _scale(self, pairs: list[np.ndarray]) -> np.ndarray:
+        n_dims = pairs[0].shape[1]
+        if not self.standardize:
+            return np.ones(n_dims)
+        squares, counts = np.zeros(n_dims), np.zeros(n_dims)
+        for one in pairs:
+            squares += (one**2).sum(axis=0)
+            counts += np.count_nonzero(one, axis=0)
+        scale = np.sqrt(squares / np.maximum(counts, 1))
+        return np.where(scale > 0.0, scale, 1.0)
+
+    def _learn(self, structure: Partition, pairs: list[np.ndarray], y: list[np.ndarray]) -> None:
+        title = f"{self.method} clustering"
+        self.exact_ = True
+        with Progress(int(self.max_iter), title, bool(self.verbose)) as progress:
+            report = lambda info: progress.advance(info=info)  # noqa: E731
+            result: Any
+            if self.method in ("iterative", "compact"):
+                decoder = "relaxed" if self.method == "compact" else self.training_decoder
+                problem = PartitionProblem(structure, pairs, y, decoder, self.n_jobs or 1)
+                result = cutting_sets.train(problem, self.C, self.tol, int(self.max_iter), report)
+                self.exact_ = problem.exact
+                self.n_constraints_, self.history_ = result.n_constraints, result.history
+            else:
+                make = pairwise_constraints
+                if self.method == "sequential":
+                    make = lambda p, truth: sequential_constraints(p, truth, self.loss)  # noqa: E731
+                constraints = joined([make(p, truth) for p, truth in zip(pairs, y)], pairs[0].shape[1])
+                result = margin_qp.solve(*constraints, self.C, self.tol, int(self.max_iter), report)
+                self.n_constraints_ = int(np.count_nonzero(result.alpha > 1e-9 * self.C))
+                self.history_ = result.history
+        self.weights_ = result.w
+        self.objective_, self.dual_objective_, self.duality_gap_ = result.primal, result.dual, result.gap
+        self.n_iter_, self.converged_, self.interrupted_ = result.n_iter, result.converged, result.interrupted
+
+    def _warn_if_early(self) -> None:
+        if self.converged_:
+            return
+        why = "Ctrl-C" if self.interrupted_ else f"{self.n_iter_} iterations (max_iter={self.max_iter})"
+        warnings.warn(
+            f"training stopped after {why} with a duality gap of {self.duality_gap_:.3g} (objective "
+            f"{self.objective_:.3g}); raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    # -- prediction ---------------------------------------------------------------------------------------------
+    def predict(self, sets: Sequence[Any]) -> list[list[int]]:
+        """Cluster numbers of the objects of every set, in order of first appearance."""
+        check_is_fitted(self, "weights_")
+        if self.decoder not in DECODERS:
+            raise InputError(f"decoder is {self.decoder!r}; expected one of {DECODERS}")
+        if isinstance(sets, (str, bytes, dict)) or not hasattr(sets, "__len__"):
+            raise InputError(f"sets is a {type(sets).__name__}; expected a list of sets")
+        found = map_anywhere(_predict_one, [(self, objects) for objects in sets], self.n_jobs)
+        return [labels.tolist() for labels in found]
+
+    def similarities(self, objects: Any) -> np.ndarray:
+        """The similarity (T, T) of every pair of a set; zeros on the diagonal."""
+        check_is_fitted(self, "weights_")
+        if self.pair_features_.count(objects) == 0:
+            return np.zeros((0, 0))
+        return square(self._scores(objects))
+
+    def score(self, sets: Sequence[Any], partitions: Sequence[Any]) -> float:
+        """F1 of B-cubed precision and recall, over all objects of the sets with partitions (1: all right)."""
+        check_is_fitted(self, "weights_")
+        labeled, y = self._read(sets, partitions, self.structure_)
+        found = self.predict([sets[i] for i in labeled])
+        precision = recall = 0.0
+        for i, truth, other in zip(labeled, y, found):
+            if truth.size != len(other):
+                raise InputError(f"partitions[{i}] has {truth.size} objects but sets[{i}] has {len(other)}")
+            p, r = b_cubed(truth, np.array(other, np.int64))
+            precision, recall = precision + p, recall + r
+        return 2.0 * precision * recall / (precision + recall) / sum(truth.size for truth in y)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`."""
+        from accord.learners.model_file import save
+
+        check_is_fitted(self, "weights_")
+        save(self, path)
+
+    def _scores(self, objects: Any) -> np.ndarray:
+        """Similarities in condensed order."""
+        return self._checked(self.pair_features_.scores(objects, self._feature_weights()) + self._bias())
+
+    def _feature_weights(self) -> np.ndarray:
+        return self.weights_[: len(self.pair_features_.names_)]
+
+    def _bias(self) -> float:
+        return float(self.weights_[-1]) if len(self.weights_) > len(self.pair_features_.names_) else 0.0
+
+    @staticmethod
+    def _checked(scores: np.ndarray) -> np.ndarray:
+        if not np.all(np.isfinite(scores)):
+            raise InputError("sets: some pair has a feature that is not finite; clusters need finite similarities")
+        return scores
+
+    def _cluster(self, objects: Any) -> np.ndarray:
+        view = self.pair_features_
+        n = view.count(objects)
+        if n == 0:
+            return np.empty(0, np.int64)
+        if self.decoder != "sequential" or n <= LARGE or isinstance(view, ReadyPairs):
+            return self.structure_.decode(self._scores(objects), self.decoder)
+        clusters = SequentialClusters()
+        for first in range(0, n, ROWS):
+            rows = view.scores_between(objects[first : first + ROWS], objects[: first + ROWS], self._feature_weights())
+            clusters.extend(self._checked(rows + self._bias()))
+        return clusters.labels
+
+
+def _predict_one(model: ClusteringSVM, objects: Any) -> np.ndarray:
+    return model._cluster(objects)

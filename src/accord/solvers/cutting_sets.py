@@ -1,0 +1,110 @@
+"""Cutting planes for few examples with expensive decoders: all examples are decoded, then all weights optimised.
+
+``min |w|^2 / 2 + C sum_i xi_i`` with ``xi_i >= b - <w, d>`` for every output of example i. As weights stay as they are
+while the examples are decoded, each pass gives the primal value, and the program over the constraints found so far the
+dual value: the loop ends when they are close.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from accord.solvers import margin_qp
+
+# Constraints that have been without force for so many passes are dropped.
+PATIENCE = 10
+# What counts as force, as a part of C.
+FORCE = 1e-9
+
+
+@dataclass
+class CuttingResult:
+    """Weights and certificates."""
+
+    w: np.ndarray
+    primal: float = np.inf
+    dual: float = -np.inf
+    n_iter: int = 0
+    n_constraints: int = 0  # with force
+    n_added: int = 0
+    converged: bool = False
+    interrupted: bool = False
+    history: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+
+class _Planes:
+    """Constraints found so far, with their examples and since when they have been without force."""
+
+    def __init__(self, n_dims: int) -> None:
+        self.deltas, self.offsets = np.empty((0, n_dims)), np.empty(0)
+        self.example, self.idle = np.empty(0, np.int64), np.empty(0, np.int64)
+
+    def slacks(self, w: np.ndarray, n_examples: int) -> np.ndarray:
+        out = np.zeros(n_examples)
+        np.maximum.at(out, self.example, self.offsets - self.deltas @ w)
+        return out
+
+    def add(self, examples: np.ndarray, offsets: np.ndarray, deltas: np.ndarray) -> None:
+        self.deltas = np.concatenate([self.deltas, deltas])
+        self.offsets = np.concatenate([self.offsets, offsets])
+        self.example = np.concatenate([self.example, examples])
+        self.idle = np.concatenate([self.idle, np.zeros(examples.size, np.int64)])
+        self._take(np.argsort(self.example, kind="stable"))
+
+    def _take(self, rows: np.ndarray) -> None:
+        self.deltas, self.offsets = self.deltas[rows], self.offsets[rows]
+        self.example, self.idle = self.example[rows], self.idle[rows]
+
+    def optimise(self, C: float, tol: float) -> margin_qp.MarginResult:
+        starts = np.flatnonzero(np.diff(self.example, prepend=-1))
+        found = margin_qp.solve(self.deltas, self.offsets, starts, C, tol)
+        self.idle = np.where(found.alpha > FORCE * C, 0, self.idle + 1)
+        self._take(np.flatnonzero(self.idle < PATIENCE))
+        return found
+
+
+def train(
+    problem: Any, C: float, tol: float, max_iter: int, on_epoch: Callable[[str], None] = lambda info: None
+) -> CuttingResult:
+    """Solve until the duality gap is at most the fraction ``tol`` of the primal value.
+
+    ``problem.violators(w)`` gives the violation, offset b and difference d of every example's most violating output.
+    Where they need not be the most violating ones (``problem.exact`` is False) the primal value holds with respect to
+    the outputs that were found, and the last weights are taken, which know most of them.
+    """
+    planes, result = _Planes(problem.n_dims), CuttingResult(np.zeros(problem.n_dims))
+    w = result.w
+    try:
+        while result.n_iter < max_iter:
+            violations, offsets, deltas = problem.violators(w)
+            known = planes.slacks(w, problem.n_examples)
+            slacks = np.maximum(violations, known)
+            primal = 0.5 * float(w @ w) + C * float(slacks.sum())
+            if primal < result.primal or not problem.exact:
+                result.primal, result.w = primal, w
+            new = np.flatnonzero(violations > known + 1e-12 * (1.0 + np.abs(known)))
+            result.n_iter += 1
+            result.n_added += new.size
+            result.history.append({"primal": primal, "dual": max(result.dual, 0.0), "added": new.size})
+            on_epoch(f"primal {result.primal:.5g}, gap {result.primal - max(result.dual, 0.0):.3g}")
+            if not new.size or result.gap <= tol * result.primal:
+                break
+            planes.add(new, offsets[new], deltas[new])
+            found = planes.optimise(C, min(1e-9, 0.01 * tol))
+            if found.interrupted:
+                raise KeyboardInterrupt
+            w, result.dual = found.w, max(result.dual, found.dual)
+            result.n_constraints = int(np.count_nonzero(found.alpha > FORCE * C))
+    except KeyboardInterrupt:
+        result.interrupted = True
+    result.dual = max(result.dual, 0.0)
+    result.converged = result.gap <= max(tol, 1e-8) * result.primal
+    return result
