@@ -32,7 +32,12 @@ class MilterClient:
     """A mail server's side of a connection."""
 
     def __init__(self, port, offer=OFFER, address="192.0.2.7", negotiate=True):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        if isinstance(port, str):  # the path of a Unix socket
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(20)
+            self.socket.connect(port)
+        else:
+            self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
         self.steps = 0
         if negotiate:
             self.send(packet(b"O", struct.pack(">III", *offer)))
@@ -86,8 +91,8 @@ class MilterClient:
         if not self.steps & unanswered_bit:
             assert self.read() == (b"c", b"")
 
-    def message(self, raw, sender="a@example.org", login="", cut=None):
-        """Send a message as Postfix does; what comes back. `cut`: bytes per piece of the stream."""
+    def message(self, raw, sender="a@example.org", login="", end=True):
+        """Send a message as Postfix does; what comes back. Without `end`, the last command is left to the caller."""
         head, _, body = raw.replace(b"\r\n", b"\n").partition(b"\n\n")
         self.send(packet(b"D", b"M" + (b"{auth_authen}\0" + login.encode() + b"\0" if login else b"")))
         self.command(b"M", f"<{sender}>\0SIZE=1\0".encode(), 0x4000)
@@ -101,6 +106,8 @@ class MilterClient:
         body = body.replace(b"\n", b"\r\n")
         for start in range(0, len(body), 65535):
             self.command(b"B", body[start : start + 65535], 0x80000, 0x10)
+        if not end:
+            return None
         self.send(packet(b"E"))
         return self.reply()
 
@@ -118,6 +125,25 @@ class MilterClient:
                 deleted.append((name.decode().lower(), struct.unpack(">I", data[:4])[0]))
             else:
                 return Reply(added, deleted, kind)
+
+
+# Each closes its connection.
+MALFORMED = {
+    "no length": b"\0\0\0\0",
+    "endless": struct.pack(">I", 0xFFFFFFFF) + b"L",
+    "HTTP": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "unknown command": packet(b"?"),
+    "short offer": packet(b"O", b"\0\0"),
+    "ancient": packet(b"O", struct.pack(">III", 1, 0, 0)),
+    "header without end": packet(b"L", b"name"),
+    "header of three": packet(b"L", b"a\0b\0c\0"),
+    "no sender": packet(b"M", b""),
+    "no family": packet(b"C", b"host\0"),
+    "no host": packet(b"C", b"host"),
+    "no address": packet(b"C", b"host\x004"),
+    "odd macros": packet(b"D", b"Mname\0"),
+    "empty macros": packet(b"D"),
+}
 
 
 # -- a stand-in for the detector ------------------------------------------------------------------------------------

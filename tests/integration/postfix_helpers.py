@@ -133,7 +133,7 @@ class Postfix:
         box = self.folder / "mail" / "box" / "new"
         return sorted(box.iterdir()) if box.exists() else []
 
-    def send(self, messages, client="192.0.2.7", connections=4, on_sent=lambda n: None):
+    def send(self, messages, client="192.0.2.7", connections=8, on_sent=lambda n: None):
         """Send raw messages over several connections, as if from `client`; an exception if one is refused."""
         jobs, failures = iter(list(messages)), []
         lock, count = threading.Lock(), [0]

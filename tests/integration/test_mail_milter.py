@@ -7,7 +7,16 @@ import threading
 import time
 
 import pytest
-from mail_helpers import OFFER, MilterClient, SubjectDetector, milter_in_thread, packet, simple_message, wait_until
+from mail_helpers import (
+    MALFORMED,
+    OFFER,
+    MilterClient,
+    SubjectDetector,
+    milter_in_thread,
+    packet,
+    simple_message,
+    wait_until,
+)
 
 from accord.exceptions import InputError
 from accord.mail.config import DetectorSettings, read_settings
@@ -250,24 +259,6 @@ def test_an_aborted_message_leaves_nothing(start):
         reply = client.message(simple_message("new"))
     assert reply.deleted == []
     assert b"old" not in detector.seen[0]
-
-
-MALFORMED = {
-    "no length": b"\0\0\0\0",
-    "endless": struct.pack(">I", 0xFFFFFFFF) + b"L",
-    "HTTP": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    "unknown command": packet(b"?"),
-    "short offer": packet(b"O", b"\0\0"),
-    "ancient": packet(b"O", struct.pack(">III", 1, 0, 0)),
-    "header without end": packet(b"L", b"name"),
-    "header of three": packet(b"L", b"a\0b\0c\0"),
-    "no sender": packet(b"M", b""),
-    "no family": packet(b"C", b"host\0"),
-    "no host": packet(b"C", b"host"),
-    "no address": packet(b"C", b"host\x004"),
-    "odd macros": packet(b"D", b"Mname\0"),
-    "empty macros": packet(b"D"),
-}
 
 
 @pytest.mark.parametrize("name", MALFORMED)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("accord.mail.milter")
 _MOST_DELETIONS = 1000
+_QUICK_ACK: Any = getattr(socket, "TCP_QUICKACK", None)  # Linux
 
 
 class MilterSession(asyncio.Protocol):
@@ -32,6 +34,7 @@ class MilterSession(asyncio.Protocol):
         self.active = time.monotonic()
         self.terms = wire.Terms()
         self._transport: Any = None
+        self._socket: Any = None  # if it is one of TCP
         self._buffer = bytearray()
         self._is_full = False  # more connections than we look after
         self._client_reason = ""
@@ -56,6 +59,9 @@ class MilterSession(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         """Called by the event loop."""
         self._transport = transport
+        opened = transport.get_extra_info("socket")
+        if _QUICK_ACK is not None and opened is not None and opened.family != socket.AF_UNIX:
+            self._socket = opened
         self._is_full = len(self.server.sessions) >= self.server.settings.limits.connections
         self.server.sessions.add(self)
 
@@ -83,9 +89,21 @@ class MilterSession(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Called by the event loop with the next bytes, which may be less or more than a packet."""
         self.active = time.monotonic()
+        self._acknowledge()
         self._buffer += data
         if self._waiting is None:
             self._read_packets()
+
+    def _acknowledge(self) -> None:
+        """Acknowledge what came without delay, which the system forgets again and again.
+
+        A mail server that sends small packets without waiting for answers holds back each until the one before is
+        acknowledged (Nagle's algorithm), and the system holds back acknowledgements for 40 ms in the hope of an answer
+        that they could travel with. Without this, Postfix takes more than 40 ms longer for every message.
+        """
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
 
     def _read_packets(self) -> None:
         start = 0
