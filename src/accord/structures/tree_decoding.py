@@ -14,7 +14,7 @@ from accord.structures.base import Structure, Weights
 from accord.structures.grammar import TreebankGrammar
 from accord.structures.lexicon import Lexicon
 from accord.structures.rescaling import RESCALINGS
-from accord.structures.tree_k_best import KBest
+from accord.structures.tree_k_best import k_best
 
 LOSSES = {
     "zero-one": tree_violator.ZERO_ONE,
@@ -164,7 +164,7 @@ class TreeDecoders(Structure):
         if k < 1:
             raise InputError(f"k is {k}; expected at least 1")
         chart = self.new_chart(parts.leaf.shape[0])
-        return KBest(self.arrays_, parts, brackets or no_brackets(), chart, k).trees()
+        return k_best(self.arrays_, parts, brackets or no_brackets(), chart, k)
 
     def oracle(
         self, parts: TreeScores, y: np.ndarray, rescaling: str = "margin", norm: int = 1
