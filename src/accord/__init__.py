@@ -33,6 +33,9 @@ _HOME = {
     "CoPerceptron": "accord.learners",
     "CoSVM": "accord.learners",
     "ClusteringSVM": "accord.learners",
+    "Deduplicator": "accord.learners",
+    "RecordIndex": "accord.learners",
+    "RecordPairs": "accord.views",
     "GradientSVM": "accord.learners",
     "TransductiveSVM": "accord.learners",
     "GradientCoSVM": "accord.learners",
@@ -45,6 +48,7 @@ _HOME = {
     "PCFG": "accord.learners",
     "BatchDetector": "accord.mail",
     "MailPairs": "accord.mail",
+    "CollectiveSpamFilter": "accord.mail",
     "load": "accord.learners",
     "AccordError": "accord.exceptions",
     "InputError": "accord.exceptions",
@@ -74,8 +78,10 @@ if TYPE_CHECKING:
         CoPerceptron,
         CoRLSR,
         CoSVM,
+        Deduplicator,
         GradientCoSVM,
         GradientSVM,
+        RecordIndex,
         StructuredPerceptron,
         StructuredSVM,
         SumOfViews,
@@ -83,7 +89,7 @@ if TYPE_CHECKING:
         TypeConsistency,
         load,
     )
-    from accord.mail import BatchDetector, MailPairs
+    from accord.mail import BatchDetector, CollectiveSpamFilter, MailPairs
     from accord.structures import MultiClass, Partition, Sequence, Taxonomy, Tree
     from accord.views import (
         ArrayFeatures,
@@ -98,6 +104,7 @@ if TYPE_CHECKING:
         KernelFeatures,
         OddEvenSplit,
         RandomSplit,
+        RecordPairs,
         Select,
         TokenFeatures,
     )

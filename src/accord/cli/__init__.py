@@ -9,6 +9,7 @@ import click
 
 from accord import __version__
 from accord.cli.bench import bench
+from accord.cli.dedupe import dedupe
 from accord.cli.demo import demo
 from accord.cli.evaluate import evaluate
 from accord.cli.inspect import inspect
@@ -39,5 +40,5 @@ def main() -> None:
     """
 
 
-for command in (demo, train, predict, evaluate, inspect, mail, reproduce, bench):
+for command in (demo, train, predict, evaluate, inspect, dedupe, mail, reproduce, bench):
     main.add_command(command)

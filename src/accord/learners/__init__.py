@@ -4,6 +4,8 @@ from accord.learners.clustering import ClusteringSVM
 from accord.learners.co_regression import CoRLSR
 from accord.learners.consensus import CoPerceptron, CoSVM
 from accord.learners.crf import CRF
+from accord.learners.deduplication import Deduplicator
+from accord.learners.deduplication_index import RecordIndex
 from accord.learners.generative import HMM
 from accord.learners.gradient import GradientSVM
 from accord.learners.gradient_co import GradientCoSVM
@@ -24,9 +26,11 @@ __all__ = [
     "CoPerceptron",
     "CoRLSR",
     "CoSVM",
+    "Deduplicator",
     "ClusteringSVM",
     "GradientCoSVM",
     "GradientSVM",
+    "RecordIndex",
     "StructuredPerceptron",
     "StructuredSVM",
     "SumOfViews",

@@ -22,6 +22,9 @@ CLASSES = {
     "ClusteringSVM": "accord.learners.clustering",
     "CoRLSR": "accord.learners.co_regression",
     "CRF": "accord.learners.crf",
+    "Deduplicator": "accord.learners.deduplication",
+    "RecordIndex": "accord.learners.deduplication_index",
+    "RecordPairs": "accord.views.records",
     "GradientCoSVM": "accord.learners.gradient_co",
     "GradientSVM": "accord.learners.gradient",
     "HMM": "accord.learners.generative",
@@ -60,6 +63,7 @@ CLASSES = {
     "FeatureGroups": "accord.views.splits",
     "Select": "accord.views.select",
     "MailPairs": "accord.mail.features",
+    "CollectiveSpamFilter": "accord.mail.spam",
     "CallablePairs": "accord.views.pairs",
     "ReadyPairs": "accord.views.pairs",
 }

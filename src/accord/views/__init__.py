@@ -10,6 +10,7 @@ from accord.views.embeddings import Embeddings
 from accord.views.graph import GraphFeatures
 from accord.views.kernel import KernelFeatures
 from accord.views.pairs import CallablePairs, PairFeatures
+from accord.views.records import RecordPairs
 from accord.views.rows import Rows
 from accord.views.select import Select
 from accord.views.splits import FeatureGroups, OddEvenSplit, RandomSplit, check_channels
@@ -29,6 +30,7 @@ __all__ = [
     "OddEvenSplit",
     "PairFeatures",
     "RandomSplit",
+    "RecordPairs",
     "Rows",
     "Select",
     "TokenFeatures",

@@ -1,0 +1,287 @@
+"""De-duplication: which records of a table are about the same thing, learned from records whose clusters are known.
+
+``similarity(a, b) = s (<w, psi(a, b)> + bias) + t - log(n / n0) - threshold``: weights by a :class:`ClusteringSVM`, s
+and t by a logistic fit to the similarities of held-out labeled records, so that without the last two terms it is the
+logarithm of the odds that two records of a table of n0 records, the size of a fold, belong together. In a table of n
+records a record meets n / n0 times as many others that are different and no more that are the same, so its odds are
+lower by that factor. Then correlation clustering, component by component of the candidate pairs that are similar.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted
+
+from accord.exceptions import InputError
+from accord.learners.clustering import METHODS, ClusteringSVM
+from accord.learners.deduplication_decoding import cluster_table
+from accord.learners.deduplication_sets import check_ids, check_pairs, folds_of_clusters, training_sets
+from accord.learners.randomness import generator
+from accord.progress import Progress
+from accord.structures.partition import DECODERS
+from accord.views.pairs import pair_numbers
+from accord.views.records import RecordPairs, RecordTable, as_records
+
+_LOOSE = 10.0  # C of the logistic fit, whose only feature is the similarity: margins of about 1 at either side
+
+
+class Contribution(NamedTuple):
+    """What one comparison adds to a similarity."""
+
+    name: str
+    value: float
+    weight: float
+    contribution: float
+
+
+class Deduplicator(BaseEstimator):
+    """Learn from records with known clusters which records of a table belong together.
+
+    Parameters
+    ----------
+    fields : dict of str to {"text", "number", "date", "category"}, or None
+        What to compare, see :class:`RecordPairs`; None guesses.
+    method : "pairwise", "sequential", "iterative" or "compact"
+        How weights are learned, see :class:`ClusteringSVM`.
+    decoder : "agglomerative", "sequential", "lp" or "exact"
+        How clusters are found from similarities.
+    C : float
+        Weight of the slacks.
+    threshold : float
+        Taken off every similarity. Above 0 prefers precision: calibrated similarities are logarithms of odds, so with
+        2.3 two records have to be ten times as likely the same as not. Below 0 prefers recall.
+    calibrate : bool
+        Fit the scale and the zero of similarities to labeled records that are held out, see the module's description.
+        Without it similarities are those of the support vector machine.
+    n_folds : int
+        Folds of the labeled clusters for that.
+    n_candidates : int
+        Nearest records by rare words and trigrams that each record is compared with. All pairs within the components
+        that similar pairs make are then compared as well; other pairs never are, and count as different.
+    set_size : int
+        Labeled records are compared in sets of at most so many, each of records that are alike.
+    tol : float
+        Precision of the weights, see :class:`ClusteringSVM`.
+    random_state : int or None
+        Seed of folds and of what is left out of very large clusters.
+    n_jobs : int or None
+        Threads.
+    verbose : int
+        1 shows progress on a terminal.
+
+    Attributes
+    ----------
+    view_ : RecordPairs
+    weights_ : ndarray (d,)
+    bias_ : float
+    slope_, offset_ : float
+        s and t above; 1 and 0 without calibration.
+    n_calibration_ : float or None
+        n0 above; None without calibration.
+    machine_ : ClusteringSVM
+
+    Examples
+    --------
+    >>> from accord import Deduplicator
+    >>> records = [{"name": n} for n in ("Ann Lee", "Lee, Ann", "Bob Kay", "Bob Kaye", "Cy Orr", "Di Roe", "D. Roe")]
+    >>> model = Deduplicator({"name": "text"}, calibrate=False).fit(records, [0, 0, 1, 1, 2, 3, 3])
+    >>> model.predict([{"name": "Eva Moss"}, {"name": "Jo Ray"}, {"name": "Moss Eva"}])
+    [0, 1, 0]
+    """
+
+    def __init__(
+        self,
+        fields: dict[str, str] | None = None,
+        method: str = "pairwise",
+        decoder: str = "agglomerative",
+        C: float = 1.0,
+        threshold: float = 0.0,
+        calibrate: bool = True,
+        n_folds: int = 4,
+        n_candidates: int = 20,
+        set_size: int = 200,
+        tol: float = 1e-3,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.fields = fields
+        self.method = method
+        self.decoder = decoder
+        self.C = C
+        self.threshold = threshold
+        self.calibrate = calibrate
+        self.n_folds = n_folds
+        self.n_candidates = n_candidates
+        self.set_size = set_size
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- training -----------------------------------------------------------------------------------------------
+    def fit(self, records: Any, ids: Sequence[Hashable | None]) -> Deduplicator:
+        """Learn from records, dicts or rows of a DataFrame, and the cluster of each; None where it is not known.
+
+        Records without a cluster say which words and values are frequent.
+        """
+        self._check_params()
+        records = as_records(records, "records")
+        clusters = check_ids(ids, len(records))
+        labeled = np.flatnonzero(clusters >= 0)
+        truth = clusters[labeled]
+        if np.unique(truth).size == truth.size or np.unique(truth).size < 2:
+            what = "no two of them are in one cluster" if truth.size else "there are none"
+            what = "all of them are in one cluster" if truth.size > 1 and np.unique(truth).size == 1 else what
+            raise InputError(
+                f"{truth.size} of {len(records)} records have a cluster, and {what}; learning needs records that "
+                "belong together and records that do not"
+            )
+        self.view_ = RecordPairs(self.fields).fit([records])
+        table = self.view_.table([records[i] for i in labeled])
+        rng = generator(self.random_state)
+        sets = training_sets(table, truth, int(self.set_size), rng)
+        with Progress(len(sets), "comparing", bool(self.verbose)) as progress:
+            pairs = []
+            for members in sets:
+                j, k = pair_numbers(members.size)
+                pairs.append(table.compare(members[j], members[k]))
+                progress.advance()
+        self._learn(pairs, [truth[members] for members in sets])
+        self._set_scale(1.0, 0.0, None)
+        if self.calibrate:
+            folds = folds_of_clusters(truth, int(self.n_folds), rng)
+            self._calibrate(pairs, sets, truth, folds)
+        return self
+
+    def fit_pairs(self, records: Any, matches: Any, distinct: Any) -> Deduplicator:
+        """Learn from pairs of record numbers: pairs that belong together, and pairs that do not.
+
+        How rare matches are in a table cannot be told from pairs that somebody chose, so nothing is calibrated; if too
+        much is put together, raise ``threshold``.
+        """
+        self._check_params()
+        records = as_records(records, "records")
+        left, right, same = check_pairs(matches, distinct, len(records))
+        self.view_ = RecordPairs(self.fields).fit([records])
+        pairs = self.view_.table(records).compare(left, right)
+        self._learn([row[None] for row in pairs], [np.array([0, 1 - int(one)]) for one in same])
+        self._set_scale(1.0, 0.0, None)
+        return self
+
+    def _check_params(self) -> None:
+        for name, allowed in (("method", METHODS), ("decoder", DECODERS)):
+            if getattr(self, name) not in allowed:
+                raise InputError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(allowed)}")
+        for name, least in (("n_folds", 2), ("n_candidates", 1), ("set_size", 3)):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < least:
+                raise InputError(f"{name} is {value!r}; expected a whole number, {least} or more")
+        if not isinstance(self.threshold, (int, float)) or not np.isfinite(self.threshold):
+            raise InputError(f"threshold is {self.threshold!r}; expected a number")
+
+    def _machine(self) -> ClusteringSVM:
+        return ClusteringSVM(self.method, self.decoder, C=self.C, tol=self.tol, n_jobs=self.n_jobs)
+
+    def _learn(self, pairs: list[np.ndarray], truth: list[np.ndarray]) -> None:
+        self.machine_ = self._machine().set_params(verbose=self.verbose).fit(pairs, truth)
+        self.weights_, self.bias_ = self.machine_.weights_[:-1], float(self.machine_.weights_[-1])
+
+    def _set_scale(self, slope: float, offset: float, n_calibration: float | None) -> None:
+        self.slope_, self.offset_, self.n_calibration_ = slope, offset, n_calibration
+
+    def _calibrate(self, pairs: list[np.ndarray], sets: list[np.ndarray], truth: np.ndarray, folds: np.ndarray) -> None:
+        """Scale and zero of similarities from records whose clusters were not trained on."""
+        scores, same = [], []
+        for fold in range(int(folds.max()) + 1):
+            inner = [_part(p, members, folds != fold) for p, members in zip(pairs, sets)]
+            outer = [_part(p, members, folds == fold) for p, members in zip(pairs, sets)]
+            known = [(p, truth[members]) for p, members in inner if members.size > 1]
+            sizes = [(np.unique(t).size, t.size) for _, t in known]
+            if all(n == size for n, size in sizes) or all(n == 1 for n, _ in sizes):  # no pair of one of the kinds
+                continue
+            machine = self._machine().fit([p for p, _ in known], [t for _, t in known])
+            for p, members in outer:
+                j, k = pair_numbers(members.size)
+                scores.append(p @ machine.weights_[:-1] + machine.weights_[-1])
+                same.append(truth[members[j]] == truth[members[k]])
+        together = np.concatenate(same) if same else np.empty(0, np.bool_)
+        if together.all() or not together.any():
+            warnings.warn(
+                "too few labeled clusters to calibrate similarities; those of the support vector machine are taken as "
+                "they are, and a larger table may need threshold > 0",
+                stacklevel=3,
+            )
+            return
+        fitted = LogisticRegression(C=_LOOSE).fit(np.concatenate(scores)[:, None], together)
+        if fitted.coef_[0, 0] > 0:
+            size = float(np.mean([members.size for members in sets])) / (int(folds.max()) + 1)
+            self._set_scale(float(fitted.coef_[0, 0]), float(fitted.intercept_[0]), max(size, 1.0))
+
+    # -- use ----------------------------------------------------------------------------------------------------
+    def predict(self, records: Any) -> list[int]:
+        """Cluster numbers of the records of a table, in order of first appearance."""
+        return self.predict_table(self._table(records)).tolist()
+
+    def predict_table(self, table: RecordTable) -> np.ndarray:
+        """The same of packed records."""
+        return cluster_table(
+            table, self.weights_ * self.slope_, self._constant(len(table)), self.decoder, self.n_candidates,
+            self.n_jobs, bool(self.verbose),
+        )  # fmt: skip
+
+    def similarity(self, a: Any, b: Any, n_records: int = 2) -> float:
+        """Similarity of two records, of a table of `n_records`: together if it is positive."""
+        table = self._table([a, b])
+        return float(table.compare(np.array([1]), np.array([0]))[0] @ self.weights_ * self.slope_) + self._constant(
+            n_records
+        )
+
+    def explain(self, a: Any, b: Any) -> list[Contribution]:
+        """What every comparison that is not 0 adds to the similarity of two records, the largest first."""
+        values = self._table([a, b]).compare(np.array([1]), np.array([0]))[0]
+        weights = self.weights_ * self.slope_
+        found = [
+            Contribution(name, float(value), float(weight), float(value * weight))
+            for name, value, weight in zip(self.view_.names_, values, weights)
+            if value != 0.0
+        ]
+        found.append(Contribution("bias", 1.0, self._constant(2), self._constant(2)))
+        return sorted(found, key=lambda one: -abs(one.contribution))
+
+    def index(self, records: Any = (), ids: Sequence[Hashable] = ()) -> Any:
+        """A table with its clusters that grows, see :class:`RecordIndex`."""
+        from accord.learners.deduplication_index import RecordIndex
+
+        check_is_fitted(self, "weights_")
+        return RecordIndex(self, records, ids)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`."""
+        from accord.learners.model_file import save
+
+        check_is_fitted(self, "weights_")
+        save(self, path)
+
+    def _table(self, records: Any) -> RecordTable:
+        check_is_fitted(self, "weights_")
+        return self.view_.table(records)
+
+    def _constant(self, n_records: int) -> float:
+        """What is added to the products of features and weights in a table of so many records."""
+        rarity = 0.0 if self.n_calibration_ is None else np.log(max(n_records, 1) / self.n_calibration_)
+        return float(self.slope_ * self.bias_ + self.offset_ - max(rarity, 0.0) - self.threshold)
+
+
+def _part(pairs: np.ndarray, members: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs and members of those records of a set that are wanted."""
+    j, k = pair_numbers(members.size)
+    here = wanted[members]
+    return pairs[here[j] & here[k]], members[here]
