@@ -174,6 +174,24 @@ def features_of_pairs(a, high, out):
 
 
 @njit(cache=True, nogil=True)
+def finish_row(row, marks, numbers, is_count, scales):
+    """Fill marks, tags, numbers and lengths of a mail whose sketches and subject are there.
+
+    Counts are compared by their logarithms, all numbers on their scales. ``lengths[2]`` has been set.
+    """
+    for m in range(marks.size):
+        row.marks[0, m] = marks[m]
+        row.tags[0, m] = marks[m] % 254 + 1 if marks[m] else 0
+    for m in range(numbers.size):
+        row.numbers[0, m] = (np.log1p(numbers[m]) if is_count[m] else numbers[m]) / scales[m]
+    n_single, n_triples = 0, 0
+    for m in range(N_BINS):
+        n_single += row.single[0, m] != 0
+        n_triples += row.triples[0, m] != 0
+    row.lengths[0, 0], row.lengths[0, 1] = n_single, n_triples
+
+
+@njit(cache=True, nogil=True)
 def copy_row(source, i, target, j):
     """Copy row ``i`` to row ``j``."""
     for m in range(source.marks.shape[1]):

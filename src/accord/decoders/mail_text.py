@@ -251,8 +251,8 @@ def scan_text(text, idf, sketches, counts, hashes, word_keys, word_counts):
     """One pass over a text.
 
     ``idf`` (a power of two) holds a weight per hash bucket. Fills ``sketches``, ``counts`` (see `COUNTS`), ``hashes``
-    (see `HASHES`; 0: none), and the distinct words with their counts (``word_keys``, ``word_counts``), of which it
-    returns the number.
+    (see `HASHES`; 0: none), and the distinct words, sorted, with their counts (``word_keys``, ``word_counts``), of
+    which it returns the number.
     """
     keys, tallies, used = np.zeros(TABLE, np.uint32), np.zeros(TABLE, np.int32), np.empty(TABLE // 2, np.int64)
     pairs = np.zeros(N_BIGRAMS)
@@ -322,7 +322,23 @@ def scan_text(text, idf, sketches, counts, hashes, word_keys, word_counts):
     for j in range(N_BIGRAMS):
         pairs[j] = np.sqrt(pairs[j])
     _scaled(pairs, sketches.bigrams)
-    return min(n_used, word_keys.size)
+    n_listed = min(n_used, word_keys.size)
+    _sort_words(word_keys, word_counts, n_listed)
+    return n_listed
+
+
+@njit(cache=True, nogil=True)
+def _sort_words(keys, counts, n):
+    """Shell's sort, for a few hundred words."""
+    gap = 701
+    while gap > 0:
+        for i in range(gap, n):
+            key, count, j = keys[i], counts[i], i
+            while j >= gap and keys[j - gap] > key:
+                keys[j], counts[j] = keys[j - gap], counts[j - gap]
+                j -= gap
+            keys[j], counts[j] = key, count
+        gap = gap // 5 * 2 if gap > 5 else gap // 2
 
 
 @njit(cache=True, nogil=True)

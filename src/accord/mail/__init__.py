@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from accord.mail.detector import Assignment, BatchDetector, Explanation
     from accord.mail.features import MailPairs
+    from accord.mail.generator import GeneratedMail, MailGenerator
     from accord.mail.message import Message, parse
+    from accord.mail.spam import CollectiveSpamFilter
     from accord.mail.window import BatchStatistics
 
 _HOME = {
@@ -22,9 +24,23 @@ _HOME = {
     "MailPairs": "accord.mail.features",
     "Message": "accord.mail.message",
     "parse": "accord.mail.message",
+    "GeneratedMail": "accord.mail.generator",
+    "MailGenerator": "accord.mail.generator",
+    "CollectiveSpamFilter": "accord.mail.spam",
 }
 
-__all__ = ["Assignment", "BatchDetector", "BatchStatistics", "Explanation", "MailPairs", "Message", "parse"]
+__all__ = [
+    "Assignment",
+    "BatchDetector",
+    "BatchStatistics",
+    "CollectiveSpamFilter",
+    "Explanation",
+    "GeneratedMail",
+    "MailGenerator",
+    "MailPairs",
+    "Message",
+    "parse",
+]
 
 
 def __getattr__(name: str) -> Any:

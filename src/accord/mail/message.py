@@ -25,8 +25,7 @@ MAX_TEXT = 32_768  # bytes of text kept, and of each part that are decoded
 MAX_HEADER = 65_536
 MAX_PARTS, MAX_DEPTH, MAX_LINKS, MAX_ATTACHMENTS = 64, 8, 64, 16
 
-_FOLDED = re.compile(rb"\n[ \t]+")
-_NOT_IN_NAME = re.compile(rb"[^!-9;-~]")
+_HEADER = re.compile(rb"^([!-9;-~]+)[ \t]*:[ \t]*(.*)", re.MULTILINE)
 _ENCODED_WORD = re.compile(rb"=\?([^?\s]{1,60})\?([bBqQ])\?([^?\n]*)\?=")
 _ADDRESS = re.compile(rb"<([^<>\s]+)>")
 _BARE_ADDRESS = re.compile(rb"[^\s<>,;:\"()]+@[^\s<>,;:\"()]+")
@@ -224,22 +223,32 @@ def _split_headers(data: bytes) -> tuple[dict[bytes, bytes], list[bytes], bytes,
     if end < 0:
         end = len(data)
     end = min(end, MAX_HEADER)
-    block = _FOLDED.sub(b" ", data[:end])
+    start = 0
+    if data[:5] in (b"From ", b">From"):  # the separator line of a mailbox file
+        start = min(data.find(b"\n", 0, end) + 1 or end, end)
+    block = data[start:end].replace(b"\n\t", b" ").replace(b"\n ", b" ")
+    found = _HEADER.findall(block)
+    if len(found) <= block.count(b"\n"):  # some line is no header
+        return _split_odd_headers(block, data, end)
+    names = b"\n".join([name for name, _ in found]).lower().split(b"\n") if found else []
+    headers = dict(zip(reversed(names), [value for _, value in reversed(found)]))
+    return headers, names, data[end + 2 :], end
+
+
+def _split_odd_headers(block: bytes, data: bytes, end: int) -> tuple[dict[bytes, bytes], list[bytes], bytes, int]:
+    """The same for a block in which not every line is a header."""
     headers: dict[bytes, bytes] = {}
     names: list[bytes] = []
     for k, line in enumerate(lines := block.split(b"\n")):
-        name, colon, value = line.partition(b":")
-        name = name.rstrip(b" \t")
-        if not colon or not name or _NOT_IN_NAME.search(name):
-            if k == 0 and line[:5] in (b"From ", b">From"):  # the separator line of a mailbox file
-                continue
-            if not line and k == len(lines) - 1:
-                break
+        match = _HEADER.match(line)
+        if match:
+            name = match[1].lower()
+            names.append(name)
+            headers.setdefault(name, match[2])
+        elif not line and k == len(lines) - 1:
+            break
+        else:
             return headers, names, b"\n".join(lines[k:]) + data[end:], sum(map(len, lines[:k]))
-        name = name.lower()
-        names.append(name)
-        if name not in headers:
-            headers[name] = value.strip()
     return headers, names, data[end + 2 :], end
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 
-from accord.decoders.mail import N_PADDED, SUBJECT, Signatures
+from accord.decoders.mail import N_PADDED, SUBJECT, Signatures, finish_row
 from accord.decoders.mail_text import COUNTS, HASHES, N_BIGRAMS, N_BINS, N_WORDS, Sketches, scan_text
 from accord.mail.message import Message, parse
 
@@ -37,10 +38,14 @@ NUMBERS = {
 }  # fmt: skip
 SETS = ("link hosts", "link paths", "attachments", "header names", "subject words")
 
-_DIGITS, _LETTERS, _WORD = re.compile(r"\d+"), re.compile(r"[^\W\d_]+"), re.compile(r"\w+")
+_DIGITS, _LETTERS = re.compile(rb"[0-9]+"), re.compile(rb"[a-zA-Z\x80-\xff]+")
+_WORD = re.compile(rb"[\w\x80-\xff]+")
 _ZONE = re.compile(rb"[+-]\d{4}")
 _DKIM_DOMAIN = re.compile(rb";\s*d=([^;\s]+)")
 _SCALES = np.array(list(NUMBERS.values()))
+_FIRST_SHARE = list(NUMBERS).index("capitals")  # from here on numbers are shares, before they are counts
+_IS_COUNT = (np.arange(len(NUMBERS)) < _FIRST_SHARE) & (np.array(list(NUMBERS)) != "received lines")
+_N_WORDS = COUNTS.index("words")
 
 
 class Signature(NamedTuple):
@@ -94,96 +99,101 @@ def sign(mail: bytes | Message, idf: np.ndarray | None = None) -> Signature:
     row = empty_signatures(1)
     text = np.frombuffer(message.text, np.uint8)
     tallies, hashes = np.zeros(len(COUNTS), np.int64), np.zeros(len(HASHES), np.int64)
-    words, counts = np.empty(MAX_DISTINCT, np.uint32), np.empty(MAX_DISTINCT, np.int32)
+    words, counts = np.empty(MAX_DISTINCT, np.uint32), np.empty(MAX_DISTINCT, np.int64)
     sketches = Sketches(row.words[0], row.bigrams[0], row.single[0], row.triples[0])
     n = scan_text(text, flat_idf() if idf is None else idf, sketches, tallies, hashes, words, counts)
+    counted = tallies.tolist()
+    subject = message.subject.lower().encode("utf-8", "replace")
+    row.subject[0, : len(subject)] = np.frombuffer(subject[:SUBJECT], np.uint8)
+    row.lengths[0, 2] = min(len(subject), SUBJECT)
     hosts = {host for host, _ in message.links}
-    _put_marks(row.marks[0], message, hashes)
-    row.tags[0, : len(MARKS)] = np.where(row.marks[0] > 0, row.marks[0] % 254 + 1, 0)
-    _put_numbers(row.numbers[0, : len(NUMBERS)], message, tallies, len(hosts))
-    _put_sets(row.sets[0], message, hosts)
-    subject = message.subject.lower().encode("utf-8", "replace")[:SUBJECT]
-    row.subject[0, : len(subject)] = np.frombuffer(subject, np.uint8)
-    row.lengths[0] = np.count_nonzero(row.single), np.count_nonzero(row.triples), len(subject)
+    row.sets[0] = _bit_maps(message, hosts)
+    marks = np.array(_marks(message, subject, hashes.tolist()), np.uint32)
+    finish_row(row, marks, np.array(_numbers(message, counted, len(hosts)), np.float64), _IS_COUNT, _SCALES)
     evidence = bool(message.links or message.attachments)
-    order = np.argsort(words[:n])
-    return Signature(row, words[:n][order], counts[:n][order].astype(np.int64), int(tallies[9]), evidence)
+    return Signature(row, words[:n].copy(), counts[:n].copy(), counted[_N_WORDS], evidence)
 
 
-def _hash(value: str | bytes) -> int:
+def _hash(value: bytes) -> int:
     """A 32-bit hash; 0 is kept for what is not there."""
-    if not value:
-        return 0
-    return crc32(value.encode("utf-8", "replace") if isinstance(value, str) else value) or 1
+    return (crc32(value) or 1) if value else 0
 
 
-def _shape(text: str) -> str:
+def _shape(text: bytes) -> bytes:
     """Runs of letters and of digits by one character each: what stays when words and numbers vary."""
-    return _LETTERS.sub("a", _DIGITS.sub("0", text))
+    return _LETTERS.sub(b"a", _DIGITS.sub(b"0", text))
 
 
-def _domain(address: str) -> str:
-    return address.rpartition("@")[2].strip(" <>") if "@" in address else ""
+def _domain(address: bytes) -> bytes:
+    return address.rpartition(b"@")[2].strip(b" <>") if b"@" in address else b""
 
 
-def _put_marks(out: np.ndarray, message: Message, hashes: np.ndarray) -> None:
+def _marks(message: Message, subject: bytes, hashes: list[int]) -> list[int]:
     header = message.headers.get
-    path = header(b"return-path", b"").decode("utf-8", "replace").lower()
-    number = header(b"message-id", b"").decode("utf-8", "replace").lower()[:200]
-    boundary = header(b"content-type", b"").partition(b"boundary")[2].decode("utf-8", "replace")[:80]
-    signed = _DKIM_DOMAIN.search(b";" + header(b"dkim-signature", b""))
+    sender, reply_to = message.sender.encode("utf-8", "replace"), message.reply_to.encode("utf-8", "replace")
+    number = header(b"message-id", b"")[:200].lower()
+    boundary = header(b"content-type", b"").partition(b"boundary")[2][:80]
+    signed = (
+        _DKIM_DOMAIN.search(b";" + header(b"dkim-signature", b"")) if b"dkim-signature" in message.headers else None
+    )
     zone = _ZONE.search(header(b"date", b""))
-    subject = message.subject.lower()
-    first_attachment = message.attachments[0] if message.attachments else None
-    values: tuple[str | bytes, ...] = (
-        message.sender, _domain(message.sender), message.sender.partition("@")[0], message.sender_name,
-        message.reply_to, _domain(message.reply_to), _domain(path),
+    links, attachments = message.links, message.attachments
+    values = [
+        sender, _domain(sender), sender.partition(b"@")[0], message.sender_name.encode("utf-8", "replace"),
+        reply_to, _domain(reply_to), _domain(header(b"return-path", b"").lower()),
         _domain(number), _shape(number), subject, _shape(subject),
-        header(b"x-mailer", b"") or header(b"user-agent", b""), message.content_type, message.charset,
-        message.encoding, message.structure, b",".join(message.header_names),
-    )  # fmt: skip
-    later: tuple[str | bytes, ...] = (
-        message.links[0][0] if message.links else b"", message.links[0][1] if message.links else b"",
-    )  # fmt: skip
-    last: tuple[str | bytes, ...] = (
-        first_attachment.type if first_attachment else "", first_attachment.name if first_attachment else "",
+        header(b"x-mailer", b"") or header(b"user-agent", b""), message.content_type.encode(), message.charset.encode(),
+        message.encoding.encode(), message.structure.encode("utf-8", "replace"), b",".join(message.header_names),
+        links[0][0] if links else b"", links[0][1] if links else b"",
+        attachments[0].type.encode("utf-8", "replace") if attachments else b"",
+        attachments[0].name.encode("utf-8", "replace") if attachments else b"",
         header(b"list-id", b"") or header(b"list-unsubscribe", b"")[:40], signed[1].lower() if signed else b"",
         _shape(boundary), zone[0] if zone else b"",
+    ]  # fmt: skip
+    marks = [(crc32(value) or 1) if value else 0 for value in values]
+    checksum = (attachments[0].checksum or 1) if attachments else 0
+    return [*marks[:17], *hashes, *marks[17:19], message.skeleton, checksum, *marks[19:]]
+
+
+def _numbers(message: Message, tallies: list[int], n_hosts: int) -> tuple[float, ...]:
+    (
+        characters,
+        letters,
+        capitals,
+        digits,
+        punctuation,
+        exclamations,
+        currency,
+        foreign,
+        lines,
+        words,
+        distinct,
+        numbers,
+    ) = tallies
+    size = max(characters, 1)
+    header = message.headers.get
+    return (
+        message.n_bytes, message.header_bytes, len(message.header_names), message.header_names.count(b"received"),
+        header(b"to", b"").count(b"@") + header(b"cc", b"").count(b"@"), message.n_parts, characters, words, distinct,
+        lines, numbers, len(message.links), n_hosts, message.n_tags, message.n_images, len(message.attachments),
+        sum(a.size for a in message.attachments), len(message.subject), capitals / max(letters, 1), digits / size,
+        punctuation / size, exclamations / size, currency / size, foreign / size, letters / max(words, 1),
     )  # fmt: skip
-    checksum = (first_attachment.checksum or 1) if first_attachment else 0
-    marks = [*map(_hash, values), *(int(h) for h in hashes), *map(_hash, later)]
-    marks += [message.skeleton, checksum, *map(_hash, last)]
-    out[:] = marks
 
 
-def _put_numbers(out: np.ndarray, message: Message, tallies: np.ndarray, n_hosts: int) -> None:
-    t = dict(zip(COUNTS, tallies.tolist()))
-    log = math.log1p
-    size = max(t["characters"], 1)
-    recipients = message.headers.get(b"to", b"").count(b"@") + message.headers.get(b"cc", b"").count(b"@")
-    out[:] = (
-        log(message.n_bytes), log(message.header_bytes), log(len(message.header_names)),
-        message.header_names.count(b"received"), log(recipients), log(message.n_parts), log(t["characters"]),
-        log(t["words"]), log(t["distinct"]), log(t["lines"]), log(t["numbers"]), log(len(message.links)),
-        log(n_hosts), log(message.n_tags), log(message.n_images), log(len(message.attachments)),
-        log(sum(a.size for a in message.attachments)), log(len(message.subject)),
-        t["capitals"] / max(t["letters"], 1), t["digits"] / size, t["punctuation"] / size, t["exclamations"] / size,
-        t["currency"] / size, t["foreign"] / size, t["letters"] / max(t["words"], 1),
-    )  # fmt: skip
-    out /= _SCALES
+@lru_cache(maxsize=4096)
+def _bit(item: bytes) -> int:
+    return 1 << (crc32(item) & 127)
 
 
-def _put_sets(out: np.ndarray, message: Message, hosts: set[bytes]) -> None:
-    members = (
-        hosts,
-        {path for _, path in message.links},
-        {str(a.checksum).encode() for a in message.attachments},
-        set(message.header_names),
-        {w.encode("utf-8", "replace") for w in _WORD.findall(message.subject.lower())},
-    )
-    for s, items in enumerate(members):
+def _bit_maps(message: Message, hosts: set[bytes]) -> list[int]:
+    subject = _WORD.findall(message.subject.lower().encode("utf-8", "replace"))
+    paths = {path for _, path in message.links}
+    files = [b"%d" % a.checksum for a in message.attachments]
+    out = []
+    for items in (hosts, paths, files, set(message.header_names), subject):
         bits = 0
         for item in items:
-            bits |= 1 << (crc32(item) & 127)
-        out[2 * s] = bits & 0xFFFFFFFFFFFFFFFF
-        out[2 * s + 1] = bits >> 64
+            bits |= _bit(item)
+        out += [bits & 0xFFFFFFFFFFFFFFFF, bits >> 64]
+    return out

@@ -37,9 +37,9 @@ class BatchStatistics(NamedTuple):
 class Window:
     """So many recent mails. Batches live at *places*, which are used again; their *serials* are never."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, n_rows: int | None = None) -> None:
         self.size = size
-        self.rows: Signatures = empty_signatures(size)
+        self.rows: Signatures = empty_signatures(size if n_rows is None else n_rows)
         self.places = np.full(size, -1, np.int64)  # of the batch of each row, -1: the row is empty
         self.compared = self.places.copy()  # the same, with -1 for short mails, too
         self.received = np.zeros(size)
@@ -94,6 +94,11 @@ class Window:
         self.places[row], self.received[row] = place, received
         self.compared[row] = -1 if short else place
         self.n_rows += 1
+        self.members[place] += 1
+        self.count(mail, place, keep_words)
+
+    def count(self, mail: Signature, place: int, keep_words: bool) -> None:
+        """Take a mail into the sums of the batch at ``place``."""
         subject, sender = mail.row.marks[0, _SUBJECT], mail.row.marks[0, _SENDER]
         if self.sizes[place] == 0:
             self.subjects[place], self.senders[place] = subject, sender
@@ -102,7 +107,6 @@ class Window:
             self.same_subject[place] &= self.subjects[place] == subject
             self.same_sender[place] &= self.senders[place] == sender
         self.sizes[place] += 1
-        self.members[place] += 1
         if keep_words:
             before = self.words[place]
             self.words[place] = merge_counts(*before, mail.words, mail.counts, MAX_WORDS)

@@ -1,0 +1,178 @@
+"""Is it spam? A linear machine on the words of a whole batch instead of those of one mail [thesis, 8.4.3].
+
+A mail is represented by its batch: the summed word counts of its mails, the size of the batch, whether it is larger
+than one, whether all subjects are equal, and whether all senders are equal. So all mails of a batch get the same score,
+and a mail that says little is judged by its companions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.metrics import roc_auc_score
+from sklearn.svm import LinearSVC
+
+from accord.exceptions import InputError
+from accord.learners.model_file import save
+from accord.mail.message import Message
+from accord.mail.signature import Signature, sign
+from accord.mail.window import BatchStatistics, Window
+
+N_EXTRA = 4
+EXTRA_NAMES = ["log size of the batch", "batch larger than one", "all subjects equal", "all senders equal"]
+
+
+class CollectiveSpamFilter(BaseEstimator):
+    """A linear SVM on the words of batches.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of errors.
+    counts : "log" or "raw", default "log"
+        What is made of the summed word counts: logarithms, scaled to length one, so that long mails and large batches
+        do not drown the others; or the sums as they are, as in the thesis.
+    n_buckets : int, default 65536
+        Words are hashed to so many features (a power of two).
+    random_state : int, default 0
+
+    Attributes
+    ----------
+    coef_ : ndarray (n_buckets + 4,)
+    intercept_ : float
+
+    Examples
+    --------
+    >>> from accord.mail import MailGenerator
+    >>> mails = list(MailGenerator(random_state=2).stream(300))
+    >>> raw, spam, batches = [m.raw for m in mails], [m.is_spam for m in mails], [m.batch for m in mails]
+    >>> spam_filter = CollectiveSpamFilter().fit(raw[:200], spam[:200], batches[:200])
+    >>> bool(spam_filter.score(raw[200:], spam[200:], batches[200:]) > 0.9)
+    True
+    """
+
+    def __init__(
+        self, C: float = 1.0, counts: str = "log", n_buckets: int = 65536, random_state: int | None = 0
+    ) -> None:
+        self.C = C
+        self.counts = counts
+        self.n_buckets = n_buckets
+        self.random_state = random_state
+
+    def fit(
+        self, messages: Sequence[Any], labels: Sequence[Any], batches: Sequence[Hashable] | None = None
+    ) -> CollectiveSpamFilter:
+        """Learn from mails.
+
+        Parameters
+        ----------
+        messages : list of bytes, Message or Signature
+        labels : list of bool
+            True for spam.
+        batches : list, optional
+            The batch of each mail; default: every mail is one, which gives an ordinary filter.
+        """
+        self._check()
+        y = np.asarray(labels).astype(bool)
+        if len(y) != len(messages):
+            raise InputError(f"labels has {len(y)} entries but messages has {len(messages)}")
+        if len(np.unique(y)) < 2:
+            raise InputError("labels must have spam (True) and other mail (False)")
+        machine = LinearSVC(C=self.C, random_state=self.random_state, max_iter=5000)
+        machine.fit(self._rows(batch_statistics(messages, batches)), y)
+        self.coef_ = machine.coef_[0].copy()
+        self.intercept_ = float(machine.intercept_[0])
+        return self
+
+    def decision_function(self, messages: Sequence[Any], batches: Sequence[Hashable] | None = None) -> np.ndarray:
+        """Scores of mails, above zero for spam, each judged by its whole batch."""
+        self._check_fitted()
+        return self._rows(batch_statistics(messages, batches)) @ self.coef_ + self.intercept_
+
+    def predict(self, messages: Sequence[Any], batches: Sequence[Hashable] | None = None) -> np.ndarray:
+        """True for spam."""
+        return self.decision_function(messages, batches) > 0
+
+    def score(self, messages: Sequence[Any], labels: Sequence[Any], batches: Sequence[Hashable] | None = None) -> float:
+        """Area under the ROC curve."""
+        y = np.asarray(labels).astype(bool)
+        return float(roc_auc_score(y, self.decision_function(messages, batches)))
+
+    def decision(self, batch: Any) -> float:
+        """Score of a batch as it is now: an `Assignment` of `BatchDetector`, or `BatchStatistics`.
+
+        The detector keeps the sums, so this costs as much for the thousandth mail of a batch as for the first.
+        """
+        self._check_fitted()
+        statistics = batch if isinstance(batch, BatchStatistics) else getattr(batch, "statistics", None)
+        if not isinstance(statistics, BatchStatistics):
+            raise InputError(f"batch is a {type(batch).__name__}; expected an Assignment or BatchStatistics")
+        columns, values = self._values(statistics)
+        return float(values @ self.coef_[columns] + self.intercept_)
+
+    def save(self, path: str | Path) -> None:
+        """Write the filter to a file for `accord.load`."""
+        self._check_fitted()
+        save(self, path)
+
+    def _check(self) -> None:
+        if self.counts not in ("log", "raw"):
+            raise InputError(f"counts={self.counts!r} must be 'log' or 'raw'")
+        if not isinstance(self.n_buckets, int) or self.n_buckets < 2 or self.n_buckets & (self.n_buckets - 1):
+            raise InputError(f"n_buckets={self.n_buckets!r} must be a power of two")
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "coef_"):
+            raise InputError("this CollectiveSpamFilter is not fitted; call fit first")
+
+    def _values(self, batch: BatchStatistics) -> tuple[np.ndarray, np.ndarray]:
+        """Columns and values of a batch; a column may come several times."""
+        columns = np.empty(batch.words.size + N_EXTRA, np.int32)
+        columns[:-N_EXTRA] = batch.words & np.uint32(self.n_buckets - 1)
+        columns[-N_EXTRA:] = self.n_buckets + np.arange(N_EXTRA)
+        values = np.empty(columns.size)
+        values[:-N_EXTRA] = batch.counts
+        if self.counts == "log":
+            values[:-N_EXTRA] = np.log1p(values[:-N_EXTRA])
+            values[:-N_EXTRA] /= max(np.linalg.norm(values[:-N_EXTRA]), 1e-12)
+        values[-N_EXTRA:] = np.log(batch.size), batch.size > 1, batch.same_subject, batch.same_sender
+        return columns, values
+
+    def _rows(self, batches: list[BatchStatistics]) -> sp.csr_array:
+        parts = {id(batch): batch for batch in batches}
+        made = {key: self._values(batch) for key, batch in parts.items()}
+        rows = [made[id(batch)] for batch in batches]
+        indptr = np.concatenate([[0], np.cumsum([columns.size for columns, _ in rows])]).astype(np.int32)
+        columns = np.concatenate([np.empty(0, np.int32), *(columns for columns, _ in rows)])
+        values = np.concatenate([np.empty(0), *(values for _, values in rows)])
+        matrix = sp.csr_array((values, columns, indptr), shape=(len(rows), self.n_buckets + N_EXTRA))
+        matrix.sum_duplicates()
+        return matrix
+
+
+def batch_statistics(messages: Sequence[Any], batches: Sequence[Hashable] | None = None) -> list[BatchStatistics]:
+    """For each mail what is known about its whole batch; mails of a batch share one object."""
+    names = list(range(len(messages))) if batches is None else list(batches)
+    if len(names) != len(messages):
+        raise InputError(f"batches has {len(names)} entries but messages has {len(messages)}")
+    places: dict[Hashable, int] = {}
+    window = Window(max(len(set(names)), 1), n_rows=0)
+    for mail, name in zip(messages, names):
+        if name not in places:
+            places[name] = window.open_batch()
+        window.count(_signed(mail), places[name], True)
+    made = {name: window.statistics(place) for name, place in places.items()}
+    return [made[name] for name in names]
+
+
+def _signed(mail: Any) -> Signature:
+    if isinstance(mail, Signature):
+        return mail
+    if isinstance(mail, (bytes, Message)):
+        return sign(mail)
+    raise InputError(f"messages has a {type(mail).__name__}; expected the bytes of a mail, a Message or a Signature")
