@@ -10,6 +10,7 @@ from accord.cli.mail_detect import detect
 from accord.cli.mail_explain import explain
 from accord.cli.mail_options import setting_options, take_settings
 from accord.cli.mail_serve import milter, serve
+from accord.cli.mail_train import generate, train
 from accord.cli.program import debug_option
 
 
@@ -50,5 +51,5 @@ def config(**options: Any) -> None:
     click.echo(example_file(take_settings(options)), nl=False)
 
 
-for command in (detect, explain, milter, serve, config):
+for command in (detect, explain, milter, serve, train, generate, config):
     mail.add_command(command)

@@ -1,0 +1,248 @@
+"""``accord mail`` end to end: what it reads and writes, what it says about mistakes, hostile mail in reports."""
+
+import csv
+import html.parser
+import json
+import signal
+import subprocess
+import tarfile
+
+import pytest
+from cli_helpers import ok, process, run
+from mail_helpers import MilterClient, simple_message, wait_until
+
+from accord.mail.config import MailSettings, read_settings
+
+N = 60
+HOSTILE = "</title><script>alert(1)</script> \"'><img src=x onerror=alert(2)> \u202egnp.exe"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """`stream.mbox` of generated mail with `stream.mbox.tsv`, the same as a Maildir and a folder."""
+    path = tmp_path_factory.mktemp("mail")
+    for name, kind in (("stream.mbox", "mbox"), ("box", "maildir"), ("files", "eml")):
+        ok("mail", "generate", path / name, "--messages", N, "--format", kind, "--batch-size", 10)
+    with tarfile.open(path / "files.tar.gz", "w:gz") as archive:
+        archive.add(path / "files", "files")
+    return path
+
+
+def batches_of(text):
+    return [json.loads(line)["batch"] for line in text.splitlines()]
+
+
+def test_all_formats_hold_the_same_mail(folder):
+    expected = batches_of(ok("mail", "detect", folder / "stream.mbox", "--json", "-"))
+    assert len(expected) == N
+    assert 2 < len(set(expected)) < N
+    for name in ("box", "files", "files.tar.gz"):
+        assert batches_of(ok("mail", "detect", folder / name, "--json", "-")) == expected
+    piped = ok("mail", "detect", "--json", "-", stdin=(folder / "stream.mbox").read_bytes())
+    assert batches_of(piped) == expected
+    one = ok("mail", "detect", "--json", "-", stdin=simple_message("one", "only this message is there, no other"))
+    assert len(batches_of(one)) == 1
+
+
+def test_batches_are_those_of_the_generator(folder):
+    with open(folder / "stream.mbox.tsv", newline="") as stream:
+        truth = {row["id"]: row["batch"] for row in csv.DictReader(stream, delimiter="\t")}
+    rows = [json.loads(line) for line in ok("mail", "detect", folder / "stream.mbox", "--json", "-").splitlines()]
+    assert [row["name"] for row in rows] == list(truth)
+    pairs = [(a, b) for k, a in enumerate(rows) for b in rows[:k]]
+    right = [(a["batch"] == b["batch"]) == (truth[a["name"]] == truth[b["name"]]) for a, b in pairs]
+    assert sum(right) / len(right) > 0.97
+
+
+def test_table_csv_and_report(folder, tmp_path):
+    out = ok("mail", "detect", folder / "stream.mbox", "--csv", tmp_path / "m.csv", "--html", tmp_path / "r.html",
+             "--top", 2)  # fmt: skip
+    assert f"{N} messages in" in out
+    assert "more are not shown" in out
+    with open(tmp_path / "m.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == N
+    page = (tmp_path / "r.html").read_text()
+    assert "Why they were joined" in page
+    assert "same " in page  # names of features
+    largest = max({row["batch"] for row in rows}, key=lambda batch: sum(row["batch"] == batch for row in rows))
+    assert f'id="{largest}"' in page
+
+
+def hostile_message(k):
+    from email.header import Header
+
+    subject = Header(HOSTILE, "utf-8").encode(maxlinelen=0)
+    body = f"{HOSTILE} <iframe src='//evil.example'></iframe> enough words to be compared with others, number {k}"
+    sender = f'"{HOSTILE[:20]}" <"><script>x</script>"@evil.example>'
+    return f"From: {sender}\nSubject: {subject}\nDate: rubbish <b>\n\n{body}\n".encode()
+
+
+class Page(html.parser.HTMLParser):
+    """Tags, attributes and text of a page as a browser sees them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.text = set(), set(), ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_hostile_mail_is_harmless_in_the_report(tmp_path):
+    mail = tmp_path / "mail"
+    mail.mkdir()
+    for k in range(3):
+        (mail / f"<script>{k}&quot;.eml").write_bytes(hostile_message(k))
+    ok("mail", "detect", mail, "--html", tmp_path / "r.html", "--csv", tmp_path / "m.csv")
+    page = Page((tmp_path / "r.html").read_text())
+    known = {"html", "head", "meta", "title", "style", "body", "h1", "h3", "p", "details", "summary", "span", "section",
+             "div", "table", "tr", "td", "pre", "i"}  # fmt: skip
+    assert page.tags <= known
+    assert page.attributes <= {"lang", "charset", "http-equiv", "content", "name", "id", "class", "style"}
+    assert "<script>alert(1)</script>" in page.text  # as text
+    assert "\u202e" not in page.text  # turns the direction of what follows
+    assert "default-src 'none'" in (tmp_path / "r.html").read_text()
+
+
+def test_cells_are_no_formulas(tmp_path):
+    (tmp_path / "m.eml").write_bytes(simple_message("=HYPERLINK(1)", "enough words to be compared with others"))
+    ok("mail", "detect", tmp_path / "m.eml", "--csv", tmp_path / "m.csv")
+    assert "'=HYPERLINK(1)" in (tmp_path / "m.csv").read_text()
+
+
+def test_a_state_is_gone_on_with(folder, tmp_path):
+    mails = sorted((folder / "files").iterdir())
+    parts = [tmp_path / "first", tmp_path / "second"]
+    for part, chosen in zip(parts, (mails[: N // 2], mails[N // 2 :])):
+        part.mkdir()
+        for mail in chosen:
+            (part / mail.name).write_bytes(mail.read_bytes())
+    whole = batches_of(ok("mail", "detect", folder / "files", "--json", "-"))
+    state = ("--state", tmp_path / "state", "--json", "-")
+    assert [batch for part in parts for batch in batches_of(ok("mail", "detect", part, *state))] == whole
+    # a state that cannot be used is put aside, and mail is looked at all the same
+    (tmp_path / "state").write_bytes(b"damaged")
+    assert batches_of(ok("mail", "detect", parts[0], *state)) == whole[: N // 2]
+    assert (tmp_path / "state.unused").read_bytes() == b"damaged"
+
+
+def test_explain(folder, tmp_path):
+    message = tmp_path / "message.eml"
+    rows = [json.loads(line) for line in ok("mail", "detect", folder / "files", "--json", "-").splitlines()]
+    member = next(row for row in rows if not row["is_new"])
+    message.write_bytes((folder / "files" / member["name"]).read_bytes())
+    found = json.loads(ok("mail", "explain", message, "--among", folder / "stream.mbox", "--json"))
+    assert found["joins"] is True
+    assert found["batch"] == member["batch"]
+    assert sum(found["contributions"].values()) == pytest.approx(found["similarity"])
+    text = ok("mail", "explain", message, "--among", folder / "stream.mbox", "--top", 3)
+    assert "joins it" in text
+    assert next(iter(found["contributions"])) in text
+    assert "nothing to compare with" in run("mail", "explain", message).output
+    assert "expected a single one" in run("mail", "explain", folder / "stream.mbox", "--among", folder / "box").output
+    assert "a batch of its own" in ok("mail", "explain", "--among", folder / "box", stdin=b"From: a@b\n\nthanks\n")
+
+
+def test_train_and_use(folder, tmp_path):
+    files = ("--model", tmp_path / "m.accord", "--spam-filter", tmp_path / "f.accord")
+    known = ("--batches", folder / "stream.mbox.tsv", "--set-size", 20, "--method", "pairwise")
+    assert "B-cubed F1" in ok("mail", "train", folder / "stream.mbox", *known, *files)
+    used = ok("mail", "detect", folder / "box", *files, "--json", "-")
+    rows = [json.loads(line) for line in used.splitlines()]
+    assert all(isinstance(row["score"], float) for row in rows)
+    assert len({row["batch"] for row in rows}) < N
+
+
+def test_mistakes(folder, tmp_path):
+    def complaint(*args):
+        result = run("mail", *args)
+        assert result.exit_code == 2
+        return result.output
+
+    assert "no file or folder" in complaint("detect", tmp_path / "nothing")
+    assert "both" in complaint("detect", folder / "box", "--json", "-", "--csv", "-")
+    assert "at least 1" in complaint("detect", folder / "box", "--window", 0)
+    assert "nothing would be written" in complaint("train", folder / "box")
+    assert "--generate N" in complaint("train", folder / "box", "--model", tmp_path / "m")
+    table = tmp_path / "t.tsv"
+    table.write_text("id\tother\nx\t1\n")
+    assert "expected id and batch" in complaint("train", folder / "box", "--batches", table, "--model", tmp_path / "m")
+    table.write_text("x\n")
+    assert "line 1" in complaint("train", folder / "box", "--batches", table, "--model", tmp_path / "m")
+    table.write_text("x\t1\n")
+    assert "are listed in" in complaint("train", folder / "box", "--batches", table, "--model", tmp_path / "m")
+    assert "is there already" in complaint("generate", folder / "box")
+    assert "no token" in complaint("serve", "--listen", "0.0.0.0:0")
+    assert 'expected "host:port"' in complaint("milter", "--listen", "nowhere")
+
+
+def test_settings_from_file_and_flags(tmp_path):
+    path = tmp_path / "mail.toml"
+    path.write_text(ok("mail", "config", "--window", 77, "--local-network", "10.0.0.0/8", "--tag-local"))
+    read = read_settings(path)
+    assert (read.detector.window, read.milter.local_networks, read.milter.tag_local) == (77, ("10.0.0.0/8",), True)
+    again = read_settings(path, {"detector.window": 5, "milter.tag_local": None})
+    assert (again.detector.window, again.milter.tag_local) == (5, True)
+    path.write_text(ok("mail", "config"))
+    assert read_settings(path) == MailSettings()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("window = 1", "outside of the tables"),
+        ("[detecto]\nwindow = 1", "no table [detecto]"),
+        ("[detector]\nwindows = 1", "no setting 'windows'"),
+        ("[detector]\nwindow = '1'", "a whole number"),
+        ("[detector]\nwindow = true", "a whole number"),
+        ("[limits]\nseconds = nan", "at least 0.001"),
+        ("[limits]\nseconds = 0", "at least 0.001"),
+        ("[milter]\nlocal_networks = '10.0.0.0/8'", "a list of strings"),
+        ("[milter]\nlocal_networks = ['10.0.0.0/99']", "no network"),
+        ("[milter]\nheader_prefix = 'X: '", "beginning of a header"),
+        ("[http]\nlisten = '::1:80'", 'expected "host:port"'),
+        ("[", "not a TOML file"),
+    ],
+)
+def test_mistakes_in_settings(tmp_path, text, message):
+    path = tmp_path / "mail.toml"
+    path.write_text(text)
+    result = run("mail", "config", "--config", path)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def written(path):
+    """When a file was written last."""
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
+def test_a_restarted_milter_knows_the_mail_before(tmp_path):
+    """And after a kill -9 it knows what the last checkpoint knew."""
+    raw = simple_message("offer", "enough words of a message that is sent again and again")
+    batches, sizes = set(), []
+    flags = ("--listen", f"unix:{tmp_path}/socket", "--state", tmp_path / "state", "--window", 50, "--tag-local",
+             "--checkpoint-messages", 1)  # fmt: skip
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGTERM):
+        program = process("mail", "milter", *flags, stderr=subprocess.PIPE, text=True)
+        try:
+            assert "milter on" in program.stderr.readline()
+            before = written(tmp_path / "state")
+            with MilterClient(f"{tmp_path}/socket") as client:
+                (_, batch), (_, size) = client.message(raw).added
+            batches.add(batch)
+            sizes.append(int(size))
+            wait_until(lambda before=before: written(tmp_path / "state") > before)
+            program.send_signal(number)
+            program.wait(20)
+        finally:
+            program.kill()
+            program.communicate()
+    assert len(batches) == 1
+    assert sizes == [1, 2, 3]
