@@ -20,10 +20,12 @@ from accord.exceptions import InputError
 # Triangle inequalities broken by less than this count as kept (HiGHS itself is content with 1e-7).
 BROKEN = 1e-6
 # Inequalities added at a time, per object.
-CUTS_PER_OBJECT = 20
+CUTS_PER_OBJECT = 50
 # Rows of a program that is used again and again, per pair, before those that do not matter are dropped.
 ROWS_PER_PAIR = 3
 MAX_ROUNDS = 1000
+# Where the simplex method takes more steps than this, an interior point is found sooner, and has better inequalities.
+SIMPLEX_STEPS = 500
 # Exact search: sets above this size take too long to be useful, and a branch must promise this much (relative).
 MAX_EXACT = 60
 GAIN = 1e-9
@@ -44,7 +46,7 @@ class TriangleProgram:
         self.n, self.n_pairs = n, n * (n - 1) // 2
         self.every = np.arange(self.n_pairs, dtype=np.int32)
         self.highs = highspy.Highs()
-        for option, value in (("output_flag", False), ("threads", 1), ("solver", "simplex"), ("presolve", "off")):
+        for option, value in (("output_flag", False), ("threads", 1), ("presolve", "off"), ("run_crossover", "off")):
             self.highs.setOptionValue(option, value)
         none = np.empty(0, np.int32)
         zeros, ones = np.zeros(self.n_pairs), np.ones(self.n_pairs)
@@ -55,23 +57,37 @@ class TriangleProgram:
         """Limits of z, for branching."""
         self.highs.changeColsBounds(self.n_pairs, self.every, lower, upper)
 
-    def solve(self, values: np.ndarray) -> tuple[np.ndarray, float] | None:
-        """The best z (n_pairs,) and its value; None if the bounds of z contradict each other."""
+    def solve(self, values: np.ndarray, enough: float = -np.inf) -> tuple[np.ndarray, float] | None:
+        """The best z (n_pairs,) and its value; None if the bounds of z contradict each other.
+
+        As soon as the value is known not to exceed ``enough``, z is what there is by then: it may break triangle
+        inequalities, and its value is an upper bound.
+        """
         self.highs.changeColsCost(self.n_pairs, self.every, values)
         if self.highs.getNumRow() > ROWS_PER_PAIR * self.n_pairs:
             self._drop_slack_rows()
+        simplex = True
         for _ in range(MAX_ROUNDS):
-            self.highs.run()
-            status = self.highs.getModelStatus()
+            status = self._run(simplex)
+            if simplex and status == highspy.HighsModelStatus.kIterationLimit:
+                simplex = False
+                status = self._run(simplex)
             if status == highspy.HighsModelStatus.kInfeasible:
                 return None
             if status != highspy.HighsModelStatus.kOptimal:  # numerical trouble with the old basis: from scratch
                 self.highs.clearSolver()
-                self.highs.run()
+                self._run(True, 10**9)
             z = np.clip(np.array(self.highs.getSolution().col_value), 0.0, 1.0)
-            if self._add_rows(z) == 0:
+            bound = float(self.highs.getInfo().objective_function_value)
+            if bound <= enough or self._add_rows(z) == 0:
                 break
-        return z, float(self.highs.getInfo().objective_function_value)
+        return z, bound
+
+    def _run(self, simplex: bool, steps: int = SIMPLEX_STEPS) -> highspy.HighsModelStatus:
+        self.highs.setOptionValue("solver", "simplex" if simplex else "ipm")
+        self.highs.setOptionValue("simplex_iteration_limit", steps)
+        self.highs.run()
+        return self.highs.getModelStatus()
 
     def _add_rows(self, z: np.ndarray) -> int:
         middle, broken = np.empty(self.n_pairs, np.int64), np.empty(self.n_pairs)

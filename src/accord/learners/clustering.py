@@ -133,6 +133,8 @@ class ClusteringSVM(BaseEstimator):
         self.verbose = verbose
 
     # -- training -----------------------------------------------------------------------------------------------
+    weights_: np.ndarray
+
     def fit(self, sets: Sequence[Any], partitions: Sequence[Any]) -> ClusteringSVM:
         """Train on sets of objects and the cluster of every object.
 
@@ -236,10 +238,13 @@ class ClusteringSVM(BaseEstimator):
                 self.exact_ = problem.exact
                 self.n_constraints_, self.history_ = result.n_constraints, result.history
             else:
-                make = pairwise_constraints
-                if self.method == "sequential":
-                    make = lambda p, truth: sequential_constraints(p, truth, self.loss)  # noqa: E731
-                constraints = joined([make(p, truth) for p, truth in zip(pairs, y)], pairs[0].shape[1])
+                found = [
+                    pairwise_constraints(p, truth)
+                    if self.method == "pairwise"
+                    else sequential_constraints(p, truth, self.loss)
+                    for p, truth in zip(pairs, y)
+                ]
+                constraints = joined(found, pairs[0].shape[1])
                 result = margin_qp.solve(*constraints, self.C, self.tol, int(self.max_iter), report)
                 self.n_constraints_ = int(np.count_nonzero(result.alpha > 1e-9 * self.C))
                 self.history_ = result.history

@@ -63,12 +63,17 @@ class _Planes:
         self.deltas, self.offsets = self.deltas[rows], self.offsets[rows]
         self.example, self.idle = self.example[rows], self.idle[rows]
 
-    def optimise(self, C: float, tol: float) -> margin_qp.MarginResult:
+    def optimise_into(self, result: CuttingResult, C: float, tol: float) -> np.ndarray:
+        """The best weights for these constraints; their dual value goes into the result."""
         starts = np.flatnonzero(np.diff(self.example, prepend=-1))
         found = margin_qp.solve(self.deltas, self.offsets, starts, C, tol)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        result.dual = max(result.dual, found.dual)
+        result.n_constraints = int(np.count_nonzero(found.alpha > FORCE * C))
         self.idle = np.where(found.alpha > FORCE * C, 0, self.idle + 1)
         self._take(np.flatnonzero(self.idle < PATIENCE))
-        return found
+        return found.w
 
 
 def train(
@@ -76,35 +81,38 @@ def train(
 ) -> CuttingResult:
     """Solve until the duality gap is at most the fraction ``tol`` of the primal value.
 
-    ``problem.violators(w)`` gives the violation, offset b and difference d of every example's most violating output.
+    ``problem.violators(w, enough)`` gives the violation, offset b and difference d of every example's most violating
+    output; with ``enough=None``, for problems that are ``quick``, of some violating output. These come first, and again
+    whenever the most violating ones have moved the weights.
     Where they need not be the most violating ones (``problem.exact`` is False) the primal value holds with respect to
     the outputs that were found, and the last weights are taken, which know most of them.
     """
-    planes, result = _Planes(problem.n_dims), CuttingResult(np.zeros(problem.n_dims))
-    w = result.w
+    n = problem.n_examples
+    planes, result = _Planes(problem.n_dims), CuttingResult(np.zeros(problem.n_dims), dual=0.0)
+    w, quick = result.w, problem.quick
     try:
         while result.n_iter < max_iter:
-            violations, offsets, deltas = problem.violators(w)
-            known = planes.slacks(w, problem.n_examples)
-            slacks = np.maximum(violations, known)
-            primal = 0.5 * float(w @ w) + C * float(slacks.sum())
-            if primal < result.primal or not problem.exact:
+            known = planes.slacks(w, n)
+            # half of the gap that is allowed, in equal parts
+            allowed = 0.5 * tol * (0.5 * float(w @ w) + C * float(known.sum())) / (C * n)
+            violations, offsets, deltas = problem.violators(w, None if quick else known + allowed)
+            primal = 0.5 * float(w @ w) + C * float(np.maximum(violations, known).sum())
+            if not quick and (primal < result.primal or not problem.exact):
                 result.primal, result.w = primal, w
-            new = np.flatnonzero(violations > known + 1e-12 * (1.0 + np.abs(known)))
+            new = np.flatnonzero(violations > known + allowed)
             result.n_iter += 1
             result.n_added += new.size
-            result.history.append({"primal": primal, "dual": max(result.dual, 0.0), "added": new.size})
-            on_epoch(f"primal {result.primal:.5g}, gap {result.primal - max(result.dual, 0.0):.3g}")
-            if not new.size or result.gap <= tol * result.primal:
+            result.history.append({"primal": primal, "dual": result.dual, "added": new.size})
+            on_epoch(f"{new.size} constraints added, primal {primal:.5g}, dual {result.dual:.5g}")
+            if not quick and (not new.size or result.gap <= tol * result.primal):
                 break
-            planes.add(new, offsets[new], deltas[new])
-            found = planes.optimise(C, min(1e-9, 0.01 * tol))
-            if found.interrupted:
-                raise KeyboardInterrupt
-            w, result.dual = found.w, max(result.dual, found.dual)
-            result.n_constraints = int(np.count_nonzero(found.alpha > FORCE * C))
+            quick = problem.quick and bool(new.size)  # as long as it finds anything
+            if new.size:
+                planes.add(new, offsets[new], deltas[new])
+                w = planes.optimise_into(result, C, min(1e-9, 0.01 * tol))
     except KeyboardInterrupt:
         result.interrupted = True
-    result.dual = max(result.dual, 0.0)
-    result.converged = result.gap <= max(tol, 1e-8) * result.primal
+        if not np.isfinite(result.primal):  # nothing is known of the primal value yet
+            result.w = w
+    result.converged = result.gap <= tol * result.primal
     return result

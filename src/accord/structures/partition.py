@@ -110,20 +110,32 @@ class Partition(Structure):
         return losses.loss(self.loss, true, predicted)
 
     def loss_augmented(self, similarities: np.ndarray, y: np.ndarray, decoder: str = "lp") -> Violator:
-        """The partition that maximises loss plus score, as far as the decoder finds it."""
+        """The partition that maximises loss plus score, as far as the decoder finds it.
+
+        Besides the decoders, "moves" improves the agglomerative one by moving objects.
+        """
         same, weights = self.pair_weights(y)
         augmented, base = augment(np.asarray(similarities, dtype=np.float64), same, weights)
-        labels = self.decode(augmented, decoder)
+        labels = self.decode(augmented, "agglomerative" if decoder == "moves" else decoder)
+        if decoder == "moves":
+            labels = correlation.improved(augmented, labels)
         j, k = np.tril_indices(labels.size, -1)
         return violator((labels[j] == labels[k]).astype(np.float64), augmented, base, same, weights)
 
     def relaxed_loss_augmented(
-        self, similarities: np.ndarray, y: np.ndarray, program: correlation_lp.TriangleProgram | None = None
+        self,
+        similarities: np.ndarray,
+        y: np.ndarray,
+        program: correlation_lp.TriangleProgram | None = None,
+        enough: float = -np.inf,
     ) -> Violator:
-        """The relaxed partition that maximises loss plus score [thesis 8.2]; ``program`` may be used again."""
+        """The relaxed partition that maximises loss plus score [thesis 8.2]; ``program`` may be used again.
+
+        With a program: as soon as the value is known not to exceed ``enough``, what there is by then.
+        """
         same, weights = self.pair_weights(y)
         augmented, base = augment(np.asarray(similarities, dtype=np.float64), same, weights)
-        solved = None if program is None else program.solve(augmented)
+        solved = None if program is None else program.solve(augmented, enough - base)
         z = correlation_lp.relaxed(augmented)[0] if solved is None else solved[0]
         return violator(z, augmented, base, same, weights)
 

@@ -88,6 +88,7 @@ class PartitionProblem:
     ) -> None:
         self.structure, self.pairs, self.y, self.decoder, self.n_jobs = structure, pairs, y, decoder, n_jobs
         self.n_dims = pairs[0].shape[1]
+        self.quick = decoder in ("relaxed", "lp", "exact")  # whether there are faster ways to some violating output
         self.exact = decoder == "relaxed" or structure.exact(decoder=decoder)
         self.true = [np.where(structure.pair_weights(one)[0], 1.0, 0.0) for one in y]
         self.programs = [TriangleProgram(one.size) if decoder == "relaxed" else None for one in y]
@@ -96,16 +97,24 @@ class PartitionProblem:
     def n_examples(self) -> int:
         return len(self.y)
 
-    def violators(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of every set the most violating output: violations (n,), offsets (n,), deltas (n, n_dims)."""
-        found = map_threads(self._violator, [(i, w) for i in range(self.n_examples)], self.n_jobs)
-        violations, offsets, deltas = zip(*found)
+    def violators(self, w: np.ndarray, enough: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of every set the most violating output: violations (n,), offsets (n,), deltas (n, n_dims).
+
+        Violations up to ``enough`` (n,) need not be exact, only never too small. With ``enough=None`` some violating
+        outputs that are found quickly will do.
+        """
+        calls = [(i, w, None if enough is None else enough[i]) for i in range(self.n_examples)]
+        violations, offsets, deltas = zip(*map_threads(self._violator, calls, self.n_jobs))
         return np.array(violations), np.array(offsets), np.array(deltas)
 
-    def _violator(self, i: int, w: np.ndarray) -> tuple[float, float, np.ndarray]:
+    def _violator(self, i: int, w: np.ndarray, enough: float | None) -> tuple[float, float, np.ndarray]:
         similarities = self.pairs[i] @ w
-        if self.decoder == "relaxed":
-            found = self.structure.relaxed_loss_augmented(similarities, self.y[i], self.programs[i])
+        score = float(similarities @ self.true[i])
+        if enough is None and self.quick:
+            found = self.structure.loss_augmented(similarities, self.y[i], "moves")
+        elif self.decoder == "relaxed":
+            limit = -np.inf if enough is None else score + enough
+            found = self.structure.relaxed_loss_augmented(similarities, self.y[i], self.programs[i], limit)
         else:
             found = self.structure.loss_augmented(similarities, self.y[i], self.decoder)
-        return found.value - float(similarities @ self.true[i]), found.loss, self.pairs[i].T @ (self.true[i] - found.z)
+        return found.value - score, found.loss, self.pairs[i].T @ (self.true[i] - found.z)

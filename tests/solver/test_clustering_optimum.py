@@ -1,0 +1,163 @@
+"""The learners of supervised clustering reach the optima of their programs, written out for a general solver."""
+
+import warnings
+
+import numpy as np
+import plain_clustering as plain
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accord import ClusteringSVM
+from accord.solvers import cutting_sets, margin_qp, qp
+from accord.structures.partition import Partition
+
+
+def make_sets(seed, sizes=(6, 5, 4), d=3, noise=1.0):
+    rng = np.random.default_rng(seed)
+    direction = rng.normal(size=d)
+    sets, Y = [], []
+    for n in sizes:
+        y = rng.integers(0, 3, n).tolist()
+        j, k = np.tril_indices(n, -1)
+        same = np.array(y)[j] == np.array(y)[k]
+        sets.append(np.where(same, 1.0, -1.0)[:, None] * direction + noise * rng.normal(size=(j.size, d)))
+        Y.append(y)
+    return sets, Y
+
+
+def with_bias(sets):
+    return [np.hstack([s, np.ones((len(s), 1))]) for s in sets]
+
+
+def fitted(method, sets, Y, **options):
+    return ClusteringSVM(method, standardize=False, tol=1e-7, **options).fit(sets, Y)
+
+
+@pytest.mark.parametrize("loss", ["total", "rand"])
+@pytest.mark.parametrize("C", [0.01, 1.0, 50.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_compact_is_the_program_with_the_dual_folded_in(seed, C, loss):
+    sets, Y = make_sets(seed)
+    value, w = plain.compact(with_bias(sets), Y, C, loss)
+    model = fitted("compact", sets, Y, C=C, loss=loss)
+    assert model.objective_ == pytest.approx(value, rel=1e-6)
+    assert model.dual_objective_ == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(model.weights_, w, atol=1e-3 * (1 + np.abs(w).max()))
+    assert model.converged_
+    assert model.exact_
+
+
+@pytest.mark.parametrize("loss", ["total", "rand", "zero-one"])
+@pytest.mark.parametrize("C", [0.01, 1.0, 50.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_sequential_treats_every_object_as_the_latest(seed, C, loss):
+    sets, Y = make_sets(seed, (6, 4))
+    value, w = plain.sequential(with_bias(sets), Y, C, loss)
+    model = fitted("sequential", sets, Y, C=C, loss=loss)
+    assert model.objective_ == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(model.weights_, w, atol=1e-3 * (1 + np.abs(w).max()))
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 50.0])
+def test_pairwise_is_a_linear_svm(C):
+    sets, Y = make_sets(2)
+    value, w = plain.pairwise(with_bias(sets), Y, C)
+    model = fitted("pairwise", sets, Y, C=C)
+    assert model.objective_ == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(model.weights_, w, atol=1e-3 * (1 + np.abs(w).max()))
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 50.0])
+@pytest.mark.parametrize("loss", ["total", "rand"])
+def test_iterative_with_the_exact_decoder_has_a_constraint_for_every_partition(C, loss):
+    sets, Y = make_sets(3, (5, 4))
+    value, _ = plain.iterative(with_bias(sets), Y, C, loss)
+    exact = fitted("iterative", sets, Y, C=C, loss=loss, training_decoder="exact")
+    assert exact.objective_ == pytest.approx(value, rel=1e-6)
+    assert exact.exact_
+    for decoder in ("sequential", "agglomerative", "lp"):
+        model = fitted("iterative", sets, Y, C=C, loss=loss, training_decoder=decoder)
+        assert not model.exact_
+        # every constraint it found is a true one
+        assert model.dual_objective_ <= value * (1 + 1e-6)
+    assert fitted("compact", sets, Y, C=C, loss=loss).objective_ >= value * (1 - 1e-6)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.sampled_from(["total", "rand"]))
+def test_relaxed_loss_augmented_decoding_equals_its_dual(seed, n, loss):
+    rng = np.random.default_rng(seed)
+    sim, y = rng.normal(size=n * (n - 1) // 2), rng.integers(0, 3, n)
+    found = Partition(loss).fit([]).relaxed_loss_augmented(sim, y)
+    assert found.value == pytest.approx(plain.dual_of_loss_augmented(sim, y, loss), abs=1e-6)
+    assert found.value == pytest.approx(found.loss + sim @ found.z, abs=1e-9)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([1e-3, 1.0, 1e3]))
+def test_interior_points_reach_the_optimum_of_working_set_programs(seed, n_groups, C):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, n_groups)
+    deltas, offsets = rng.normal(size=(sizes.sum(), 3)), rng.uniform(0, 2, sizes.sum())
+    starts = np.cumsum([0, *sizes[:-1]])
+    found = margin_qp.solve(deltas, offsets, starts, C)
+    groups = np.repeat(np.arange(n_groups), sizes)
+    w = deltas.T @ qp.solve(deltas @ deltas.T, offsets, groups, C)
+    xi = np.maximum.reduceat(np.maximum(offsets - deltas @ w, 0.0), starts)
+    assert found.primal == pytest.approx(0.5 * w @ w + C * xi.sum(), rel=1e-5, abs=1e-9)
+    assert found.dual <= found.primal + 1e-12
+    assert found.gap <= 1e-8 * found.primal + 1e-12
+    assert np.all(found.alpha >= 0)
+    assert np.all(np.add.reduceat(found.alpha, starts) <= C * (1 + 1e-12))
+    np.testing.assert_allclose(found.w, deltas.T @ found.alpha, atol=1e-12 * max(C, 1))
+
+
+def test_wild_scales_end_early_but_feasible():
+    rng = np.random.default_rng(0)
+    deltas = rng.normal(size=(60, 4)) * np.array([1e6, 1.0, 1e-6, 1.0])
+    found = margin_qp.solve(deltas, np.ones(60), np.arange(60), 1e4)
+    assert found.dual <= found.primal
+    assert np.all(np.isfinite(found.w))
+
+
+class InterruptedProblem:
+    """Breaks off at the third look at the sets."""
+
+    n_examples, n_dims, exact, quick = 2, 2, True, False
+    looks = 0
+
+    def violators(self, w, enough):
+        self.looks += 1
+        if self.looks == 3:
+            raise KeyboardInterrupt
+        deltas = np.array([[1.0, 0.5], [0.2, 1.0]]) if self.looks == 1 else np.array([[-1.0, 2.0], [2.0, -1.0]])
+        return np.ones(2) - deltas @ w, np.ones(2), deltas
+
+
+def test_what_was_reached_survives_an_interruption():
+    result = cutting_sets.train(InterruptedProblem(), 1.0, 1e-9, 100)
+    assert result.interrupted
+    assert not result.converged
+    assert result.n_iter == 2
+    assert np.any(result.w != 0)
+    assert result.dual <= result.primal
+
+
+def test_an_interrupted_learner_can_predict(monkeypatch):
+    sets, Y = make_sets(0)
+    real, calls = margin_qp._Point.step, []
+
+    def step(self):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(self)
+
+    monkeypatch.setattr(margin_qp._Point, "step", step)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        model = ClusteringSVM(tol=1e-9).fit(sets, Y)
+    assert model.interrupted_
+    assert "Ctrl-C" in str(seen[0].message)
+    assert [len(p) for p in model.predict(sets)] == [6, 5, 4]
