@@ -11,7 +11,9 @@ import numpy as np
 
 from accord.datasets import trees
 from accord.datasets.formats import iter_conll, read_taxonomy, read_trees
+from accord.datasets.formats.record_table import read_records
 from accord.datasets.formats.source import iter_lines
+from accord.datasets.mail_sets import read_batched_mail
 from accord.datasets.numbers import Numbers, read_learning_file, read_numbers, with_indicators
 from accord.datasets.stored import stored_arrays, stored_file, stored_levels, stored_sparse, stored_table
 from accord.exceptions import FormatError
@@ -158,6 +160,25 @@ def _load_trees(name: str, folder: Path, parts: tuple[str, ...], extra: bool) ->
     return Dataset(name, [trees.leaves(tree) for tree in Y], Y, np.full(len(Y), "train"), extra=about)
 
 
+def _load_records(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    """Tables of records, with the cluster of each: the records about one thing."""
+    table = read_records(stored_file(folder, f"{parts[0]}.csv.gz"))
+    Y = table.column("cluster_id")
+    about = {"record_id": table.column("record_id")} if extra else {}
+    return Dataset(name, table.records(("record_id", "cluster_id")), Y, np.full(len(Y), parts[0]), extra=about)
+
+
+def _load_mail(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    """Raw mails, spam or ham; ``extra`` tells of batches."""
+    mails = [(part, mail) for part in parts for mail in read_batched_mail(folder, part)]
+    about: dict[str, Any] = {}
+    if extra:
+        fields = ("batch", "likeness", "is_short")
+        about = {field: np.array([getattr(mail, field) for _, mail in mails]) for field in fields}
+    Y = ["spam" if mail.is_spam else "ham" for _, mail in mails]
+    return Dataset(name, [mail.raw for _, mail in mails], Y, np.array([part for part, _ in mails]), extra=about)
+
+
 def _about(found: Numbers) -> dict[str, Any]:
     return {"columns": found.columns, "attribute": found.attribute}
 
@@ -202,7 +223,11 @@ fruitfly gas house_8L housing hungarian machine_cpu meta mv pbc pol sensory serv
 yacht
 """
 _SSL_BOOK = ("COIL", "COIL2", "USPS", "g241c", "g241n", "Text")
-SEPARATE = ("regression", "ssl_book")
+_DEDUPE = (
+    "restaurant_fodors_zagat", "febrl1", "febrl2", "febrl3", "cora_1295", "cora_1879_hpi", "chicago_early_childhood",
+    "dblp_acm",
+)  # fmt: skip
+SEPARATE = ("regression", "ssl_book", "dedupe")
 _Loader = Callable[[str, Path, tuple[str, ...], bool], Dataset]
 LOADERS: dict[str, tuple[_Loader, tuple[str, ...]]] = {
     "conll2002_esp": (_load_columns, ("train", "testa", "testb")),
@@ -223,4 +248,6 @@ LOADERS: dict[str, tuple[_Loader, tuple[str, ...]]] = {
     "protein_cb513": (_load_protein, ("train",)),
     "ptb_wsj_sample": (_load_trees, ("train",)),
     "cess_esp": (_load_trees, ("train",)),
+    "dedupe": (_load_records, _DEDUPE),
+    "email": (_load_mail, ("spamassassin", "enron_ham_raw_open", "phishing_pot_le40k")),
 }

@@ -24,6 +24,8 @@ ssl_book              one for each set: COIL, ...     1,500 points each, classes
 protein_cb513         train (all domains)             amino acids, secondary structure (C, E, H)
 ptb_wsj_sample        train (all sentences)           English words, parse trees (nested lists)
 cess_esp              train (all sentences)           Spanish words, parse trees
+dedupe                one for each set: febrl1, ...   records (dicts of cells), the cluster of each
+email                 spamassassin, enron_ham_raw_..  raw mails (bytes), spam or ham; batches in ``extra``
 ====================  ==============================  =========================================================
 """
 
@@ -77,15 +79,16 @@ def load(name: str, data: str | os.PathLike[str] | None = None, part: str = "tra
     data : path, optional
         The local data folder; by default ``ACCORD_DATA``.
     part : str
-        A part from the table, or ``"all"`` for all of them in the table's order. The sets of ``regression`` and
-        ``ssl_book`` cannot be put together; the error message for a wrong name lists them.
+        A part from the table, or ``"all"`` for all of them in the table's order. The sets of ``regression``,
+        ``ssl_book`` and ``dedupe`` cannot be put together; the error message for a wrong name lists them.
     extra : bool
         Also fill `Dataset.extra`: ``pos`` for the token sets that have it, ``cites`` and ``authors`` for cora_big,
         ``subject`` for newsgroups20, ``anchor`` (word counts of the links to a page) for webkb_course, ``links``
         (papers × papers, symmetric) for the citation sets; ``columns`` (names) and ``attribute`` (which attribute a
         column belongs to: nominal ones have several columns) for the sets with numbers to predict; ``labeled_10`` and
         ``labeled_100`` (12, 10 or 100) for ssl_book: the examples that are labeled in each of its splits; ``tags``
-        (parts of speech) and ``documents`` (the file that a sentence is from) for the treebanks.
+        (parts of speech) and ``documents`` (the file that a sentence is from) for the treebanks; ``batch`` (-1: none),
+        ``likeness`` (to the most typical mail of the batch) and ``is_short`` for mail.
 
     Returns
     -------

@@ -24,15 +24,21 @@
 | transduction-sequences | `transduction_sequences` | thesis 7.4.4 and 7.6, Figures 7.6 and 7.7 right |
 | transduction-time | `transduction_time` | thesis 7.4.1, Figure 7.3 |
 | graph-letters | `graph_letters` | maxmargin_semisup, Table 2 |
+| batch-detection | `batch_detection` | thesis 8.4.2, Figures 8.1 and 8.2 |
+| collective-spam | `collective_spam` | thesis 8.4.3, Figure 8.3 |
+| deduplication | `deduplication` | none: records that belong together, from few labeled ones |
 | protein-structure | `protein_structure` | none: few labeled domains |
 """
 
 from accord.experiments.base import Experiment
+from accord.experiments.batch_detection import BatchDetection
+from accord.experiments.collective_spam import CollectiveSpam
 from accord.experiments.consensus_classes import ConsensusClasses
 from accord.experiments.consensus_parsing import ConsensusParsing
 from accord.experiments.consensus_sequences import ConsensusSequences
 from accord.experiments.consensus_splits import ConsensusSplits
 from accord.experiments.consensus_time import ConsensusTime
+from accord.experiments.deduplication import Deduplication
 from accord.experiments.donations import Donations
 from accord.experiments.federated_rounds import FederatedRounds
 from accord.experiments.graph_letters import GraphLetters
@@ -76,7 +82,10 @@ REGISTRY: dict[str, Experiment] = {
         TransductionGalaxy(),
         TransductionSequences(),
         TransductionTime(),
+        BatchDetection(),
+        CollectiveSpam(),
         GraphLetters(),
+        Deduplication(),
         ProteinStructure(),
     )
 }

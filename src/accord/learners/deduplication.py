@@ -29,7 +29,7 @@ from accord.structures.partition import DECODERS
 from accord.views.pairs import pair_numbers
 from accord.views.records import RecordPairs, RecordTable, as_records
 
-_LOOSE = 10.0  # C of the logistic fit, whose only feature is the similarity: margins of about 1 at either side
+_LOOSE = 100.0  # C of the logistic fit, whose only feature is the similarity: margins of about 1 at either side
 
 
 class Contribution(NamedTuple):

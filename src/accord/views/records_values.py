@@ -14,7 +14,7 @@ from accord.exceptions import InputError
 
 KINDS = ("text", "number", "date", "category")
 _MONTHS = {name: k + 1 for k, name in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"))}
-_THREE_NUMBERS = re.compile(r"(\d{1,4})[-/. ](\d{1,2})[-/. ](\d{1,4})(?:[T ]\d{1,2}:\d{2}.*)?")
+_THREE_NUMBERS = re.compile(r"(\d{1,4})[-/. ](\d{1,2})[-/. ](\d{1,4})(?:[Tt ]\d{1,2}:\d{2}.*)?")
 _EIGHT_DIGITS = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _DAY_WORD_YEAR = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\.?[- ]([a-z]{3})[a-z]*\.?,?[- ](\d{2,4})")
 _WORD_DAY_YEAR = re.compile(r"([a-z]{3})[a-z]*\.?[- ](\d{1,2})(?:st|nd|rd|th)?,?[- ](\d{2,4})")

@@ -1,0 +1,262 @@
+"""De-duplication: what is learned, stable ids, files, mistakes."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from record_cases import people
+from sklearn.base import clone
+
+import accord
+from accord import Deduplicator, InputError, RecordIndex
+from accord.learners.deduplication_decoding import small_parts
+from accord.learners.deduplication_sets import folds_of_clusters, training_sets
+from accord.structures.partition_losses import pair_counts
+from accord.views.records import RecordPairs
+
+FIELDS = {"name": "text", "street": "text", "born": "date"}
+
+
+def f1(truth, found) -> float:
+    true, predicted, both = pair_counts(np.array(truth), np.array(found))
+    return 2 * both / (true + predicted)
+
+
+@pytest.fixture(scope="module")
+def model() -> Deduplicator:
+    records, ids = people(60, seed=0)
+    return Deduplicator(FIELDS).fit(records, ids)
+
+
+@pytest.mark.parametrize("method", ["pairwise", "sequential"])
+@pytest.mark.parametrize("decoder", ["agglomerative", "sequential"])
+def test_it_finds_duplicates(method, decoder):
+    records, ids = people(60, seed=0)
+    more, truth = people(200, seed=1)
+    fitted = Deduplicator(FIELDS, method=method, decoder=decoder, tol=0.01).fit(
+        records + more, [*ids, *[None] * len(more)]
+    )
+    assert f1(truth, fitted.predict(more)) > 0.9
+    assert fitted.slope_ > 0
+    assert fitted.n_calibration_ is not None
+
+
+def test_numbers_in_order_of_appearance_and_repeatable(model):
+    records, _ = people(30, seed=2)
+    found = model.predict(records)
+    seen = list(dict.fromkeys(found))
+    assert seen == list(range(len(seen)))
+    assert found == model.predict(records) == clone(model).fit(*people(60, seed=0)).predict(records)
+    assert model.predict([]) == []
+    assert model.predict(records[:1]) == [0]
+
+
+def test_a_threshold_prefers_precision(model):
+    records, _ = people(100, seed=4)
+    found = []
+    for threshold in (-8.0, 0.0, 8.0, 1e6):
+        one = pickle.loads(pickle.dumps(model)).set_params(threshold=threshold)
+        found.append(len(set(one.predict(records))))
+    assert found == sorted(found)
+    assert found[0] < found[2]
+    assert found[-1] == len(records)
+
+
+def test_larger_tables_ask_for_more(model):
+    a, b = people(5, seed=5)[0][:2]
+    assert model.similarity(a, b, 20_000) == pytest.approx(model.similarity(a, b, 2000) - np.log(10))
+
+
+def test_contributions_add_up(model):
+    a, b = people(5, seed=5)[0][:2]
+    found = model.explain(a, b)
+    assert sum(one.contribution for one in found) == pytest.approx(model.similarity(a, b))
+    assert [abs(one.contribution) for one in found] == sorted((abs(one.contribution) for one in found), reverse=True)
+    assert {one.name for one in found} <= {*model.view_.names_, "bias"}
+
+
+def test_pairs_instead_of_clusters():
+    records, ids = people(60, seed=0)
+    ids = np.array(ids)
+    j, k = np.tril_indices(len(ids), -1)
+    same = ids[j] == ids[k]
+    pairs = np.column_stack([j, k])
+    fitted = Deduplicator(FIELDS).fit_pairs(records, pairs[same], pairs[~same][::20])
+    more, truth = people(80, seed=1)
+    assert fitted.n_calibration_ is None
+    assert f1(truth, fitted.predict(more)) > 0.8
+
+
+def test_files(model, tmp_path):
+    records, _ = people(30, seed=2)
+    model.save(tmp_path / "m.accord")
+    again = accord.load(tmp_path / "m.accord")
+    assert again.predict(records) == model.predict(records)
+    assert again.get_params() == model.get_params()
+
+
+# -- stable ids ----------------------------------------------------------------------------------------------------
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_ids_never_change_whatever_the_order(model, data):
+    records, ids = people(25, seed=6)
+    order = data.draw(st.permutations(range(len(records))))
+    n_known = data.draw(st.integers(0, len(records)))
+    known, new = order[:n_known], order[n_known:]
+    index = model.index([records[i] for i in known], [ids[i] for i in known])
+    before = list(index.ids)
+    while new:
+        size = data.draw(st.integers(1, len(new)))
+        given_ids = index.assign([records[i] for i in new[:size]])
+        assert index.ids[: len(before)] == before  # nothing that was said is taken back
+        assert index.ids[len(before) :] == given_ids
+        before, new = list(index.ids), new[size:]
+    assert len(index) == len(records)
+    assert f1([ids[i] for i in order], _numbers(index.ids)) > 0.75
+
+
+def _numbers(ids) -> list[int]:
+    names = {one: k for k, one in enumerate(dict.fromkeys(ids))}
+    return [names[one] for one in ids]
+
+
+def test_the_sequential_rule(model):
+    """Against all clusters, by hand: the largest sum of similarities if it is >= 0."""
+    records, ids = people(25, seed=7)
+    known, new = 30, len(records)
+    index = model.index(records[:known], ids[:known])
+    given_ids = index.assign_detailed(records[known:])
+    clusters = list(ids[:known])
+    fresh = max(clusters) + 1
+    for r in range(known, new):
+        sums = {}
+        for i in range(r):
+            sums[clusters[i]] = sums.get(clusters[i], 0.0) + model.similarity(records[r], records[i], r + 1)
+        best = max(sums, key=lambda c: sums[c])
+        assignment = given_ids[r - known]
+        if sums[best] >= 0:
+            assert assignment.id == best
+            assert not assignment.is_new
+            assert assignment.similarity == pytest.approx(sums[best])
+            clusters.append(best)
+        else:
+            assert assignment.id == fresh
+            assert assignment.is_new
+            clusters.append(fresh)
+            fresh += 1
+
+
+@pytest.mark.parametrize(
+    ("ids", "fresh"),
+    [
+        ([4, 9], [10, 11]),
+        (["4", "9"], ["10", "11"]),
+        (["a", "new-1"], ["new-2", "new-3"]),
+        ([1, "x"], ["new-1", "new-2"]),
+    ],
+)
+def test_fresh_ids_collide_with_nothing(model, ids, fresh):
+    def person(letter: str) -> dict[str, str]:
+        return {"name": letter * 9, "street": letter * 12, "born": f"19{10 + ord(letter) - 97}-01-01"}
+
+    index = model.index([person("a"), person("b")], ids)
+    assert index.assign([person("c"), person("d")]) == fresh
+    assert index.assign([person("c")]) == fresh[:1]
+
+
+def test_an_empty_index_grows(model):
+    records, ids = people(10, seed=8)
+    index = model.index()
+    assert index.assign([]) == []
+    assert f1(ids, index.assign(records)) > 0.75
+    assert index.n_clusters == len(set(index.ids))
+
+
+def test_index_files(model, tmp_path):
+    records, ids = people(20, seed=9)
+    index = model.index(records[:15], ids[:15])
+    index.save(tmp_path / "i.accord")
+    again = RecordIndex.load(tmp_path / "i.accord")
+    copied = pickle.loads(pickle.dumps(index))
+    assert index.assign(records[15:]) == again.assign(records[15:]) == copied.assign(records[15:])
+    model.save(tmp_path / "m.accord")
+    with pytest.raises(InputError, match="holds a Deduplicator, not an index"):
+        RecordIndex.load(tmp_path / "m.accord")
+
+
+def test_a_bad_record_leaves_the_index_alone(model):
+    records, ids = people(5, seed=9)
+    index = model.index(records, ids)
+    with pytest.raises(InputError, match="field 'name' of record 1"):
+        index.assign([records[0], {"name": object()}])
+    assert len(index) == len(records)
+    assert index.assign(records[:1]) == ids[:1]
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------
+def test_training_sets_hold_whole_clusters():
+    records, ids = people(40, seed=1)
+    table, truth = RecordPairs(FIELDS).fit([records]).table(records), np.array(ids)
+    sets = training_sets(table, truth, 12, np.random.default_rng(0))
+    assert sorted(np.concatenate(sets).tolist()) == list(range(len(ids)))
+    assert max(len(one) for one in sets) <= 12
+    assert sum(np.unique(truth[one]).size for one in sets) == np.unique(truth).size
+    folds = folds_of_clusters(truth, 3, np.random.default_rng(0))
+    assert all(np.unique(folds[truth == c]).size == 1 for c in truth)
+    assert set(folds) == {0, 1, 2}
+
+
+def test_large_components_are_taken_apart():
+    left, right = np.arange(1, 10), np.arange(9)  # a chain
+    similar = np.array([9.0, 8, 1, 7, 6, 2, 5, 4, 3])
+    parts = small_parts(11, left, right, similar, 10)
+    assert [part.tolist() for part in parts] == [list(range(10))]
+    parts = small_parts(11, left, right, similar, 4)
+    assert [part.tolist() for part in parts] == [[0, 1, 2], [3, 4, 5]]
+    assert small_parts(3, left[:0], right[:0], similar[:0], 4) == []
+
+
+# -- mistakes --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("settings", "ids", "message"),
+    [
+        ({}, [0, 0, 1], "ids has 3 entries but there are 4 records"),
+        ({}, [None] * 4, "0 of 4 records have a cluster, and there are none"),
+        ({}, [0, 1, 2, None], "no two of them are in one cluster"),
+        ({}, [0, 0, 0, None], "all of them are in one cluster"),
+        ({}, [0, 0, [], 1], r"ids\[2\] is a list"),
+        ({"method": "best"}, [0, 0, 1, 1], "method is 'best'; expected one of pairwise"),
+        ({"decoder": "best"}, [0, 0, 1, 1], "decoder is 'best'"),
+        ({"n_candidates": 0}, [0, 0, 1, 1], "n_candidates is 0"),
+        ({"threshold": "high"}, [0, 0, 1, 1], "threshold is 'high'"),
+    ],
+)
+def test_mistakes(settings, ids, message):
+    records = [{"a": "x"}, {"a": "xx"}, {"a": "y"}, {"a": "z"}]
+    with pytest.raises(InputError, match=message):
+        Deduplicator({"a": "text"}, **settings).fit(records, ids)
+
+
+def test_mistakes_of_pairs_and_indexes(model):
+    records = [{"a": "x"}, {"a": "xx"}, {"a": "y"}]
+    learner = Deduplicator({"a": "text"})
+    for matches, distinct, message in (
+        ([(0, 1)], [], "both matches and distinct"),
+        ([(0, 1)], [(0, 3)], r"distinct\[0\] is \(0, 3\); expected two different numbers below 3"),
+        ([(0, 0)], [(0, 1)], r"matches\[0\]"),
+        (["ab"], [(0, 1)], r"matches\[0\] is 'ab'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            learner.fit_pairs(records, matches, distinct)
+    with pytest.raises(InputError, match=r"ids\[1\] is missing"):
+        model.index(people(5, seed=0)[0][:2], [1, None])
+
+
+def test_too_little_to_calibrate_is_said():
+    records = [{"a": "green house"}, {"a": "green hous"}, {"a": "old mill"}]
+    with pytest.warns(UserWarning, match="too few labeled clusters to calibrate"):
+        fitted = Deduplicator({"a": "text"}).fit(records, [0, 0, 1])
+    assert fitted.n_calibration_ is None
+    assert fitted.slope_ == 1.0
