@@ -21,7 +21,7 @@ from mail_helpers import (
 from accord.exceptions import InputError
 from accord.mail.config import DetectorSettings, read_settings
 from accord.mail.milter import remove_stale_socket
-from accord.mail.service import MailService
+from accord.mail.service import MailService, open_service
 
 OLD_OFFER = (2, 0x1F, 0x7F)  # a mail server that insists on an answer to every command
 
@@ -344,6 +344,30 @@ def test_a_full_disk_does_not_stop_the_mail(tmp_path):
     wait_until(lambda: service.counters.checkpoint_errors > 0)
     assert service.assign(simple_message()).result(5).size == 2
     service.stop()
+
+
+def test_ids_are_not_given_again_after_a_crash(tmp_path):
+    """What came after the last checkpoint is forgotten, but its ids are in mail that was delivered."""
+    settings = DetectorSettings(state=str(tmp_path / "state"), window=20, checkpoint_messages=100)
+    seen = []
+    for start in range(3):
+        service = open_service(settings).start()
+        for k in range(3):
+            text = " ".join(f"{word}{start}{k}" for word in ("other", "words", "in", "every", "message", "here"))
+            seen.append(service.assign(simple_message(f"subject {start} {k}", text)).result(60).batch)
+            if k == 0:
+                service.checkpoint()  # and then it is killed
+    assert len(set(seen)) == 9
+
+
+def test_a_state_of_other_settings_is_put_aside(tmp_path):
+    settings = DetectorSettings(state=str(tmp_path / "state"), window=20)
+    open_service(settings).checkpoint()
+    assert open_service(settings).detector.window == 20
+    assert (tmp_path / "state").exists()
+    assert open_service(DetectorSettings(state=str(tmp_path / "state"), window=30)).detector.window == 30
+    assert not (tmp_path / "state").exists()
+    assert (tmp_path / "state.unused").exists()
 
 
 def test_sockets_of_killed_programs_are_removed(tmp_path):

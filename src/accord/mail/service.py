@@ -234,7 +234,12 @@ def open_service(settings: DetectorSettings, limits: LimitSettings | None = None
 
     A damaged state is put aside, and the window starts empty: mail must not wait for somebody to repair it.
     """
-    return MailService(open_detector(settings), open_filter(settings), settings, limits)
+    detector = open_detector(settings)
+    if len(detector):
+        # Batches that were opened after the last checkpoint are forgotten after a crash. Their ids are in headers of
+        # delivered mail, so they must not be given to other batches.
+        detector._window.next_serial += 10 * settings.checkpoint_messages
+    return MailService(detector, open_filter(settings), settings, limits)
 
 
 def open_detector(settings: DetectorSettings, prefix: str | None = None) -> BatchDetector:
