@@ -105,7 +105,7 @@ def _entity(html, i):
         code = 0
         hexadecimal = html[i + 2] | 32 == 120
         for j in range(i + 3 if hexadecimal else i + 2, end):
-            c = np.int64(html[j])
+            c = int(html[j])
             digit = c - 48 if 48 <= c <= 57 else (c | 32) - 87 if 97 <= c | 32 <= 102 else 99
             if digit >= (16 if hexadecimal else 10):
                 return -1, i
@@ -116,7 +116,7 @@ def _entity(html, i):
         return (code if valid else 32), end + 1
     name = 0
     for j in range(i + 1, end):
-        name = name * 256 + np.int64(html[j] | 32)
+        name = name * 256 + int(html[j] | 32)
         if j > i + 6:
             return -1, i
     if name == 0x6E627370:  # nbsp
@@ -273,7 +273,7 @@ def scan_text(text, idf, sketches, counts, hashes, word_keys, word_counts):
         if is_capital:
             c += np.uint64(32)
         is_letter = 97 <= c <= 122 or c >= 128
-        is_digit = 48 <= c <= 57
+        is_digit = bool(48 <= c <= 57)
         if is_letter or is_digit:
             h = (h ^ c) * np.uint64(0x100000001B3)
             length += 1

@@ -49,6 +49,21 @@ def wrap(
     return ("\n".join(headers) + "\n" + content).encode("latin-1", "replace")
 
 
+def obfuscate(text: str, share: float, r: random.Random) -> str:
+    """Break up some words: ``m0rtgage``, ``mortgáge``, ``mo rtgage``, ``mort.gage``. Links stay as they are."""
+    if not share:
+        return text
+    words = text.split(" ")
+    for i, word in enumerate(words):
+        if len(word) > 4 and "/" not in word and r.random() < share:
+            at = r.randint(1, len(word) - 2)
+            kind = r.randrange(4)
+            swapped = word.replace("o", "0", 1).replace("i", "1", 1)
+            accented = word.replace("a", "á", 1).replace("e", "è", 1)
+            words[i] = (swapped, accented, f"{word[:at]} {word[at:]}", f"{word[:at]}.{word[at:]}")[kind]
+    return " ".join(words)
+
+
 def _received(host: str, now: float, r: random.Random) -> str:
     place = f"mx.{host} [10.{r.randrange(256)}.{r.randrange(256)}.{r.randrange(256)}]"
     number = f"{r.randrange(1 << 32):08x}"

@@ -2,9 +2,10 @@
 
 A *campaign* is a template: sentences with choices, of which some are settled once for the campaign and the others anew
 for every copy; names, amounts, obfuscated words, padding, varying subjects, senders and links; a look (plain text,
-HTML or both, charset, encoding, mailer). *Newsletters* are copies with a personal greeting and link. *Ham* is written
-once and may quote another ham, which does not make it the same batch. All text is made up for this purpose
-(``generator_texts.json``): ``[a|b]`` is a choice, ``<name>`` a slot.
+HTML or both, charset, encoding, mailer). *Newsletters* are copies with a personal greeting and link; the next issue of
+the same newsletter is another batch. *Ham* is written once; mailing lists frame it alike, and it may quote another
+ham, but that does not make it a batch. All text is made up for this purpose (``generator_texts.json``): ``[a|b]`` is a
+choice, ``<name>`` a slot.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from accord.exceptions import InputError
-from accord.mail.generated_bytes import Look, wrap
+from accord.mail.generated_bytes import Look, obfuscate, wrap
 
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _SLOT = re.compile(r"<(\w+)>")
@@ -58,6 +59,16 @@ class _Sender:
     obfuscation: float = 0.0
     padding: int = 0
     drop: float = 0.0  # chance that a sentence is left out
+
+
+@dataclass
+class _Periodical:
+    """Who sends newsletters, issue after issue."""
+
+    company: str
+    domain: str
+    look: Look
+    n_sections: int
 
 
 class MailGenerator:
@@ -99,6 +110,7 @@ class MailGenerator:
         self._numbers = {"spam": 0, "newsletter": 0, "ham": 0}
         self._campaigns: list[_Sender] = []
         self._papers: list[_Sender] = []
+        self._periodicals: list[_Periodical] = []
         self._colleagues = [self._person() for _ in range(40)]
         self._domains = [self._domain() for _ in range(8)]
         self._lists = [self._domain() for _ in range(4)]
@@ -158,17 +170,22 @@ class MailGenerator:
         )  # fmt: skip
 
     def _newsletter(self) -> _Sender:
+        """An issue of a periodical; two issues of one have sender, look and frame in common, but are not one batch."""
         r = self._random
-        company, domain = self._company(), self._domain()
-        body = ["Dear <name>,"]
-        for _ in range(r.randint(2, 5)):
+        if not self._periodicals or r.random() < 0.4:
+            periodical = _Periodical(self._company(), self._domain(), self._look(), r.choice([1, 1, 5]))
+            periodical.look.varies = False
+            self._periodicals = [*self._periodicals[-5:], periodical]
+        periodical = r.choice(self._periodicals)
+        company, domain = periodical.company, periodical.domain
+        body = ["Dear <name>,", f"{company} brings you news and views since 1987, edited by {domain}:"]
+        for _ in range(r.randint(1, periodical.n_sections)):
             body.append(self._fill(self._settle("[" + self._texts["news_headings"] + "]", 1.0), {}).upper())
             for _ in range(r.randint(1, 4)):
                 body.append(self._fill(self._settle(r.choice(self._texts["news_sentences"]), 1.0), {}))
         body += [f"{company} News", "Unsubscribe: <link>"]
         subject = self._fill(f"{company} [News|Letter|Weekly|Digest]: <odd> and <odd>", {})
-        look = self._look()
-        look.varies = False
+        look = replace(periodical.look)
         look.extra = [f"List-Id: <news.{domain}>", f"List-Unsubscribe: <http://{domain}/leave>", "Precedence: bulk"]
         name = f"{company} News"
         return _Sender(
@@ -195,7 +212,7 @@ class MailGenerator:
         recipient = self._person()
         slots = dict(sender.fixed, name=recipient.split()[0], link=self._link(sender))
         lines = [line for line in sender.body if line and r.random() >= sender.drop]
-        body = [self._obfuscate(self._fill(line, slots), sender.obfuscation) for line in lines]
+        body = [obfuscate(self._fill(line, slots), sender.obfuscation, r) for line in lines]
         if sender.padding:
             body.append(" ".join(r.choices(self._texts["odd_words"], k=r.randint(1, sender.padding))))
         subject = self._fill(r.choice(sender.subjects), slots)
@@ -279,21 +296,6 @@ class MailGenerator:
         if name == "digit":
             return str(r.randint(2, 40))
         return "".join(r.choices("0123456789", k=r.randint(3, 6)))  # count, code, ticker
-
-    def _obfuscate(self, text: str, share: float) -> str:
-        """Break up some words: ``m0rtgage``, ``mortgáge``, ``mo rtgage``, ``mort.gage``. Links stay as they are."""
-        if not share:
-            return text
-        r = self._random
-        words = text.split(" ")
-        for i, word in enumerate(words):
-            if len(word) > 4 and "/" not in word and r.random() < share:
-                at = r.randint(1, len(word) - 2)
-                kind = r.randrange(4)
-                swapped = word.replace("o", "0", 1).replace("i", "1", 1)
-                accented = word.replace("a", "á", 1).replace("e", "è", 1)
-                words[i] = (swapped, accented, f"{word[:at]} {word[at:]}", f"{word[:at]}.{word[at:]}")[kind]
-        return " ".join(words)
 
     def _person(self) -> str:
         return f"{self._random.choice(self._texts['first_names'])} {self._random.choice(self._texts['last_names'])}"

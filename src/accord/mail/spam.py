@@ -139,7 +139,7 @@ class CollectiveSpamFilter(BaseEstimator):
         values[:-N_EXTRA] = batch.counts
         if self.counts == "log":
             values[:-N_EXTRA] = np.log1p(values[:-N_EXTRA])
-            values[:-N_EXTRA] /= max(np.linalg.norm(values[:-N_EXTRA]), 1e-12)
+            values[:-N_EXTRA] /= max(float(np.linalg.norm(values[:-N_EXTRA])), 1e-12)
         values[-N_EXTRA:] = np.log(batch.size), batch.size > 1, batch.same_subject, batch.same_sender
         return columns, values
 

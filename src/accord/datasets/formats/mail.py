@@ -6,8 +6,10 @@ parsed.
 
 from __future__ import annotations
 
+import lzma
 import sys
 import tarfile
+import zlib
 from collections.abc import Iterator
 from os import PathLike, fspath
 from pathlib import Path
@@ -51,6 +53,8 @@ def iter_mail(source: str | PathLike[str] | IO[bytes]) -> Iterator[tuple[str, by
 def _is_tar(path: Path) -> bool:
     if path.name.endswith((".eml", ".mbox", ".msg")):
         return False
+    if ".tar" in path.suffixes:  # even if it is damaged
+        return True
     try:
         return tarfile.is_tarfile(path)
     except OSError:
@@ -80,7 +84,7 @@ def _from_tar(path: Path) -> Iterator[tuple[str, bytes]]:
                 if content is not None:
                     yield member.name, content.read(MAX_MESSAGE)
                 archive.members = []  # type: ignore[attr-defined]  # it would keep an entry per message
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         raise FormatError(f"the archive cannot be read: {error}", fspath(path)) from error
 
 
@@ -106,4 +110,4 @@ def _from_stream(stream: IO[bytes], name: str) -> Iterator[tuple[str, bytes]]:
         if size <= MAX_MESSAGE:
             lines.append(line[1:] if line.startswith(b">From ") else line)
     if lines:
-        yield f"{name}:{number + 1}", b"".join(lines)
+        yield f"{name}:{number + 1}", b"".join(lines[:-1] if blank else lines)

@@ -1,0 +1,320 @@
+"""The batch detector: windows that move on, state that comes back, threads, crashes, memory."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import accord
+from accord.exceptions import InputError, ModelFileError
+from accord.mail import BatchDetector, CollectiveSpamFilter, MailGenerator, MailPairs
+from accord.mail.features import NAMES
+from accord.mail.model import Similarity, as_json, default_similarity, from_json
+from accord.mail.signature import flat_idf
+from accord.mail.window import BatchStatistics, Window
+
+OFFER = (
+    b"From: %s@%s.example\nSubject: offer\n\nWe are accepting your mortgage application, fill out http://x.example/%d"
+)
+
+
+@pytest.fixture(scope="module")
+def mails():
+    return list(MailGenerator(random_state=8, batch_size=6).stream(300))
+
+
+@pytest.fixture(scope="module")
+def signatures(mails):
+    detector = BatchDetector()
+    return [detector.sign(mail.raw) for mail in mails]
+
+
+def test_batches_of_generated_mail(mails):
+    """With the model that comes along, nearly all pairs of a batch are found and nearly no others."""
+    detector = BatchDetector()
+    found = np.array([detector.assign(mail.raw) for mail in mails])
+    true = np.array([mail.batch for mail in mails])
+    same_found, same_true = found[:, None] == found, true[:, None] == true
+    np.fill_diagonal(same_found, False)
+    np.fill_diagonal(same_true, False)
+    both = (same_found & same_true).sum()
+    assert both > 0.9 * same_true.sum()
+    assert both > 0.9 * same_found.sum()
+
+
+def test_decisions_are_detailed():
+    detector = BatchDetector()
+    first = detector.assign_detailed(OFFER % (b"ann", b"a", 1))
+    assert (first.batch, first.size, first.is_new, first.short, first.similarity) == ("b1", 1, True, False, -np.inf)
+    second = detector.assign_detailed(OFFER % (b"bob", b"b", 2))
+    assert (second.batch, second.size, second.is_new) == ("b1", 2, False)
+    assert second.similarity >= 0
+    assert second.statistics.same_subject
+    assert not second.statistics.same_sender
+    assert second.statistics.counts.sum() == 2 * first.statistics.counts.sum()
+    third = detector.assign_detailed(b"From: eve@c.example\n\nShall we have lunch on Thursday after the meeting?")
+    assert (third.batch, third.size, third.is_new) == ("b2", 1, True)
+    assert third.similarity < 0
+    assert (len(detector), detector.n_batches) == (3, 2)
+    assert list(detector.statistics()) == ["b1", "b2"]
+
+
+def test_short_mail_stays_alone():
+    detector = BatchDetector()
+    answers = [detector.assign_detailed(b"From: a@b.c\n\nThanks!") for _ in range(3)]
+    assert [a.batch for a in answers] == ["b1", "b2", "b3"]
+    assert all(a.short and a.is_new for a in answers)
+    linked = [detector.assign_detailed(b"From: a@b.c\n\nThanks! http://x.example/1") for _ in range(2)]
+    assert not any(a.short for a in linked)
+    assert detector.explain(b"\n\nThanks!").short
+    assert not BatchDetector(min_words=0).assign_detailed(b"\n\nThanks!").short
+
+
+def test_batches_keep_id_and_size_while_members_leave():
+    detector = BatchDetector(window=3)
+    answers = [detector.assign_detailed(OFFER % (b"ann", b"a", k)) for k in range(10)]
+    assert {a.batch for a in answers} == {"b1"}
+    assert [a.size for a in answers] == list(range(1, 11))
+    assert len(detector) == 3
+    for k in range(3):  # other mail pushes the batch out of the window, and it is forgotten
+        detector.assign(b"From: eve@c.example\n\nShall we have lunch on Thursday %s after the meeting?" % (b"x" * k))
+    assert "b1" not in detector.statistics()
+    assert detector.assign_detailed(OFFER % (b"ann", b"a", 1)).is_new
+
+
+def test_age():
+    detector = BatchDetector(max_age=60.0)
+    assert detector.assign(OFFER % (b"ann", b"a", 1), received=1000.0) == "b1"
+    assert detector.assign(OFFER % (b"ann", b"a", 2), received=1050.0) == "b1"
+    assert len(detector) == 2
+    assert detector.assign(OFFER % (b"ann", b"a", 3), received=1100.0) == "b1"  # the second one is still there
+    assert len(detector) == 2
+    assert detector.assign(OFFER % (b"ann", b"a", 4), received=2000.0) == "b2"
+    assert (len(detector), detector.n_batches) == (1, 1)
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 40, 100, 140])
+def test_state_comes_back(signatures, tmp_path, n_before):
+    """Restored in the middle, a detector decides as if nothing had happened."""
+    detector = BatchDetector(window=100, max_age=1e6)
+    for k, mail in enumerate(signatures[:n_before]):
+        detector.assign(mail, received=float(k))
+    detector.save(tmp_path / "state")
+    copies = [BatchDetector.restore(tmp_path / "state"), pickle.loads(pickle.dumps(detector))]
+    for k, mail in enumerate(signatures[n_before : n_before + 120]):
+        expected = detector.assign_detailed(mail, received=float(n_before + k))
+        for copy in copies:
+            found = copy.assign_detailed(mail, received=float(n_before + k))
+            assert (found.batch, found.size, found.similarity) == (expected.batch, expected.size, expected.similarity)
+            for a, b in zip(found.statistics, expected.statistics):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_damaged_state(signatures, tmp_path):
+    detector = BatchDetector(window=20)
+    for mail in signatures[:30]:
+        detector.assign(mail)
+    path = tmp_path / "state"
+    detector.save(path)
+    content = path.read_bytes()
+    for cut in (0, 10, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:cut])
+        with pytest.raises(ModelFileError):
+            BatchDetector.restore(path)
+    numbers, arrays = detector._window.state()
+    for name, value in (("places", 99), ("members", 0), ("free", 3)):
+        broken = arrays | {name: np.full_like(arrays[name], value)}
+        with pytest.raises(ModelFileError, match="inconsistent"):
+            Window.from_state(numbers, broken)
+    with pytest.raises(ModelFileError, match="another version"):
+        Window.from_state(numbers, arrays | {"rows.words": arrays["rows.words"][:, :5]})
+    CollectiveSpamFilter().fit([b"\n\nbuy pills", b"\n\nlunch"], [True, False]).save(path)
+    with pytest.raises(ModelFileError, match="not the state"):
+        BatchDetector.restore(path)
+
+
+@pytest.mark.slow
+def test_a_kill_leaves_a_complete_state(tmp_path):
+    """A process that does nothing but write checkpoints is killed at random moments; the state can always be read."""
+    program = (
+        "import sys\nfrom accord.mail import BatchDetector, MailGenerator\n"
+        "detector = BatchDetector(window=500)\n"
+        "for k, mail in enumerate(MailGenerator(1).stream(10**9)):\n"
+        "    detector.assign(mail.raw)\n    detector.checkpoint(sys.argv[1])\n    print(k, flush=True)\n"
+    )
+    path = tmp_path / "state"
+    sizes = []
+    for k in range(2):
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, env=os.environ | {"PYTHONWARNINGS": ""}
+        )
+        for _ in range(2 + k):  # it is at work
+            process.stdout.readline()
+        time.sleep(0.003 + 0.011 * k)
+        process.send_signal(signal.SIGKILL)
+        reported = process.stdout.read().split()
+        process.wait()
+        process.stdout.close()
+        sizes.append(len(BatchDetector.restore(path)))
+        # numbers start at 0; at most the mail that was being assigned and reported is ahead
+        assert sizes[-1] >= (int(reported[-1]) + 1 if reported else 2 + k)
+    assert min(sizes) > 0
+
+
+def test_threads(signatures):
+    detector = BatchDetector(window=50)
+    answers = []
+
+    def work(part):
+        for mail in part:
+            answers.append(detector.assign_detailed(mail))
+
+    threads = [threading.Thread(target=work, args=(signatures[k::4],)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == len(signatures)
+    assert len(detector) == 50
+    serials = {int(a.batch[1:]) for a in answers}
+    assert serials == set(range(1, max(serials) + 1))
+
+
+def test_explanations(signatures):
+    detector = BatchDetector()
+    for mail in signatures[:200]:
+        detector.assign(mail)
+    joined = 0
+    for mail in signatures[200:220]:
+        n = len(detector)
+        told = detector.explain(mail)
+        assert len(detector) == n
+        decided = detector.assign_detailed(mail)
+        assert told.joins != decided.is_new
+        if told.joins:
+            joined += 1
+            assert told.batch == decided.batch
+        assert told.similarity == pytest.approx(decided.similarity if told.joins else told.similarity, abs=1e-4)
+        assert sum(told.contributions.values()) == pytest.approx(told.similarity)
+        assert set(told.contributions) <= {*NAMES, "bias"}
+    assert 0 < joined < 20
+    assert BatchDetector().explain(signatures[0]).batch is None
+
+
+def test_learned_model(mails):
+    """A model of one's own: ClusteringSVM over MailPairs."""
+    sets = [[m.raw for m in mails[k : k + 30]] for k in (0, 30)]
+    partitions = [[m.batch for m in mails[k : k + 30]] for k in (0, 30)]
+    model = accord.ClusteringSVM(pair_features=MailPairs()).fit(sets, partitions)
+    detector = BatchDetector(model, min_words=0)
+    found = [detector.assign(raw) for raw in sets[0]]
+    numbers = {batch: k for k, batch in enumerate(dict.fromkeys(found))}
+    assert [numbers[batch] for batch in found] == list(model.predict(sets[:1])[0])
+
+
+def test_default_model_is_what_the_file_says():
+    similarity = default_similarity()
+    again = from_json(as_json(similarity))
+    np.testing.assert_allclose(again.weights, similarity.weights)
+    np.testing.assert_allclose(again.idf, similarity.idf)
+    content = as_json(similarity)
+    del content["weights"]["same sender"]
+    with pytest.raises(ModelFileError, match="same sender"):
+        from_json(content)
+
+
+def test_memory_does_not_grow(signatures):
+    """Whatever has passed through, only the window and its batches are kept."""
+    detector = BatchDetector(window=20)
+    for mail in signatures:
+        detector.assign(mail)
+    window = detector._window
+    assert len(window.free) + len(np.unique(window.places[window.places >= 0])) == 20
+    assert sum(words.size > 0 for words, _ in window.words) <= detector.n_batches
+    assert all(words.size <= 1024 for words, _ in window.words)
+
+
+def test_ties_go_to_the_oldest_batch():
+    """With no weights every sum is zero, which joins."""
+    detector = BatchDetector(Similarity(np.zeros(len(NAMES)), -1.0, flat_idf()))
+    for k in range(3):
+        detector.assign(OFFER % (b"ann", b"a", k))
+    assert detector.n_batches == 3
+    detector.similarity = Similarity(np.zeros(len(NAMES)), 0.0, flat_idf())
+    assert detector.assign(OFFER % (b"ann", b"a", 9)) == "b1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"window": 0}, "window=0 must be a whole number of at least 1"),
+        ({"window": 2.5}, "window=2.5"),
+        ({"max_age": -1}, "max_age=-1 must be a positive number"),
+        ({"min_words": -1}, "min_words=-1"),
+        ({"model": "x"}, "model is a str; expected a fitted ClusteringSVM"),
+    ],
+)
+def test_bad_settings(arguments, message):
+    with pytest.raises(InputError, match=message):
+        BatchDetector(**arguments)
+
+
+def test_bad_pairs():
+    with pytest.raises(InputError, match=r"sets\[0\]\[1\] is a int; expected the bytes of a mail"):
+        MailPairs().fit([[b"x", 3]])
+    with pytest.raises(InputError, match="not fitted"):
+        MailPairs().pairs([b"x", b"y"])
+
+
+def test_spam_filter(mails, tmp_path):
+    raw, spam, batches = ([getattr(m, name) for m in mails] for name in ("raw", "is_spam", "batch"))
+    for counts in ("log", "raw"):
+        spam_filter = CollectiveSpamFilter(counts=counts).fit(raw[:200], spam[:200], batches[:200])
+        assert spam_filter.score(raw[200:], spam[200:], batches[200:]) > 0.9
+        scores = spam_filter.decision_function(raw[200:], batches[200:])
+        by_batch = {}
+        for score, batch in zip(scores, batches[200:]):
+            assert by_batch.setdefault(batch, score) == score
+        assert (spam_filter.predict(raw[200:], batches[200:]) == (scores > 0)).all()
+    spam_filter.save(tmp_path / "filter")
+    loaded = accord.load(tmp_path / "filter")
+    np.testing.assert_array_equal(loaded.coef_, spam_filter.coef_)
+
+
+def test_spam_filter_online(mails):
+    """The running sums of the detector give the score of the whole batch so far."""
+    raw, spam = [m.raw for m in mails[:120]], [m.is_spam for m in mails[:120]]
+    spam_filter = CollectiveSpamFilter().fit(raw, spam)
+    detector = BatchDetector()
+    found = [detector.assign_detailed(mail) for mail in raw]
+    for t in (0, 50, 119):
+        expected = spam_filter.decision_function(raw[: t + 1], [f.batch for f in found[: t + 1]])
+        assert spam_filter.decision(found[t]) == pytest.approx(expected[t])
+    statistics = BatchStatistics(1, True, True, np.array([7], np.uint32), np.array([2], np.int64))
+    log = CollectiveSpamFilter._values(spam_filter, statistics)
+    assert log[0].tolist() == [7, 65536, 65537, 65538, 65539]
+    assert log[1].tolist() == [1.0, 0.0, 0.0, 1.0, 1.0]
+
+
+def test_bad_spam_filters():
+    with pytest.raises(InputError, match="labels has 1 entries but messages has 2"):
+        CollectiveSpamFilter().fit([b"x", b"y"], [True])
+    with pytest.raises(InputError, match="must have spam"):
+        CollectiveSpamFilter().fit([b"x", b"y"], [True, True])
+    with pytest.raises(InputError, match="counts='sqrt'"):
+        CollectiveSpamFilter(counts="sqrt").fit([b"x", b"y"], [True, False])
+    with pytest.raises(InputError, match="power of two"):
+        CollectiveSpamFilter(n_buckets=1000).fit([b"x", b"y"], [True, False])
+    with pytest.raises(InputError, match="not fitted"):
+        CollectiveSpamFilter().decision(None)
+    with pytest.raises(InputError, match="messages has a int"):
+        CollectiveSpamFilter().fit([1, b"y"], [True, False])
+    fitted = CollectiveSpamFilter().fit([b"\n\nbuy pills", b"\n\nlunch"], [True, False])
+    with pytest.raises(InputError, match="batch is a str"):
+        fitted.decision("b1")
