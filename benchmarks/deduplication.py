@@ -1,0 +1,166 @@
+"""De-duplication: Accord beside the library dedupe, trained on the same labeled records. See README.md.
+
+    python benchmarks/deduplication.py --data DIR --dedupe-python /path/to/venv/bin/python --output OUT
+
+Halves of the clusters and labeled records are those of `accord reproduce deduplication`. What is done is kept in
+OUT/results.jsonl, and the same command goes on from there.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import ttest_rel
+
+from accord import Deduplicator
+from accord.datasets import load
+from accord.experiments.deduplication import N_LABELED, SETS, draw, scores
+from accord.learners.deduplication_sets import folds_of_clusters
+from accord.views.records import RecordPairs, _column
+
+THRESHOLDS = [k / 10 for k in range(1, 10)]
+OURS: dict[str, dict[str, Any]] = {
+    "accord, pairwise": {},
+    "accord, sequential": {"method": "sequential"},
+}
+OWN, TUNED = "dedupe, threshold 0.5", "dedupe, tuned threshold"
+SHOWN = {"pair_f1": "F1 of pairs", "b_cubed_f1": "B³ F1"}
+
+
+def cleaned(view: RecordPairs, records: list[Any]) -> list[dict[str, str | None]]:
+    """The cells as Accord compares them, so that both sides see the same text."""
+    columns = {name: view._values(name, _column(records, name)) for name in view.fields_}
+    return [{name: column[i] for name, column in columns.items()} for i in range(len(records))]
+
+
+def run_dedupe(python: str, task: dict[str, Any], limit: float) -> dict[str, Any]:
+    """The answer of ``deduplication_peer.py``."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "task.json"
+        path.write_text(json.dumps(task), encoding="utf-8")
+        command = [python, str(Path(__file__).with_name("deduplication_peer.py")), str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "dedupe failed")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def contest(table: Any, repetition: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """One draw of labeled records: what each side makes of it."""
+    clusters = np.unique(np.array(table.Y), return_inverse=True)[1]
+    labeled, test = draw(clusters, options.labeled, np.random.default_rng([options.seed, repetition]))
+    known, unknown = ([table.X[i] for i in part] for part in (labeled, test))
+    truth, given = clusters[test], clusters[labeled]
+    rows = []
+    for name, settings in OURS.items():
+        start = time.process_time()
+        model = Deduplicator(**settings, random_state=repetition)
+        model.fit([*known, *unknown], [*given.tolist(), *[None] * test.size])
+        trained = time.process_time() - start
+        found = np.array(model.predict(unknown))
+        used = {"train_seconds": trained, "apply_seconds": time.process_time() - start - trained}
+        rows.append({"method": name, **scores(truth, found), **used})
+    if options.dedupe_python:
+        view = RecordPairs().fit([[*known, *unknown]])
+        n_folds, rng = max(options.folds, 1), np.random.default_rng(repetition)
+        folds = folds_of_clusters(given, n_folds, rng)
+        task = {
+            "fields": view.fields_, "labeled": cleaned(view, known), "test": cleaned(view, unknown),
+            "clusters": given.tolist(), "folds": folds.tolist(), "seed": repetition,
+            "thresholds": THRESHOLDS if options.folds else [],
+        }  # fmt: skip
+        try:
+            answer = run_dedupe(options.dedupe_python, task, options.limit)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            rows.append({"method": OWN, "failed": str(error)[:300]})
+            return rows
+        for name, key in ((OWN, "own"), (TUNED, "tuned")):
+            if key == "own" or options.folds:
+                used = {k: answer[k] for k in ("train_seconds", "apply_seconds")}
+                rows.append({"method": name, **scores(truth, np.array(answer[key])), **used})
+    return rows
+
+
+def report(rows: list[dict[str, Any]]) -> str:
+    """Means, standard errors, and paired t tests of Accord's default against the peer."""
+    lines = []
+    methods = list(dict.fromkeys(row["method"] for row in rows if "failed" not in row))
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    for metric, title in SHOWN.items():
+        lines += ["", f"{title} in %, mean ± standard error", "", f"| data | {' | '.join(methods)} | p |"]
+        lines.append("|---|" + "---:|" * (len(methods) + 1))
+        for data in names:
+            here = [row for row in rows if row["data"] == data and metric in row]
+            by = {m: {r["repetition"]: 100 * r[metric] for r in here if r["method"] == m} for m in methods}
+            cells = [_mean(list(by[m].values())) for m in methods]
+            lines.append(f"| {data} | {' | '.join(cells)} | {_p_value(by, methods[0])} |")
+    lines += ["", f"p: paired t test of {methods[0]} against the better of dedupe's two thresholds (by its mean)."]
+    failed = [f"{row['data']} {row['repetition']}: {row['failed']}" for row in rows if "failed" in row]
+    return "\n".join(lines + [f"\ndedupe failed or took too long: {line}" for line in failed]) + "\n"
+
+
+def _mean(values: list[float]) -> str:
+    if not values:
+        return ""
+    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
+    return f"{np.mean(values):.2f} ± {error:.2f}"
+
+
+def _p_value(by: dict[str, dict[int, float]], ours: str) -> str:
+    peers = [m for m in (OWN, TUNED) if by.get(m)]
+    if not peers:
+        return ""
+    peer = max(peers, key=lambda m: np.mean(list(by[m].values())))
+    shared = sorted(set(by[ours]) & set(by[peer]))
+    pairs = np.array([(by[ours][r], by[peer][r]) for r in shared])
+    if len(shared) < 2 or np.ptp(pairs[:, 0] - pairs[:, 1]) == 0:
+        return ""
+    return f"{ttest_rel(pairs[:, 0], pairs[:, 1]).pvalue:.3f}"
+
+
+def main() -> None:
+    """Run what is not done yet, then print and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="the local data folder (default: ACCORD_DATA)")
+    parser.add_argument("--output", type=Path, default=Path("deduplication-results"))
+    parser.add_argument("--dedupe-python", help="a Python with requirements-dedupe.lock; without it only Accord runs")
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--labeled", type=int, default=N_LABELED, help="labeled records")
+    parser.add_argument(
+        "--folds",
+        type=int,
+        default=2,
+        help="for dedupe's tuned threshold; 1: on the labeled records themselves, 0: none",
+    )
+    parser.add_argument("--limit", type=float, default=3600, help="seconds for one run of dedupe")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    journal = options.output / "results.jsonl"
+    rows = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+    done = {(row["data"], row["repetition"], row["labeled"]) for row in rows}
+    for repetition in range(options.repetitions):
+        for name in options.sets:
+            if (name, repetition, options.labeled) in done:
+                continue
+            start = {"data": name, "repetition": repetition, "labeled": options.labeled}
+            found = [{**start, **row} for row in contest(load("dedupe", options.data, part=name), repetition, options)]
+            with journal.open("a") as stream:
+                stream.write("".join(json.dumps(row) + "\n" for row in found))
+            rows += found
+            shown = ", ".join(f"{r['method']} {100 * r.get('pair_f1', float('nan')):.2f}" for r in found)
+            print(f"{name} {repetition}: {shown}", file=sys.stderr, flush=True)
+    text = report([row for row in rows if row["labeled"] == options.labeled])
+    (options.output / "report.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
