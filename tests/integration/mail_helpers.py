@@ -94,7 +94,8 @@ class MilterClient:
     def message(self, raw, sender="a@example.org", login="", end=True):
         """Send a message as Postfix does; what comes back. Without `end`, the last command is left to the caller."""
         head, _, body = raw.replace(b"\r\n", b"\n").partition(b"\n\n")
-        self.send(packet(b"D", b"M" + (b"{auth_authen}\0" + login.encode() + b"\0" if login else b"")))
+        if login:
+            self.send(packet(b"D", b"Mi\x001234\0{auth_authen}\0" + login.encode() + b"\0"))
         self.command(b"M", f"<{sender}>\0SIZE=1\0".encode(), 0x4000)
         self.command(b"R", b"<b@example.com>\0", 0x8000, 0x08)
         self.command(b"T", b"", 0x10000, 0x200)

@@ -24,6 +24,7 @@ pytest.importorskip("python_multipart", reason="needs accord[mail]")
 import uvicorn
 
 from accord.exceptions import InputError
+from accord.mail import http_service
 from accord.mail.config import read_settings
 from accord.mail.http_service import create_app
 from accord.mail.service import MailService, plain
@@ -187,6 +188,14 @@ def test_a_body_that_hides_its_size_is_cut(client):
     assert client.works()
 
 
+def test_a_body_that_never_ends_is_given_up(client, monkeypatch):
+    monkeypatch.setattr(http_service, "_SLOWEST_UPLOAD", 0.2)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
+        connection.sendall(b"POST /assign HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nFrom: a")
+        assert connection.recv(100).startswith(b"HTTP/1.1 408")
+    assert client.works()
+
+
 def test_other_paths_and_methods(client):
     assert client.ask("GET", "/nothing")[0] == 404
     assert client.ask("GET", "/assign")[0] == 405
@@ -230,6 +239,7 @@ def test_a_slow_detector_and_a_full_queue():
         assert (outcomes["timeout"], outcomes["overloaded"]) == (2, 1)
         wait_until(lambda: client.service.waiting == 0)
         assert client.works()
+        assert len(client.service.detector) == 2  # no work was done for "waits", for whom nobody waited any more
 
 
 def test_token(tmp_path):
@@ -266,6 +276,7 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from mail_helpers import SubjectDetector
+from accord.mail import http_service
 from accord.mail.config import read_settings
 from accord.mail.service import MailService
 from accord.mail.service_run import run

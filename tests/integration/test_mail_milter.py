@@ -1,6 +1,7 @@
 """The milter against a scripted mail server: what it says to well-formed mail, and that nothing stops it."""
 
 import random
+import select
 import socket
 import struct
 import threading
@@ -168,6 +169,15 @@ def test_large_messages_go_through(start):
     assert server.service.counters.outcomes["oversized"] == 1
 
 
+def test_of_large_messages_nothing_is_kept(start):
+    server = start(limits__message_bytes=10_000)
+    with MilterClient(port(server)) as client:
+        client.message(simple_message(body="x" * 1_000_000), end=False)
+        wait_until(lambda: all(session._size > 900_000 for session in server.sessions))
+        (session,) = server.sessions
+        assert sum(map(len, session._pieces)) + len(session._buffer) < 100_000
+
+
 def test_a_failing_detector_lets_mail_through(start):
     with MilterClient(port(start())) as client:
         assert client.message(simple_message("fail")) == ([], [], b"a")
@@ -181,6 +191,7 @@ def test_a_slow_detector_lets_mail_through_in_time(start):
         assert client.message(simple_message("sleep 1")) == ([], [], b"a")
         assert time.monotonic() - began < 0.8
         wait_until(lambda: len(server.service.detector) == 1)
+        assert not select.select([client.socket], [], [], 0.2)[0]
         assert len(client.message(simple_message()).added) == 2  # the late answer went to nobody
 
 
@@ -201,6 +212,23 @@ def test_a_full_queue_lets_mail_through_at_once(start):
     for thread in threads:
         thread.join()
     assert len(replies["sleep 1"].added) == len(replies["waits"].added) == 2
+
+
+def test_nothing_is_read_while_a_message_waits(start):
+    server = start()
+    with MilterClient(port(server)) as client:
+        client.send(message_stream(simple_message("sleep 1")))
+        wait_until(lambda: all(session.in_message for session in server.sessions))
+        client.socket.setblocking(False)
+        sent = 0
+        try:
+            while sent < 100_000_000:
+                sent += client.socket.send(packet(b"B", b"x" * 60_000))
+        except BlockingIOError:
+            pass
+        (session,) = server.sessions
+        assert len(session._buffer) < 1_000_000
+        assert sent < 100_000_000
 
 
 def test_too_many_connections_send_no_bodies(start):

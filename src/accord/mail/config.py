@@ -46,7 +46,7 @@ class DetectorSettings:
 class LimitSettings:
     """What one message may cost. Beyond a limit, mail goes through without our headers."""
 
-    message_bytes: int = _setting(5_000_000, "Larger messages are not looked at.", 1024)
+    message_bytes: int = _setting(2_000_000, "Larger messages are not looked at.", 1024)
     seconds: float = _setting(2.0, "Longest time that a message waits for an answer.", 0.001)
     queue: int = _setting(200, "Most messages that wait at a time; more are let through at once.", 1)
     connections: int = _setting(400, "Most connections whose messages are looked at.", 1)

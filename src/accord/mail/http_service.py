@@ -182,8 +182,7 @@ def _asked(service: MailService, ask: Callable[[], Future[Any]]) -> Future[Any]:
 async def _answered(service: MailService, question: Future[Any], seconds: float) -> Any:
     try:
         found = await asyncio.wait_for(asyncio.wrap_future(question), seconds)
-    except TimeoutError:
-        question.cancel()
+    except TimeoutError:  # the question is cancelled, too
         service.counters.count("timeout")
         raise Refused(503, f"there was no answer within {seconds:g} seconds; try again") from None
     except Exception as error:

@@ -181,7 +181,7 @@ class MilterSession(asyncio.Protocol):
         self._size += len(piece)
         if self._size > self.server.settings.limits.message_bytes:
             self._pieces.clear()
-        elif not self._reason:
+        elif not self._reason and not self._is_full:
             self._pieces.append(piece)
 
     def _end(self, data: bytes) -> None:
