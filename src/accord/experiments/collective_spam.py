@@ -64,8 +64,8 @@ class CollectiveSpam(Experiment):
         f"with their size and whether all subjects and all senders are equal; {N_MAILS} mails to train on and as many "
         f"to test on, {SHARE_OF_BATCHES:.0%} of them of batches; no batch is in both. Batches are the true ones, those "
         "with a share of the mails put into others at random, or those found with similarities that were learned "
-        f"(sequential SVM) on {N_TRAINING} sets of 100 of the training mails: by the LP, by the sequential rule, or "
-        "'online', where a mail is judged when it comes, by what its batch is so far. Corpora as in batch-detection; "
+        f"(sequential SVM) on {N_TRAINING} sets of 100 of the training mails: by the LP, {LP_SET} mails at a time, by "
+        "the sequential rule, or 'online', where a mail is judged when it comes, by what its batch is so far. Corpora as in batch-detection; "
         "C = 1, not tuned."
     )
     data_sets = ("email",)
@@ -156,8 +156,12 @@ def _scores(method: str, corpus: Corpus, draw: Draw, rng: np.random.Generator) -
     return spam_filter.decision_function(test, batches[1])
 
 
-def _found(model: ClusteringSVM, mails: list[Any], decoder: str) -> list[int]:
-    return model.set_params(decoder=decoder).predict([mails])[0]
+def _found(model: ClusteringSVM, mails: list[Any], decoder: str) -> list[Any]:
+    model.set_params(decoder=decoder)
+    if decoder == "sequential":
+        return model.predict([mails])[0]
+    sets = [mails[first : first + LP_SET] for first in range(0, len(mails), LP_SET)]
+    return [(k, batch) for k, found in enumerate(model.predict(sets)) for batch in found]
 
 
 def _disturbed(batches: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
