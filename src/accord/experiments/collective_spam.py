@@ -29,6 +29,7 @@ SINGLE, PERFECT, LP, SEQUENTIAL, ONLINE = (
     "found, sequential",
     "found, online",
 )
+LP_SET = 100  # mails; linear programs over all of them would take hours
 NOISY = {f"true batches, {noise:.0%} wrong": noise for noise in NOISE}
 METHODS = (SINGLE, PERFECT, LP, SEQUENTIAL, ONLINE, *NOISY)
 RISK = Metric("risk", "1 − AUC", None, True)
@@ -65,8 +66,8 @@ class CollectiveSpam(Experiment):
         f"to test on, {SHARE_OF_BATCHES:.0%} of them of batches; no batch is in both. Batches are the true ones, those "
         "with a share of the mails put into others at random, or those found with similarities that were learned "
         f"(sequential SVM) on {N_TRAINING} sets of 100 of the training mails: by the LP, {LP_SET} mails at a time, by "
-        "the sequential rule, or 'online', where a mail is judged when it comes, by what its batch is so far. Corpora as in batch-detection; "
-        "C = 1, not tuned."
+        "the sequential rule, or 'online', where a mail is judged when it comes, by what its batch is so far. Corpora "
+        "as in batch-detection; C = 1, not tuned."
     )
     data_sets = ("email",)
     metrics = (RISK,)
