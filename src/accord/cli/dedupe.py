@@ -235,10 +235,10 @@ def assign(
             )
         order = [names.index(name) for name in known.names]
         names, rows = known.names, [*known.rows, *([row[k] for k in order] for row in rows)]
-    write(names, rows, output, options)
-    if is_index:
+    if is_index:  # first: an id that somebody has seen must not be given again
         fitted.threshold, fitted.verbose = before, 0
         index.save(model)
+    write(names, rows, output, options)
     if not options["quiet"]:
         fresh = sum(one.is_new for one in given)
         click.echo(f"{len(given):,} records, {len(given) - fresh:,} of known clusters, {fresh:,} fresh ids", err=True)

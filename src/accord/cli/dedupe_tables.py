@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from accord.cli.option_types import Parsed
-from accord.datasets.formats.record_table import RecordRows, format_records, packed_records, read_records
 from accord.exceptions import FormatError, InputError
+
+if TYPE_CHECKING:
+    from accord.datasets.formats.record_table import RecordRows
 
 KINDS = ("text", "number", "date", "category")
 
@@ -26,6 +28,8 @@ FIELD = Parsed("NAME=KIND", _field, f"a column and its kind ({', '.join(KINDS)})
 
 def read(source: str, options: dict[str, Any]) -> RecordRows:
     """A table with at least one row."""
+    from accord.datasets.formats.record_table import read_records
+
     table = read_records(source, options["delimiter"], options["encoding"])
     if not table.rows:
         raise FormatError("the table has a header but no rows", table.name)
@@ -49,6 +53,7 @@ def records_for(model: Any, table: RecordRows) -> list[dict[str, str | None]]:
 
 def write(names: list[str], rows: list[list[Any]], output: str, options: dict[str, Any]) -> None:
     """Write a table to a file, at once or not at all, or to standard output."""
+    from accord.datasets.formats.record_table import format_records, packed_records
     from accord.evaluation._files import atomic_write
 
     text = format_records(names, rows, options["delimiter"] or ",")

@@ -91,7 +91,10 @@ class Deduplication(Experiment):
     baseline = PLAIN
 
     def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings = {"data": list(QUICK if quick else SETS), "n_labeled": [QUICK_LABELED if quick else N_LABELED]}
+        settings: dict[str, list[Any]] = {
+            "data": list(QUICK if quick else SETS),
+            "n_labeled": [QUICK_LABELED if quick else N_LABELED],
+        }
         return make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else REPETITIONS, seed=seed)
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Any]:

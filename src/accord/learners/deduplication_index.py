@@ -71,13 +71,27 @@ class RecordIndex:
         return [assignment.id for assignment in self.assign_detailed(records)]
 
     def assign_detailed(self, records: Any) -> list[Assignment]:
-        """:meth:`assign` with what the decision was made of."""
+        """:meth:`assign` with what the decision was made of.
+
+        Every call looks through the keys of the whole table, so many records at once are cheaper than one by one.
+        """
         records = as_records(records, "records")
         if not records:
             return []
         table, first = self._packed(), len(self.ids)
         table.append(records)
         self._keep_cells(records)
+        try:
+            return self._decide_all(table, first)
+        except BaseException:  # Ctrl-C, too: all of the records are added or none
+            self._table = None
+            del self.ids[first:]
+            for column in self.cells.values():
+                del column[first:]
+            raise
+
+    def _decide_all(self, table: RecordTable, first: int) -> list[Assignment]:
+        """Decide the records of the table from number `first` on."""
         model = self.model
         weights = model.weights_ * model.slope_
         left, right = candidate_pairs(table, model.n_candidates, first=first, n_jobs=model.n_jobs)

@@ -195,6 +195,22 @@ def test_a_bad_record_leaves_the_index_alone(model):
     assert index.assign(records[:1]) == ids[:1]
 
 
+def test_an_interrupted_assignment_adds_nothing(model, monkeypatch):
+    records, ids = people(8, seed=9)
+    index = model.index(records[:6], ids[:6])
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RecordIndex, "_decide", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            index.assign(records[6:])
+    assert index.ids == ids[:6]
+    assert index.assign(records[:2]) == ids[:2]
+    assert len(index) == 8
+
+
 # -- parts -----------------------------------------------------------------------------------------------------------
 def test_training_sets_hold_whole_clusters():
     records, ids = people(40, seed=1)
