@@ -87,7 +87,7 @@ class ClusteringSVM(BaseEstimator):
         Certificates, in the scale of the standardised features. With an "iterative" decoder that is not exact
         (``exact_`` is False) they hold with respect to the partitions it found.
     n_constraints_ : int
-        Constraints with a non-zero dual variable.
+        Constraints with a dual variable above 0 ("pairwise" and "sequential": above C / 1000).
     n_iter_, converged_, interrupted_, exact_ : int, bool, bool, bool
         ``interrupted_``: Ctrl-C ended the training, and the model is what was reached.
     history_ : list of dict
@@ -246,7 +246,8 @@ class ClusteringSVM(BaseEstimator):
                 ]
                 constraints = joined(found, pairs[0].shape[1])
                 result = margin_qp.solve(*constraints, self.C, self.tol, int(self.max_iter), report)
-                self.n_constraints_ = int(np.count_nonzero(result.alpha > 1e-9 * self.C))
+                # variables of an interior point are never quite zero
+                self.n_constraints_ = int(np.count_nonzero(result.alpha > 1e-3 * self.C))
                 self.history_ = result.history
         self.weights_ = result.w
         self.objective_, self.dual_objective_, self.duality_gap_ = result.primal, result.dual, result.gap
@@ -325,6 +326,7 @@ class ClusteringSVM(BaseEstimator):
         if self.decoder != "sequential" or n <= LARGE or isinstance(view, ReadyPairs):
             return self.structure_.decode(self._scores(objects), self.decoder)
         clusters = SequentialClusters()
+        objects = view.prepared(objects)
         for first in range(0, n, ROWS):
             rows = view.scores_between(objects[first : first + ROWS], objects[: first + ROWS], self._feature_weights())
             clusters.extend(self._checked(rows + self._bias()))

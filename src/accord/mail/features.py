@@ -43,7 +43,7 @@ class MailPairs(PairFeatures):
     --------
     >>> mails = [b"From: a@x.org\\n\\nbuy this watch", b"From: b@x.org\\n\\nbuy that watch"]
     >>> view = MailPairs().fit([mails])
-    >>> dict(zip(view.names_, view.pairs(mails)[0]))["same sender domain"]
+    >>> float(dict(zip(view.names_, view.pairs(mails)[0]))["same sender domain"])
     1.0
     """
 
@@ -73,6 +73,10 @@ class MailPairs(PairFeatures):
         features_of_pairs(rows, HIGH, out)
         return out
 
+    def prepared(self, objects: Sequence[Any]) -> list[Signature]:
+        self._check_fitted()
+        return [_signed(mail, self.idf_, f"objects[{i}]") for i, mail in enumerate(objects)]
+
     def between(self, objects: Sequence[Any], others: Sequence[Any]) -> np.ndarray:
         out = np.empty((len(objects), len(others), len(self.names_)))
         features_between(self.rows(objects), self.rows(others), HIGH, out)
@@ -80,8 +84,7 @@ class MailPairs(PairFeatures):
 
     def rows(self, objects: Sequence[Any]) -> Signatures:
         """The signatures of mails, in one."""
-        self._check_fitted()
-        return stack([_signed(mail, self.idf_, f"objects[{i}]") for i, mail in enumerate(objects)])
+        return stack(self.prepared(objects))
 
     def sign(self, mail: bytes | Message) -> Signature:
         """The signature of one mail."""

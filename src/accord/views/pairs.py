@@ -61,11 +61,16 @@ class PairFeatures(BaseEstimator):
         rows = [self.between([objects[j]], objects[:j])[0] for j in range(1, len(objects))]
         return np.concatenate([np.empty((0, len(self.names_))), *rows])
 
+    def prepared(self, objects: Sequence[Any]) -> Sequence[Any]:
+        """Objects in the form in which this view compares them, so that many calls do not make it many times."""
+        return objects
+
     def scores(self, objects: Sequence[Any], weights: np.ndarray) -> np.ndarray:
         """Products (T * (T - 1) / 2,) of the pairs of a set with ``weights`` (d,), without all features in memory."""
         n = len(objects)
         if n_pairs(n) * max(len(weights), 1) <= BLOCK:
             return self.pairs(objects) @ weights
+        objects = self.prepared(objects)
         rows = [self.scores_between([objects[j]], objects[:j], weights)[0] for j in range(1, n)]
         return np.concatenate([np.empty(0), *rows])
 
