@@ -39,11 +39,19 @@ class Clustering(NamedTuple):
     bound: float
 
 
+class Relaxed(NamedTuple):
+    """A relaxed partition (n_pairs,), and an upper bound of the value of any."""
+
+    z: np.ndarray
+    bound: float
+
+
 class TriangleProgram:
     """The relaxation for sets of ``n`` objects, kept between similarities: inequalities and basis are used again."""
 
     def __init__(self, n: int) -> None:
         self.n, self.n_pairs = n, n * (n - 1) // 2
+        self.simplex = True  # or interior points
         self.every = np.arange(self.n_pairs, dtype=np.int32)
         self.highs = highspy.Highs()
         for option, value in (("output_flag", False), ("threads", 1), ("presolve", "off"), ("run_crossover", "off")):
@@ -57,31 +65,35 @@ class TriangleProgram:
         """Limits of z, for branching."""
         self.highs.changeColsBounds(self.n_pairs, self.every, lower, upper)
 
-    def solve(self, values: np.ndarray, enough: float = -np.inf) -> tuple[np.ndarray, float] | None:
-        """The best z (n_pairs,) and its value; None if the bounds of z contradict each other.
+    def solve(self, values: np.ndarray, enough: float = -np.inf) -> Relaxed | None:
+        """The best z; None if the bounds of z contradict each other.
 
-        As soon as the value is known not to exceed ``enough``, z is what there is by then: it may break triangle
-        inequalities, and its value is an upper bound.
+        With ``enough`` some z will do as soon as the best value is known not to exceed this, or z exceeds it by half of
+        what the best one could. It is then the closure of a solution that breaks inequalities.
         """
         self.highs.changeColsCost(self.n_pairs, self.every, values)
         if self.highs.getNumRow() > ROWS_PER_PAIR * self.n_pairs:
             self._drop_slack_rows()
-        simplex = True
         for _ in range(MAX_ROUNDS):
-            status = self._run(simplex)
-            if simplex and status == highspy.HighsModelStatus.kIterationLimit:
-                simplex = False
-                status = self._run(simplex)
+            status = self._run(self.simplex)
+            if self.simplex and status == highspy.HighsModelStatus.kIterationLimit:
+                self.simplex = False
+                status = self._run(self.simplex)
             if status == highspy.HighsModelStatus.kInfeasible:
                 return None
             if status != highspy.HighsModelStatus.kOptimal:  # numerical trouble with the old basis: from scratch
                 self.highs.clearSolver()
                 self._run(True, 10**9)
             z = np.clip(np.array(self.highs.getSolution().col_value), 0.0, 1.0)
+            self.simplex = self.simplex or is_whole(z)  # such programs are easy
             bound = float(self.highs.getInfo().objective_function_value)
-            if bound <= enough or self._add_rows(z) == 0:
+            if enough > -np.inf:
+                whole = closed(z)
+                if bound <= enough or values @ whole >= 0.5 * (enough + bound):
+                    return Relaxed(whole, bound)
+            if self._add_rows(z) == 0:
                 break
-        return z, bound
+        return Relaxed(z, bound)
 
     def _run(self, simplex: bool, steps: int = SIMPLEX_STEPS) -> highspy.HighsModelStatus:
         self.highs.setOptionValue("solver", "simplex" if simplex else "ipm")
@@ -113,7 +125,19 @@ class TriangleProgram:
             self.highs.deleteRows(slack.size, slack)
 
 
-def relaxed(similarities: np.ndarray) -> tuple[np.ndarray, float]:
+def is_whole(z: np.ndarray) -> bool:
+    """Whether every entry is 0 or 1."""
+    return bool(np.all(np.minimum(z, 1.0 - z) < BROKEN))
+
+
+def closed(z: np.ndarray) -> np.ndarray:
+    """The least z' >= z that keeps all triangle inequalities: 1 - z' are the lengths of shortest paths in 1 - z."""
+    distance = 1.0 - cc.square(z)
+    _shortest_paths(distance)
+    return 1.0 - distance[np.tril_indices(distance.shape[0], -1)]
+
+
+def relaxed(similarities: np.ndarray) -> Relaxed:
     """The best z of the relaxation, in condensed order, and its value; component after component."""
     values = cc.condensed(similarities)
     z, bound = np.zeros(values.size), 0.0
@@ -123,7 +147,7 @@ def relaxed(similarities: np.ndarray) -> tuple[np.ndarray, float]:
         else:
             z[pairs], part = TriangleProgram(cc.n_objects(here.size)).solve(here)  # type: ignore[misc]
         bound += part
-    return z, bound
+    return Relaxed(z, bound)
 
 
 def lp(similarities: np.ndarray) -> Clustering:
@@ -135,7 +159,7 @@ def lp(similarities: np.ndarray) -> Clustering:
 
 def rounded(values: np.ndarray, z: np.ndarray, bound: float) -> Clustering:
     """The best of several ways to make a partition of a relaxed one."""
-    if np.all(np.minimum(z, 1.0 - z) < BROKEN):
+    if is_whole(z):
         labels = cc.linked(z, 0.5)
         return Clustering(labels, cc.value_of(values, labels), bound)
     starts = [cc.linked(z, t) for t in (0.5, 0.75, 0.9)]
@@ -205,7 +229,7 @@ def _branch_and_bound(values: np.ndarray) -> Clustering:
             continue
         program.set_bounds(lower, upper)
         solved = program.solve(values)
-        if solved is None or solved[1] <= best.value + GAIN * scale:
+        if solved is None or solved.bound <= best.value + GAIN * scale:
             continue
         z, bound = solved
         found = rounded(values, z, bound)
@@ -235,6 +259,18 @@ def _most_broken(z, middle, broken):
             middle[pair] = at
             broken[pair] = best - z[j, l] - 1.0
             pair += 1
+
+
+@njit(cache=True, nogil=True)
+def _shortest_paths(distance):
+    n = distance.shape[0]
+    for k in range(n):
+        for j in range(n):
+            way = distance[j, k]
+            if j != k and way < 1.0:
+                for l in range(n):
+                    if l != j and way + distance[k, l] < distance[j, l]:
+                        distance[j, l] = way + distance[k, l]
 
 
 @njit(cache=True, nogil=True)

@@ -256,10 +256,15 @@ class ClusteringSVM(BaseEstimator):
     def _warn_if_early(self) -> None:
         if self.converged_:
             return
-        why = "Ctrl-C" if self.interrupted_ else f"{self.n_iter_} iterations (max_iter={self.max_iter})"
+        if self.interrupted_:
+            why, what = "by Ctrl-C", "the model is what was reached"
+        elif self.n_iter_ >= self.max_iter:
+            why, what = f"after max_iter={self.max_iter} iterations", "raise max_iter or tol"
+        else:
+            why, what = "by rounding errors", "scale the features (standardize=True does), lower C or raise tol"
         warnings.warn(
-            f"training stopped after {why} with a duality gap of {self.duality_gap_:.3g} (objective "
-            f"{self.objective_:.3g}); raise max_iter or tol",
+            f"training was stopped {why} with a duality gap of {self.duality_gap_:.3g} (objective "
+            f"{self.objective_:.3g}); {what}",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -131,13 +131,15 @@ class Partition(Structure):
     ) -> Violator:
         """The relaxed partition that maximises loss plus score [thesis 8.2]; ``program`` may be used again.
 
-        With a program: as soon as the value is known not to exceed ``enough``, what there is by then.
+        With a program and ``enough`` some relaxed partition will do (see ``TriangleProgram.solve``); the value is then an
+        upper bound of that of any.
         """
         same, weights = self.pair_weights(y)
         augmented, base = augment(np.asarray(similarities, dtype=np.float64), same, weights)
         solved = None if program is None else program.solve(augmented, enough - base)
-        z = correlation_lp.relaxed(augmented)[0] if solved is None else solved[0]
-        return violator(z, augmented, base, same, weights)
+        if solved is None:
+            solved = correlation_lp.relaxed(augmented)
+        return violator(solved.z, augmented, base, same, weights)._replace(value=base + solved.bound)
 
     def pair_weights(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Whether each pair is together in ``y``, and what it costs to have it wrong."""
