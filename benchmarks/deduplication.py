@@ -72,7 +72,7 @@ def contest(table: Any, repetition: int, options: argparse.Namespace) -> list[di
         folds = folds_of_clusters(given, n_folds, rng)
         task = {
             "fields": view.fields_, "labeled": cleaned(view, known), "test": cleaned(view, unknown),
-            "clusters": given.tolist(), "folds": folds.tolist(), "seed": repetition,
+            "clusters": given.tolist(), "folds": folds.tolist(), "seed": repetition, "n_pairs": options.pairs,
             "thresholds": THRESHOLDS if options.folds else [],
         }  # fmt: skip
         try:
@@ -139,6 +139,7 @@ def main() -> None:
         default=2,
         help="for dedupe's tuned threshold; 1: on the labeled records themselves, 0: none",
     )
+    parser.add_argument("--pairs", type=int, default=10_000, help="pairs that dedupe learns from at most")
     parser.add_argument("--limit", type=float, default=3600, help="seconds for one run of dedupe")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -1,7 +1,7 @@
 """The library dedupe on one task of ``deduplication.py``: prints one line of JSON. Runs where Accord is not installed.
 
 A task is a JSON file: ``fields`` (name to kind), cleaned ``labeled`` and ``test`` records (dicts with None for missing
-cells), the ``clusters`` of the labeled ones, ``folds`` of them for choosing a threshold, and ``thresholds`` to choose
+cells), the ``clusters`` of the labeled ones, ``n_pairs`` to train on at most (half of them matches), ``folds`` of them for choosing a threshold, and ``thresholds`` to choose
 from. Answered are partitions of the test records: at the library's own threshold and at the chosen one.
 """
 
@@ -17,7 +17,6 @@ import dedupe
 import numpy as np
 
 OWN_THRESHOLD = 0.5  # what `partition` takes if nothing is said
-N_PAIRS = 10_000  # labeled pairs at most: all matches, and distinct pairs drawn at random
 
 
 def variables(fields: dict[str, str], records: list[dict[str, Any]]) -> list[Any]:
@@ -42,8 +41,8 @@ def train(task: Any, labeled: list[int], seed: int) -> Any:
     pairs = [(i, j) for a, i in enumerate(labeled) for j in labeled[:a]]
     matches = [pair for pair in pairs if clusters[pair[0]] == clusters[pair[1]]]
     distinct = [pair for pair in pairs if clusters[pair[0]] != clusters[pair[1]]]
-    matches = random.sample(matches, min(len(matches), N_PAIRS // 2))
-    distinct = random.sample(distinct, min(len(distinct), N_PAIRS - len(matches)))
+    matches = random.sample(matches, min(len(matches), task["n_pairs"] // 2))
+    distinct = random.sample(distinct, min(len(distinct), task["n_pairs"] - len(matches)))
     as_records = [[(data[f"l{i}"], data[f"l{j}"]) for i, j in chosen] for chosen in (matches, distinct)]
     matcher.mark_pairs({"match": as_records[0], "distinct": as_records[1]})
     matcher.train()
