@@ -191,7 +191,7 @@ def minhash_lsh(window: int) -> Callable[[bytes], Any]:
 def textclust(window: int) -> Callable[[bytes], Any]:
     from river import cluster, compose, feature_extraction
 
-    model = compose.Pipeline(feature_extraction.BagOfWords(lowercase=True), cluster.TextClust())
+    model = compose.Pipeline(feature_extraction.BagOfWords(lowercase=True), cluster.TextClust(real_time_fading=False))
 
     def assign(raw: bytes) -> Any:
         text = parse(raw).body
