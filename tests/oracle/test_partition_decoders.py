@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 
 from accord.decoders import correlation as cc
 from accord.decoders import correlation_lp as lp
+from accord.decoders import correlation_moves as moves
 from accord.exceptions import InputError
 
 
@@ -123,7 +124,7 @@ def test_moves_never_lose_and_leave_no_better_move(case, data):
     if n < 2:
         return
     start = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n)))
-    labels = cc.improved(np.array(sim), start)
+    labels = moves.improved(np.array(sim), start)
     value = oracle.value(sim, labels)
     assert is_partition(labels, n)
     assert value >= oracle.value(sim, start) - 1e-9
@@ -154,7 +155,7 @@ def test_larger_sets_are_solved_exactly_too():
     exact, relaxed = lp.exact(sim), lp.lp(sim)
     assert exact.value == pytest.approx(oracle.value(sim, exact.labels))
     assert relaxed.value <= exact.value + 1e-9 <= relaxed.bound + 2e-9
-    assert max(oracle.value(sim, cc.improved(sim, rng.integers(0, 5, 24))) for _ in range(100)) <= exact.value + 1e-9
+    assert max(oracle.value(sim, moves.improved(sim, rng.integers(0, 5, 24))) for _ in range(100)) <= exact.value + 1e-9
 
 
 def test_what_is_no_similarity_is_refused():

@@ -15,9 +15,6 @@ from numba import njit
 
 from accord.exceptions import InputError
 
-# A move has to gain more than this fraction of the largest similarity, else rounding errors could go in circles.
-PRECISION = 1e-12
-
 
 def condensed(similarities: Any) -> np.ndarray:
     """Similarities in condensed order, from those or from a symmetric matrix (T, T), whose diagonal does not count."""
@@ -120,19 +117,6 @@ def agglomerative(similarities: Any) -> np.ndarray:
     return numbered(labels)
 
 
-def improved(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Move single objects to where they gain most and merge clusters, until neither raises the sum."""
-    sim = square(values)
-    labels = numbered(labels)
-    threshold = PRECISION * max(float(np.abs(values).max(initial=0.0)), 1e-300)
-    merged = True
-    while merged:
-        _move(sim, labels, threshold)
-        labels = numbered(labels)
-        merged = _merge_from(sim, labels, threshold)
-    return numbered(labels)
-
-
 def components(values: np.ndarray) -> np.ndarray:
     """Connected components of the graph of positive similarities: some best partition has no cluster that spans two.
 
@@ -142,18 +126,6 @@ def components(values: np.ndarray) -> np.ndarray:
     parent = np.arange(n_objects(values.size))
     _components(values, parent)
     return numbered(parent)
-
-
-def linked(values: np.ndarray, threshold: float) -> np.ndarray:
-    """Connected components of the graph of values above a threshold."""
-    return components(values - threshold)
-
-
-def pivoted(values: np.ndarray, threshold: float) -> np.ndarray:
-    """Object after object that is not in a cluster takes all others that are not and have a larger value than this."""
-    labels = np.full(n_objects(values.size), -1, np.int64)
-    _pivot(values, threshold, labels)
-    return labels
 
 
 @njit(cache=True, nogil=True)
@@ -215,7 +187,7 @@ def _best_partner(between, alive, a):
 
 
 @njit(cache=True, nogil=True)
-def _merge_clusters(between, alive, partner, threshold, parent):
+def merge_clusters(between, alive, partner, threshold, parent):
     """Greedy merging; every cluster keeps its best later partner, which few merges change."""
     n, merges = alive.size, 0
     for a in range(n):
@@ -248,7 +220,7 @@ def _merge_clusters(between, alive, partner, threshold, parent):
 
 
 @njit(cache=True, nogil=True)
-def _follow(parent, a):
+def follow(parent, a):
     while parent[a] != a:
         parent[a] = parent[parent[a]]  # shorter ways for the next
         a = parent[a]
@@ -260,64 +232,9 @@ def _merge(between, labels):
     """From singletons; changes ``between``. A cluster has the number of its first member."""
     n = labels.size
     parent = np.arange(n)
-    _merge_clusters(between, np.ones(n, np.bool_), np.empty(n, np.int64), 0.0, parent)
+    merge_clusters(between, np.ones(n, np.bool_), np.empty(n, np.int64), 0.0, parent)
     for j in range(n):
-        labels[j] = _follow(parent, j)
-
-
-@njit(cache=True, nogil=True)
-def _merge_from(sim, labels, threshold):
-    """From clusters numbered by first appearance; whether anything was merged."""
-    n = labels.size
-    n_clusters = 0
-    for j in range(n):
-        n_clusters = max(n_clusters, labels[j] + 1)
-    between = np.zeros((n_clusters, n_clusters))
-    for j in range(n):
-        for k in range(n):
-            if labels[j] != labels[k]:
-                between[labels[j], labels[k]] += sim[j, k]
-    parent = np.arange(n_clusters)
-    merges = _merge_clusters(between, np.ones(n_clusters, np.bool_), np.empty(n_clusters, np.int64), threshold, parent)
-    for j in range(n):
-        labels[j] = _follow(parent, labels[j])
-    return merges > 0
-
-
-@njit(cache=True, nogil=True)
-def _move(sim, labels, threshold):
-    """Move objects to their best clusters until none gains. Cluster numbers may get gaps."""
-    n = labels.size
-    sums = np.zeros((n, n + 1))  # of an object to a cluster; the last cluster number is always free
-    size = np.zeros(n + 1, np.int64)
-    for j in range(n):
-        size[labels[j]] += 1
-        for k in range(n):
-            sums[j, labels[k]] += sim[j, k]
-    moved = True
-    while moved:
-        moved = False
-        for j in range(n):
-            own, best, free = labels[j], labels[j], -1
-            for c in range(n + 1):
-                if size[c] == 0:
-                    if free < 0:
-                        free = c
-                elif sums[j, c] > sums[j, best] + threshold:
-                    best = c
-            if sums[j, best] < -threshold and size[own] > 1:
-                best = free
-            if best != own:
-                moved = True
-                labels[j] = best
-                size[own] -= 1
-                size[best] += 1
-                for k in range(n):
-                    sums[k, own] -= sim[k, j]
-                    sums[k, best] += sim[k, j]
-                if size[own] == 0:
-                    for k in range(n):
-                        sums[k, own] = 0.0  # not what rounding left of it
+        labels[j] = follow(parent, j)
 
 
 @njit(cache=True, nogil=True)
@@ -326,7 +243,7 @@ def _components(values, parent):
     for j in range(1, parent.size):
         for k in range(j):
             if values[pair] > 0.0:
-                a, b = _follow(parent, j), _follow(parent, k)
+                a, b = follow(parent, j), follow(parent, k)
                 if a < b:
                     parent[b] = a
                 elif b < a:
@@ -334,15 +251,3 @@ def _components(values, parent):
             pair += 1
     for j in range(parent.size):
         parent[j] = parent[parent[j]]
-
-
-@njit(cache=True, nogil=True)
-def _pivot(values, threshold, labels):
-    n_clusters = 0
-    for k in range(labels.size):
-        if labels[k] < 0:
-            labels[k] = n_clusters
-            for j in range(k + 1, labels.size):
-                if labels[j] < 0 and values[j * (j - 1) // 2 + k] > threshold:
-                    labels[j] = n_clusters
-            n_clusters += 1

@@ -8,13 +8,13 @@ the best partition's, and reached by a partition if z is whole.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import highspy
 import numpy as np
 from numba import njit
 
 from accord.decoders import correlation as cc
+from accord.decoders import correlation_moves as moves
 from accord.exceptions import InputError
 
 # Triangle inequalities broken by less than this count as kept (HiGHS itself is content with 1e-7).
@@ -53,6 +53,9 @@ class TriangleProgram:
         self.n, self.n_pairs = n, n * (n - 1) // 2
         self.simplex = True  # or interior points
         self.every = np.arange(self.n_pairs, dtype=np.int32)
+        import highspy  # takes a while to load, and most programs never need it
+
+        self.api = highspy
         self.highs = highspy.Highs()
         for option, value in (("output_flag", False), ("threads", 1), ("presolve", "off"), ("run_crossover", "off")):
             self.highs.setOptionValue(option, value)
@@ -76,12 +79,12 @@ class TriangleProgram:
             self._drop_slack_rows()
         for _ in range(MAX_ROUNDS):
             status = self._run(self.simplex)
-            if self.simplex and status == highspy.HighsModelStatus.kIterationLimit:
+            if self.simplex and status == self.api.HighsModelStatus.kIterationLimit:
                 self.simplex = False
                 status = self._run(self.simplex)
-            if status == highspy.HighsModelStatus.kInfeasible:
+            if status == self.api.HighsModelStatus.kInfeasible:
                 return None
-            if status != highspy.HighsModelStatus.kOptimal:  # numerical trouble with the old basis: from scratch
+            if status != self.api.HighsModelStatus.kOptimal:  # numerical trouble with the old basis: from scratch
                 self.highs.clearSolver()
                 self._run(True, 10**9)
             z = np.clip(np.array(self.highs.getSolution().col_value), 0.0, 1.0)
@@ -95,7 +98,7 @@ class TriangleProgram:
                 break
         return Relaxed(z, bound)
 
-    def _run(self, simplex: bool, steps: int = SIMPLEX_STEPS) -> highspy.HighsModelStatus:
+    def _run(self, simplex: bool, steps: int = SIMPLEX_STEPS) -> Any:
         self.highs.setOptionValue("solver", "simplex" if simplex else "ipm")
         self.highs.setOptionValue("simplex_iteration_limit", steps)
         self.highs.run()
@@ -114,7 +117,7 @@ class TriangleProgram:
             m = chosen.size
             coefficients = np.tile([1.0, 1.0, -1.0], m)
             starts = np.arange(0, 3 * m, 3, dtype=np.int32)
-            low = np.full(m, -highspy.kHighsInf)
+            low = np.full(m, -self.api.kHighsInf)
             self.highs.addRows(m, low, np.ones(m), 3 * m, starts, columns.ravel(), coefficients)
         return chosen.size
 
@@ -160,14 +163,14 @@ def lp(similarities: np.ndarray) -> Clustering:
 def rounded(values: np.ndarray, z: np.ndarray, bound: float) -> Clustering:
     """The best of several ways to make a partition of a relaxed one."""
     if is_whole(z):
-        labels = cc.linked(z, 0.5)
+        labels = moves.linked(z, 0.5)
         return Clustering(labels, cc.value_of(values, labels), bound)
-    starts = [cc.linked(z, t) for t in (0.5, 0.75, 0.9)]
-    starts += [cc.pivoted(z, t) for t in (0.3, 0.5)]
+    starts = [moves.linked(z, t) for t in (0.5, 0.75, 0.9)]
+    starts += [moves.pivoted(z, t) for t in (0.3, 0.5)]
     starts += [cc.agglomerative(z - 0.5), cc.agglomerative(values)]
     best, found = -np.inf, starts[0]
     for start in starts:
-        labels = cc.improved(values, start)
+        labels = moves.improved(values, start)
         value = cc.value_of(values, labels)
         if value > best:
             best, found = value, labels

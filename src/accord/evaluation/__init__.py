@@ -2,7 +2,7 @@
 
 | module | holds |
 |---|---|
-| `metrics`, `spans`, `brackets`, `tree_loss`, `registry` | how wrong predictions are |
+| `metrics`, `spans`, `brackets`, `tree_loss`, `clusters`, `registry` | how wrong predictions are |
 | `protocol`, `tuning` | draws, folds, choosing parameters |
 | `runner`, `journal`, `results` | running tasks in parallel, the results file, the tidy table |
 | `significance`, `bootstrap` | paired tests and intervals |
@@ -19,6 +19,16 @@ from accord.evaluation.brackets import (
     bracket_f1,
     bracket_scores,
     corpus_bracket_f1,
+)
+from accord.evaluation.clusters import (
+    adjusted_rand_index,
+    b_cubed,
+    b_cubed_f1,
+    pair_counts,
+    pairwise_f1,
+    rand_loss,
+    total_loss,
+    total_loss_per_object,
 )
 from accord.evaluation.metrics import (
     Counts,
@@ -77,6 +87,9 @@ __all__ = [
     "TreeLoss",
     "TuneResult",
     "accuracy",
+    "adjusted_rand_index",
+    "b_cubed",
+    "b_cubed_f1",
     "bootstrap_difference",
     "bootstrap_metric",
     "bracket_f1",
@@ -98,15 +111,20 @@ __all__ = [
     "macro_f1",
     "make_tasks",
     "micro_f1",
+    "pair_counts",
     "paired_t_test",
+    "pairwise_f1",
     "per_class_folds",
     "plot_results",
+    "rand_loss",
     "results_table",
     "rmse",
     "run_experiment",
     "span_f1",
     "span_scores",
     "token_error",
+    "total_loss",
+    "total_loss_per_object",
     "tune",
     "wilcoxon_critical_value",
     "wilcoxon_signed_ranks",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from accord.evaluation import clusters as c
 from accord.evaluation import metrics as m
 from accord.evaluation.brackets import bracket_f1_of_counts, bracket_statistics, corpus_bracket_f1
 from accord.evaluation.spans import span_f1, span_statistics
@@ -54,6 +55,11 @@ METRICS: dict[str, Metric] = {
         Metric("micro_f1", "micro F1", m.micro_f1, True, True),
         Metric("macro_f1", "macro F1", m.macro_f1, True, True),
         Metric("rmse", "rmse", m.rmse, False, False, m.squared_error_statistics, m.root_ratio),
+        Metric("rand_loss", "Rand loss", c.rand_loss, False, True),
+        Metric("total_loss_per_object", "loss per object", c.total_loss_per_object, False, False),
+        Metric("pairwise_f1", "pairwise F1", c.pairwise_f1, True, True),
+        Metric("b_cubed_f1", "B³ F1", c.b_cubed_f1, True, True),
+        Metric("adjusted_rand_index", "adjusted Rand index", c.adjusted_rand_index, True, False),
         Metric("tree_loss", "tree loss", None, False, False),
         Metric("seconds", "seconds", None, False, False),
     )

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from accord.decoders.correlation import SequentialClusters, square
 from accord.exceptions import InputError
+from accord.learners.clustering_inputs import check_sizes, pair_matrix, read_partitions, scale_of
 from accord.learners.randomness import generator
 from accord.progress import Progress
 from accord.solvers import cutting_sets, margin_qp
@@ -148,18 +149,15 @@ class ClusteringSVM(BaseEstimator):
         """
         structure = self._check_params()
         view = self._new_view()
-        labeled, y = self._read(sets, partitions, structure)
+        labeled, y = read_partitions(sets, partitions, structure)
+        if all(one.size < 2 for one in y):
+            raise InputError("no labeled set has two objects: there is no pair to learn from")
         view.fit(sets)
-        for i, truth in zip(labeled, y):
-            if view.count(sets[i]) != truth.size:
-                raise InputError(
-                    f"partitions[{i}] has {truth.size} objects but sets[{i}] has {view.count(sets[i])}; give the "
-                    "cluster of every object"
-                )
-        pairs = [self._pairs(view, sets[i], i) for i in labeled]
+        check_sizes(view, sets, labeled, y)
+        pairs = [pair_matrix(view, sets[i], i, self.bias) for i in labeled]
         self.pair_features_, self.structure_ = view, structure
         self.names_ = [*view.names_, "bias"] if self.bias else list(view.names_)
-        scale = self._scale(pairs)
+        scale = scale_of(pairs) if self.standardize else np.ones(len(self.names_))
         self._learn(structure, [p / scale for p in pairs], y)
         self.weights_ = self.weights_ / scale
         self._warn_if_early()
@@ -187,43 +185,6 @@ class ClusteringSVM(BaseEstimator):
                 f"pair_features is {self.pair_features!r}; expected features of pairs, such as CallablePairs(function)"
             )
         return clone(self.pair_features)
-
-    def _read(self, sets: Any, partitions: Any, structure: Partition) -> tuple[list[int], list[np.ndarray]]:
-        """Numbers of the labeled sets and their cluster numbers."""
-        for name, value in (("sets", sets), ("partitions", partitions)):
-            if value is None or isinstance(value, (str, bytes, dict)) or not hasattr(value, "__len__"):
-                raise InputError(f"{name} is a {type(value).__name__}; expected a list with one entry per set")
-        if len(sets) != len(partitions):
-            raise InputError(f"sets has {len(sets)} sets but partitions has {len(partitions)}; they must pair up")
-        labeled = [i for i, one in enumerate(partitions) if one is not None]
-        if not labeled:
-            raise InputError(f"none of {len(sets)} sets has a partition: fit needs at least one")
-        y = [structure.encode(partitions[i], f"partitions[{i}]") for i in labeled]
-        if all(one.size < 2 for one in y):
-            raise InputError("no labeled set has two objects: there is no pair to learn from")
-        return labeled, y
-
-    def _pairs(self, view: PairFeatures, objects: Any, i: int) -> np.ndarray:
-        pairs = np.asarray(view.pairs(objects), dtype=np.float64)
-        if not np.all(np.isfinite(pairs)):
-            pair, feature = np.argwhere(~np.isfinite(pairs))[0]
-            j = int((1 + np.sqrt(1 + 8 * pair)) // 2)
-            raise InputError(
-                f"sets[{i}]: feature {view.names_[feature]!r} of the objects {j} and {pair - j * (j - 1) // 2} is "
-                f"{pairs[pair, feature]}; expected finite numbers"
-            )
-        return np.hstack([pairs, np.ones((len(pairs), 1))]) if self.bias else pairs
-
-    def _scale(self, pairs: list[np.ndarray]) -> np.ndarray:
-        n_dims = pairs[0].shape[1]
-        if not self.standardize:
-            return np.ones(n_dims)
-        squares, counts = np.zeros(n_dims), np.zeros(n_dims)
-        for one in pairs:
-            squares += (one**2).sum(axis=0)
-            counts += np.count_nonzero(one, axis=0)
-        scale = np.sqrt(squares / np.maximum(counts, 1))
-        return np.where(scale > 0.0, scale, 1.0)
 
     def _learn(self, structure: Partition, pairs: list[np.ndarray], y: list[np.ndarray]) -> None:
         title = f"{self.method} clustering"
@@ -290,7 +251,7 @@ class ClusteringSVM(BaseEstimator):
     def score(self, sets: Sequence[Any], partitions: Sequence[Any]) -> float:
         """F1 of B-cubed precision and recall, over all objects of the sets with partitions (1: all right)."""
         check_is_fitted(self, "weights_")
-        labeled, y = self._read(sets, partitions, self.structure_)
+        labeled, y = read_partitions(sets, partitions, self.structure_)
         found = self.predict([sets[i] for i in labeled])
         precision = recall = 0.0
         for i, truth, other in zip(labeled, y, found):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.decoders import correlation, correlation_lp
+from accord.decoders import correlation, correlation_lp, correlation_moves
 from accord.exceptions import InputError
 from accord.structures import partition_losses as losses
 from accord.structures.base import Structure
@@ -118,7 +118,7 @@ class Partition(Structure):
         augmented, base = augment(np.asarray(similarities, dtype=np.float64), same, weights)
         labels = self.decode(augmented, "agglomerative" if decoder == "moves" else decoder)
         if decoder == "moves":
-            labels = correlation.improved(augmented, labels)
+            labels = correlation_moves.improved(augmented, labels)
         j, k = np.tril_indices(labels.size, -1)
         return violator((labels[j] == labels[k]).astype(np.float64), augmented, base, same, weights)
 
@@ -131,8 +131,8 @@ class Partition(Structure):
     ) -> Violator:
         """The relaxed partition that maximises loss plus score [thesis 8.2]; ``program`` may be used again.
 
-        With a program and ``enough`` some relaxed partition will do (see ``TriangleProgram.solve``); the value is then an
-        upper bound of that of any.
+        With a program and ``enough`` some relaxed partition will do (see ``TriangleProgram.solve``); the value is then
+        an upper bound of that of any.
         """
         same, weights = self.pair_weights(y)
         augmented, base = augment(np.asarray(similarities, dtype=np.float64), same, weights)
