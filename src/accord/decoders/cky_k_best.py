@@ -21,7 +21,7 @@ class Nodes(NamedTuple):
 
     keys: np.ndarray  # (2^b,) int64: a hash table from nodes to their numbers; -1: free
     numbers: np.ndarray  # (2^b,) int32
-    count: np.ndarray  # (1,) int64: nodes so far
+    n_nodes: np.ndarray  # (1,) int64
     n_best: np.ndarray  # (size,) int32: trees in order so far
     followed: np.ndarray  # (size,) bool: whether the neighbours of the last of them are waiting
     best: np.ndarray  # (size, k) scores
@@ -108,10 +108,10 @@ def _find(nodes, grammar, scores, chart, left, right, symbol):
     slot = _slot(nodes.keys, key)
     if nodes.keys[slot] >= 0:
         return nodes.numbers[slot]
-    node = nodes.count[0]
+    node = nodes.n_nodes[0]
     if node == nodes.n_best.size:
         return -1
-    nodes.count[0] += 1
+    nodes.n_nodes[0] += 1
     nodes.keys[slot], nodes.numbers[slot] = key, node
     k = nodes.best.shape[1]
     size = best_edges(grammar, scores, chart, left, right, symbol, k, nodes.edges)
@@ -241,7 +241,7 @@ def k_best_trees(nodes, grammar, scores, chart, trees, values):
         score[symbol] = chart[top, symbol] + scores.start[symbol]
     stack, todo = np.empty((n_tokens + 2, 4), np.int64), np.empty((n_tokens + 2, 4), np.int64)
     for i in range(k):
-        symbol = np.argmax(score)
+        symbol = int(np.argmax(score))
         if score[symbol] == NEG_INF:
             return i
         values[i] = score[symbol]
