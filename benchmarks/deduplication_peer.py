@@ -1,8 +1,9 @@
 """The library dedupe on one task of ``deduplication.py``: prints one line of JSON. Runs where Accord is not installed.
 
 A task is a JSON file: ``fields`` (name to kind), cleaned ``labeled`` and ``test`` records (dicts with None for missing
-cells), the ``clusters`` of the labeled ones, ``n_pairs`` to train on at most (half of them matches), ``folds`` of them
-for choosing a threshold, and ``thresholds`` to choose from. Answered are partitions of the test records: at the library's own threshold and at the chosen one.
+cells), the ``clusters`` of the labeled ones, ``n_pairs`` of them to train on at most (up to half of them matches),
+``folds`` of them for choosing a threshold, and ``thresholds`` to choose from. Answered are partitions of the test
+records: at the library's own threshold and at the chosen one.
 """
 
 import json
