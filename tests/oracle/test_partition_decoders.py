@@ -47,7 +47,7 @@ def full_program(n, sim):
     return -found.fun, A
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(whole_sets())
 def test_sequential_is_its_definition(case):
     n, sim = case
@@ -66,7 +66,7 @@ def test_sequential_in_blocks_is_sequential(case, size):
     assert clusters.labels.tolist() == oracle.sequential(sim, n)
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(whole_sets(9))
 def test_agglomerative_is_its_definition(case):
     n, sim = case
@@ -74,7 +74,7 @@ def test_agglomerative_is_its_definition(case):
     assert labels.tolist() == oracle.agglomerative(sim, n)
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(st.one_of(whole_sets(), real_sets()))
 def test_every_decoder_against_all_partitions(case):
     n, sim = case
@@ -145,6 +145,53 @@ def test_some_best_partition_stays_within_components(case):
     parts = cc.components(np.array(sim))
     within = [y for y in oracle.partitions(n) if all(parts[j] == parts[k] for j, k in oracle.pairs(n) if y[j] == y[k])]
     assert max(oracle.value(sim, y) for y in within) == oracle.best_value(sim, n)
+
+
+@settings(max_examples=150)
+@given(st.one_of(whole_sets(), real_sets()))
+def test_branching_alone_is_exact(case):
+    """Without roundings that would find the best partition anyhow."""
+    n, sim = case
+    real, calls = lp.rounded, []
+
+    def singletons_unless_whole(values, z, bound):
+        calls.append(1)
+        return (
+            real(values, z, bound)
+            if lp.is_whole(z)
+            else lp.Clustering(np.arange(cc.n_objects(values.size)), 0.0, bound)
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lp, "rounded", singletons_unless_whole)
+        assert lp.exact(sim).value == pytest.approx(oracle.best_value(sim, n), abs=1e-9 * (1 + sum(map(abs, sim))))
+
+
+def test_inequalities_that_do_not_matter_are_dropped(monkeypatch):
+    monkeypatch.setattr(lp, "ROWS_PER_PAIR", 0.5)
+    rng = np.random.default_rng(0)
+    program, dropped = lp.TriangleProgram(8), []
+    monkeypatch.setattr(
+        program, "_drop_slack_rows", lambda: (dropped.append(1), type(program)._drop_slack_rows(program))
+    )
+    for _ in range(30):
+        values = rng.normal(size=28)
+        assert program.solve(values).bound == pytest.approx(full_program(8, values)[0], abs=1e-6)
+        assert len(program.rows) == program.highs.getNumRow()
+    assert dropped
+
+
+@pytest.mark.parametrize("steps", [0, 20])
+def test_interior_points_have_bounds_as_well(steps, monkeypatch):
+    monkeypatch.setattr(lp, "STEPS_PER_OBJECT", steps)
+    rng = np.random.default_rng(1)
+    for n in (6, 12, 20):
+        values = rng.normal(size=n * (n - 1) // 2)
+        program = lp.TriangleProgram(n)
+        z, bound = program.solve(values)
+        assert program.simplex == (steps > 0 or lp.is_whole(z))
+        assert bound >= values @ lp.closed(z) - 1e-9
+        assert bound == pytest.approx(full_program(n, values)[0], rel=1e-6)
 
 
 def test_larger_sets_are_solved_exactly_too():

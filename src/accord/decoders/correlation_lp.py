@@ -20,12 +20,12 @@ from accord.exceptions import InputError
 # Triangle inequalities broken by less than this count as kept (HiGHS itself is content with 1e-7).
 BROKEN = 1e-6
 # Inequalities added at a time, per object.
-CUTS_PER_OBJECT = 50
+CUTS_PER_OBJECT = 20
 # Rows of a program that is used again and again, per pair, before those that do not matter are dropped.
 ROWS_PER_PAIR = 3
 MAX_ROUNDS = 1000
-# Where the simplex method takes more steps than this, an interior point is found sooner, and has better inequalities.
-SIMPLEX_STEPS = 500
+# Where the simplex method takes more steps per object, an interior point is found sooner, and has better inequalities.
+STEPS_PER_OBJECT = 20
 # Exact search: sets above this size take too long to be useful, and a branch must promise this much (relative).
 MAX_EXACT = 60
 GAIN = 1e-9
@@ -53,6 +53,8 @@ class TriangleProgram:
         self.n, self.n_pairs = n, n * (n - 1) // 2
         self.simplex = True  # or interior points
         self.every = np.arange(self.n_pairs, dtype=np.int32)
+        self.lower, self.upper = np.zeros(self.n_pairs), np.ones(self.n_pairs)
+        self.rows = np.empty((0, 3), np.int32)  # the pairs (j, k), (k, l), (j, l) of every inequality
         import highspy  # takes a while to load, and most programs never need it
 
         self.api = highspy
@@ -60,12 +62,12 @@ class TriangleProgram:
         for option, value in (("output_flag", False), ("threads", 1), ("presolve", "off"), ("run_crossover", "off")):
             self.highs.setOptionValue(option, value)
         none = np.empty(0, np.int32)
-        zeros, ones = np.zeros(self.n_pairs), np.ones(self.n_pairs)
-        self.highs.addCols(self.n_pairs, zeros, zeros, ones, 0, none, none, np.empty(0))
+        self.highs.addCols(self.n_pairs, self.lower, self.lower, self.upper, 0, none, none, np.empty(0))
         self.highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
 
     def set_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
         """Limits of z, for branching."""
+        self.lower, self.upper = lower, upper
         self.highs.changeColsBounds(self.n_pairs, self.every, lower, upper)
 
     def solve(self, values: np.ndarray, enough: float = -np.inf) -> Relaxed | None:
@@ -74,9 +76,9 @@ class TriangleProgram:
         With ``enough`` some z will do as soon as the best value is known not to exceed this, or z exceeds it by half of
         what the best one could. It is then the closure of a solution that breaks inequalities.
         """
-        self.highs.changeColsCost(self.n_pairs, self.every, values)
-        if self.highs.getNumRow() > ROWS_PER_PAIR * self.n_pairs:
+        if len(self.rows) > ROWS_PER_PAIR * self.n_pairs:
             self._drop_slack_rows()
+        self.highs.changeColsCost(self.n_pairs, self.every, values)
         for _ in range(MAX_ROUNDS):
             status = self._run(self.simplex)
             if self.simplex and status == self.api.HighsModelStatus.kIterationLimit:
@@ -87,9 +89,10 @@ class TriangleProgram:
             if status != self.api.HighsModelStatus.kOptimal:  # numerical trouble with the old basis: from scratch
                 self.highs.clearSolver()
                 self._run(True, 10**9)
-            z = np.clip(np.array(self.highs.getSolution().col_value), 0.0, 1.0)
+            solution = self.highs.getSolution()
+            z = np.clip(np.array(solution.col_value), 0.0, 1.0)
             self.simplex = self.simplex or is_whole(z)  # such programs are easy
-            bound = float(self.highs.getInfo().objective_function_value)
+            bound = self._bound(values, np.abs(np.array(solution.row_dual)))
             if enough > -np.inf:
                 whole = closed(z)
                 if bound <= enough or values @ whole >= 0.5 * (enough + bound):
@@ -98,9 +101,16 @@ class TriangleProgram:
                 break
         return Relaxed(z, bound)
 
-    def _run(self, simplex: bool, steps: int = SIMPLEX_STEPS) -> Any:
+    def _bound(self, values: np.ndarray, duals: np.ndarray) -> float:
+        """The value of the dual program, an upper bound for any duals >= 0, however imprecise they are."""
+        left = values - np.bincount(
+            self.rows.ravel(), (duals[:, None] * np.array([1.0, 1.0, -1.0])).ravel(), self.n_pairs
+        )
+        return float(duals.sum() + np.maximum(left * self.lower, left * self.upper).sum())
+
+    def _run(self, simplex: bool, steps: int | None = None) -> Any:
         self.highs.setOptionValue("solver", "simplex" if simplex else "ipm")
-        self.highs.setOptionValue("simplex_iteration_limit", steps)
+        self.highs.setOptionValue("simplex_iteration_limit", STEPS_PER_OBJECT * self.n if steps is None else steps)
         self.highs.run()
         return self.highs.getModelStatus()
 
@@ -119,13 +129,15 @@ class TriangleProgram:
             starts = np.arange(0, 3 * m, 3, dtype=np.int32)
             low = np.full(m, -self.api.kHighsInf)
             self.highs.addRows(m, low, np.ones(m), 3 * m, starts, columns.ravel(), coefficients)
+            self.rows = np.concatenate([self.rows, columns])
         return chosen.size
 
     def _drop_slack_rows(self) -> None:
-        rows = np.array(self.highs.getSolution().row_value)
-        if rows.size == self.highs.getNumRow():
-            slack = np.flatnonzero(rows < 1.0 - 0.1).astype(np.int32)
+        sums = np.array(self.highs.getSolution().row_value)
+        if sums.size == len(self.rows):  # else inequalities were added since
+            slack = np.flatnonzero(sums < 0.9).astype(np.int32)
             self.highs.deleteRows(slack.size, slack)
+            self.rows = np.delete(self.rows, slack, axis=0)
 
 
 def is_whole(z: np.ndarray) -> bool:
