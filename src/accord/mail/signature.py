@@ -114,11 +114,6 @@ def sign(mail: bytes | Message, idf: np.ndarray | None = None) -> Signature:
     return Signature(row, words[:n].copy(), counts[:n].copy(), counted[_N_WORDS], evidence)
 
 
-def _hash(value: bytes) -> int:
-    """A 32-bit hash; 0 is kept for what is not there."""
-    return (crc32(value) or 1) if value else 0
-
-
 def _shape(text: bytes) -> bytes:
     """Runs of letters and of digits by one character each: what stays when words and numbers vary."""
     return _LETTERS.sub(b"a", _DIGITS.sub(b"0", text))
@@ -150,7 +145,7 @@ def _marks(message: Message, subject: bytes, hashes: list[int]) -> list[int]:
         header(b"list-id", b"") or header(b"list-unsubscribe", b"")[:40], signed[1].lower() if signed else b"",
         _shape(boundary), zone[0] if zone else b"",
     ]  # fmt: skip
-    marks = [(crc32(value) or 1) if value else 0 for value in values]
+    marks = [(crc32(value) or 1) if value else 0 for value in values]  # 0 is kept for what is not there
     checksum = (attachments[0].checksum or 1) if attachments else 0
     return [*marks[:17], *hashes, *marks[17:19], message.skeleton, checksum, *marks[19:]]
 
