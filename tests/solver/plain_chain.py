@@ -98,11 +98,14 @@ def svm_solve(examples, C, rescaling, norm):
     quadratic = np.concatenate([np.ones(n_weights), np.full(n, C if norm == 2 else 0.0)])
     linear = np.concatenate([np.zeros(n_weights), np.full(n, C if norm == 1 else 0.0)])
     lower = np.concatenate([np.full(n_weights, -np.inf), np.zeros(n)])
-    solver = piqp.SparseSolver()
-    solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
-    solver.setup(sp.diags(quadratic, format="csc"), linear, None, None, G, None, -b, lower, None)
-    status = solver.solve()
-    if status != piqp.PIQP_SOLVED:
+    for precision in (1e-10, 1e-8):  # on some processors, rounding keeps the solver from the former
+        solver = piqp.SparseSolver()
+        solver.settings.eps_abs = solver.settings.eps_rel = precision
+        solver.setup(sp.diags(quadratic, format="csc"), linear, None, None, G, None, -b, lower, None)
+        status = solver.solve()
+        if status == piqp.PIQP_SOLVED:
+            break
+    else:
         raise RuntimeError(f"the quadratic program was not solved: {status}")
     w = np.asarray(solver.result.x)[:n_weights]
     return svm_primal(examples, w, C, rescaling, norm), w

@@ -66,10 +66,10 @@ class CollectiveSpam(Experiment):
         f"with their size and whether all subjects and all senders are equal; {N_MAILS} mails to train on and as many "
         f"to test on, {SHARE_OF_BATCHES:.0%} of them of batches; no batch is in both. Only batches of at least so "
         "many mails are drawn (those of archives are small, those that a provider sees are not). They are the true "
-        "ones, those with a share of the mails put into others at random, or those found with similarities that were learned "
-        f"(sequential SVM) on {N_TRAINING} sets of 100 of the training mails: by the LP, {LP_SET} mails at a time, by "
-        "the sequential rule, or 'online', where a mail is judged when it comes, by what its batch is so far. The "
-        "archives are those of batch-detection (words alone tell generated spam from the rest); C = 1, not tuned."
+        "ones, those with a share of the mails put into others at random, or those found with similarities that were "
+        f"learned (sequential SVM) on {N_TRAINING} sets of 100 of the training mails: by the LP, {LP_SET} mails at a "
+        "time, by the sequential rule, or 'online', where a mail is judged when it comes, by what its batch is so far. "
+        "Archives as in batch-detection (words alone tell generated spam from the rest); C = 1, not tuned."
     )
     data_sets = ("email",)
     metrics = (RISK,)

@@ -9,13 +9,16 @@ from accord.experiments.consensus_sequences import LABELED_CURVE
 
 # The papers plot these, or they are our own questions: no figure to stand beside ours
 WITHOUT_FIGURES = {
+    "batch-detection",
     "co-learning-classes",
     "co-learning-splits",
     "co-learning-parsing",
     "co-learning-time",
     "co-regression",
+    "collective-spam",
     "co-regression-strong",
     "co-regression-time",
+    "deduplication",
     "donations",
     "federated-rounds",
     "strong-classes",
