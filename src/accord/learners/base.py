@@ -108,10 +108,13 @@ class StructuredLearner(BaseEstimator):
             raise InputError(f"given has {len(given)} entries but X has {inputs.count(X)} inputs")
         n, n_threads = inputs.count(X), effective_n_jobs(self.n_jobs)
         rounds = max(1, -(-n // (2 * CHUNK * n_threads)))
-        size = max(1, -(-n // (rounds * n_threads)))  # every thread gets as many chunks as the others
+        size = max(1, -(-n // (rounds * n_threads)))  # every thread gets as much as the others
+        sizes = [size] * n_threads
+        if n_threads > 1 and size >= 5:  # one in two parts, so that not all threads want Python's lock at the same time
+            sizes = [-(-3 * size // 5), *sizes[1:], 2 * size // 5]
         calls = (
-            (self, chunk, None if given is None else given[first : first + size], first)
-            for first, chunk in inputs.chunks(X, size)
+            (self, chunk, None if given is None else given[first : first + inputs.count(chunk)], first)
+            for first, chunk in inputs.chunks(X, *sizes)
         )
         done = map_anywhere(_predict_chunk, calls, self.n_jobs)
         return [y for part in done for y in part]

@@ -265,15 +265,17 @@ def _starts_with_number(token: Any) -> bool:
     return isinstance(token, (list, tuple)) and len(token) > 0 and _is_number(token[0])
 
 
-def chunks(X: Any, size: int) -> Iterator[tuple[int, Any]]:
-    """Slices of X with the number of their first input."""
+def chunks(X: Any, *sizes: int) -> Iterator[tuple[int, Any]]:
+    """Slices of X, of these sizes in turn, with the number of their first input."""
     n = count(X)
     # not every sparse format can be sliced
     rows = X.iloc if hasattr(X, "iloc") else X.tocsr() if sp.issparse(X) else X
-    if n == 0:
-        return
-    for first in range(0, n, size):
+    first = 0
+    for size in itertools.cycle(sizes):
+        if first >= n:
+            return
         yield first, rows[first : first + size]
+        first += size
 
 
 def batches(stream: Iterable[Any], size: int) -> Iterator[list[Any]]:
