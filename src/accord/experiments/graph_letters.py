@@ -23,7 +23,7 @@ from accord.structures import Sequence as Chain
 from accord.views import ArrayFeatures, GraphFeatures, KernelFeatures
 from accord.views.base import View
 
-REPETITIONS = 30  # the paper has 5
+REPETITIONS = 15  # the paper has 5
 N_LETTERS, N_LABELED, N_UNLABELED, N_TEST = 15, 10, 412, 200
 QUICK_UNLABELED, QUICK_TEST = 60, 40
 C = 0.5  # the paper's objective is the sum of slacks + |w|²

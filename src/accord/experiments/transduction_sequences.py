@@ -20,7 +20,7 @@ from accord.learners import CoSVM, GradientCoSVM, GradientSVM, StructuredSVM, Tr
 from accord.structures import Sequence
 from accord.views import RandomSplit
 
-REPETITIONS = 30
+REPETITIONS = 15
 N_LABELED, N_HOLDOUT = 10, 300
 UNLABELED = (0, 25, 100, 400)
 QUICK_UNLABELED = (0, 10)
