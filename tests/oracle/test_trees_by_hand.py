@@ -8,6 +8,7 @@ import pytest
 from tree_cases import leaf_options, plain_grammar, plain_scores
 
 from accord.exceptions import InfeasibleError, InputError
+from accord.structures import tree_k_best
 from accord.structures.tree import Tree
 
 # Two trees of "x x x" with the rules S -> x x, S -> S x and S -> x S, in the order of the grammar: left child first.
@@ -211,6 +212,17 @@ def test_sums_do_not_depend_on_rules_that_cannot_be_used():
     parts = s.parts(["x"] * 2, transitions=transitions(s, (1.0, 0.0, 1000.0)))
     assert s.parse(parts)[1] == 1.0
     assert s.log_partition(parts) == pytest.approx(1.0)
+
+
+def test_k_best_with_too_little_room_at_first(monkeypatch):
+    """Room for the nodes of a sentence is made larger until it suffices."""
+    s = Tree(terminals="tags").fit(["(S (A x) (S (A x) (A x)))", "(S (S (A x) (A x)) (A x))"])
+    parts = s.parts(["A"] * 7)
+    expected = s.k_best(parts, 30)
+    monkeypatch.setattr(tree_k_best, "NODES", 1)
+    found = s.k_best(parts, 30)
+    assert len(found) == 30
+    assert [(y.tolist(), value) for y, value in found] == [(y.tolist(), value) for y, value in expected]
 
 
 def test_k_best_of_a_very_long_sentence():

@@ -64,6 +64,14 @@ def test_few_labels_pools(data_dir):
     assert [[label == "O" for label in y] for y in genes.Y] == [[label == "O" for label in y] for y in iob.Y]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["batch-detection", "collective-spam", "deduplication"])
+def test_experiments_of_clustering(quick_run, name):
+    results, report = quick_run(name)
+    assert all(0.0 <= row["value"] <= 1.0 for row in results.rows if row["metric"] != "loss_per_mail")
+    assert "quick version" in report
+
+
 @pytest.mark.parametrize(
     ("name", "n_classes", "height"), [("wipo_alpha_d", 57, 3), ("cora_big", 70, 3), ("newsgroups20", 20, 3)]
 )

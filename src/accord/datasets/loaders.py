@@ -170,13 +170,13 @@ def _load_records(name: str, folder: Path, parts: tuple[str, ...], extra: bool) 
 
 def _load_mail(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
     """Raw mails, spam or ham; ``extra`` tells of batches."""
-    mails = [(part, mail) for part in parts for mail in read_batched_mail(folder, part)]
+    mails = read_batched_mail(folder, parts[0])
     about: dict[str, Any] = {}
     if extra:
         fields = ("batch", "likeness", "is_short")
-        about = {field: np.array([getattr(mail, field) for _, mail in mails]) for field in fields}
-    Y = ["spam" if mail.is_spam else "ham" for _, mail in mails]
-    return Dataset(name, [mail.raw for _, mail in mails], Y, np.array([part for part, _ in mails]), extra=about)
+        about = {field: np.array([getattr(mail, field) for mail in mails]) for field in fields}
+    Y = ["spam" if mail.is_spam else "ham" for mail in mails]
+    return Dataset(name, [mail.raw for mail in mails], Y, np.full(len(Y), parts[0]), extra=about)
 
 
 def _about(found: Numbers) -> dict[str, Any]:
@@ -227,7 +227,7 @@ _DEDUPE = (
     "restaurant_fodors_zagat", "febrl1", "febrl2", "febrl3", "cora_1295", "cora_1879_hpi", "chicago_early_childhood",
     "dblp_acm",
 )  # fmt: skip
-SEPARATE = ("regression", "ssl_book", "dedupe")
+SEPARATE = ("regression", "ssl_book", "dedupe", "email")
 _Loader = Callable[[str, Path, tuple[str, ...], bool], Dataset]
 LOADERS: dict[str, tuple[_Loader, tuple[str, ...]]] = {
     "conll2002_esp": (_load_columns, ("train", "testa", "testb")),

@@ -25,7 +25,7 @@ protein_cb513         train (all domains)             amino acids, secondary str
 ptb_wsj_sample        train (all sentences)           English words, parse trees (nested lists)
 cess_esp              train (all sentences)           Spanish words, parse trees
 dedupe                one for each set: febrl1, ...   records (dicts of cells), the cluster of each
-email                 spamassassin, enron_ham_raw_..  raw mails (bytes), spam or ham; batches in ``extra``
+email                 one for each: spamassassin, ..  raw mails (bytes), spam or ham; batches in ``extra``
 ====================  ==============================  =========================================================
 """
 
@@ -80,7 +80,7 @@ def load(name: str, data: str | os.PathLike[str] | None = None, part: str = "tra
         The local data folder; by default ``ACCORD_DATA``.
     part : str
         A part from the table, or ``"all"`` for all of them in the table's order. The sets of ``regression``,
-        ``ssl_book`` and ``dedupe`` cannot be put together; the error message for a wrong name lists them.
+        ``ssl_book``, ``dedupe`` and ``email`` cannot be put together; the error message for a wrong name lists them.
     extra : bool
         Also fill `Dataset.extra`: ``pos`` for the token sets that have it, ``cites`` and ``authors`` for cora_big,
         ``subject`` for newsgroups20, ``anchor`` (word counts of the links to a page) for webkb_course, ``links``

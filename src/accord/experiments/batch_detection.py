@@ -11,13 +11,13 @@ import numpy as np
 
 from accord.decoders.correlation import condensed
 from accord.evaluation import Metric, Results, Task, make_tasks
+from accord.evaluation.clusters import total_loss_per_object
 from accord.experiments.base import DataFolder, Experiment, mean_of
 from accord.experiments.mail_corpora import CORPORA, SET_SIZE, Corpus, draw_sets, read_corpus
 from accord.experiments.ordering import Claim, claim_notes
 from accord.learners import ClusteringSVM
 from accord.mail import MailPairs
 from accord.structures import Partition
-from accord.structures.partition_losses import total_loss
 
 REPETITIONS, QUICK_REPETITIONS = 30, 2
 N_TRAINING, QUICK_TRAINING = 9, 2
@@ -76,7 +76,7 @@ class BatchDetection(Experiment):
         same = condensed(np.equal.outer(truth, truth).astype(float)) > 0.5
         joined = condensed(np.equal.outer(found, found).astype(float)) > 0.5
         return {
-            LOSS.name: total_loss(truth, found) / truth.size,
+            LOSS.name: total_loss_per_object(truth, found),
             BEFORE.name: float(np.mean((similarities > 0.0) != same)),
             AFTER.name: float(np.mean(joined != same)),
         }

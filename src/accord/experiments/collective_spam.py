@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from accord.evaluation import Metric, Results, Task, make_tasks
 from accord.experiments.base import DataFolder, Experiment, mean_of
-from accord.experiments.mail_corpora import ARCHIVES, Corpus, draw_sets, read_corpus
+from accord.experiments.mail_corpora import ARCHIVES, Corpus, read_corpus, training_sets
 from accord.experiments.ordering import Claim, claim_notes
 from accord.learners import ClusteringSVM
 from accord.mail import BatchDetector, CollectiveSpamFilter, MailPairs
@@ -135,7 +135,7 @@ def _draw(loaded: Loaded, smallest: int, rng: np.random.Generator) -> Draw:
         halves.append(rng.permutation(np.array(mails)))
     train, test = halves
     known = Corpus([corpus.messages[i] for i in train], corpus.batch[train], corpus.is_spam[train])
-    sets, _ = draw_sets(known, loaded.n_training, 0, rng)
+    sets = training_sets(known.batches, known.singles, loaded.n_training, rng)
     model = ClusteringSVM("sequential", pair_features=MailPairs())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -13,11 +13,11 @@ import numpy as np
 from accord.datasets import load
 from accord.decoders.correlation import numbered
 from accord.evaluation import Metric, Results, Task, make_tasks
+from accord.evaluation.clusters import b_cubed_f1, pair_counts
 from accord.experiments.base import DataFolder, Experiment
 from accord.experiments.ordering import Claim, claim_notes
 from accord.learners import Deduplicator
 from accord.learners.deduplication_decoding import small_parts
-from accord.structures.partition_losses import b_cubed, pair_counts
 from accord.views.records_blocking import candidate_pairs
 
 SETS = (
@@ -64,13 +64,12 @@ def draw(clusters: np.ndarray, n_labeled: int, rng: np.random.Generator) -> Draw
 
 def scores(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
     """F1 of pairs and B³."""
-    true, predicted, both = pair_counts(truth, found)
-    precision, recall = (value / truth.size for value in b_cubed(truth, found))
+    pairs = pair_counts(truth, found)
     return {
-        PAIR_F1.name: 2 * both / max(true + predicted, 1),
-        B_CUBED.name: 2 * precision * recall / (precision + recall),
-        "pair_precision": both / max(predicted, 1),
-        "pair_recall": both / max(true, 1),
+        PAIR_F1.name: pairs.f1,
+        B_CUBED.name: b_cubed_f1(truth, found),
+        "pair_precision": pairs.precision,
+        "pair_recall": pairs.recall,
     }
 
 
@@ -131,10 +130,9 @@ class Deduplication(Experiment):
 
 def _reach(truth: np.ndarray, left: np.ndarray, right: np.ndarray) -> dict[str, float]:
     """Share of the true pairs that are candidates, and that true candidates connect."""
-    total = pair_counts(truth, truth)[0]
     same = truth[left] == truth[right]
     found = np.arange(truth.size)
     for part in small_parts(truth.size, left[same], right[same], np.ones(int(same.sum())), truth.size):
         found[part] = part[0]
-    connected = pair_counts(truth, found)[2]
-    return {RECALL.name: int(same.sum()) / max(total, 1), CONNECTED.name: connected / max(total, 1)}
+    connected = pair_counts(truth, found)
+    return {RECALL.name: int(same.sum()) / max(connected.n_true, 1), CONNECTED.name: connected.recall}

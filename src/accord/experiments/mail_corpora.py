@@ -68,13 +68,18 @@ def draw_sets(
     order = np.concatenate([[test_batch], order[order != test_batch]])
     singles = rng.permutation(corpus.singles)
     test, used = _fill([corpus.batches[k] for k in order], SET_SIZE // 2, singles, rng)
-    rest = [corpus.batches[k] for k in order[used:]]
-    singles = singles[SET_SIZE:]
-    training = []
-    for _ in range(n_training):
-        mixed = [rest[k] for k in rng.permutation(len(rest))]
-        training.append(_fill(mixed, MOST_OF_A_BATCH, rng.permutation(singles), rng)[0])
-    return training, test
+    return training_sets([corpus.batches[k] for k in order[used:]], singles[SET_SIZE:], n_training, rng), test
+
+
+def training_sets(
+    batches: list[np.ndarray], singles: np.ndarray, n_sets: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Sets of mails of some batches and some single ones."""
+    sets = []
+    for _ in range(n_sets):
+        mixed = [batches[k] for k in rng.permutation(len(batches))]
+        sets.append(_fill(mixed, MOST_OF_A_BATCH, rng.permutation(singles), rng)[0])
+    return sets
 
 
 def _fill(

@@ -124,27 +124,14 @@ class GradientCoSVM(ConsensusLearner):
         if weight == 0.0:
             channels = [c.take(np.arange(n_labeled)) for c in channels]
         tied = [merged_features(c) for c in channels]
-        with one_blas_thread():
-            return self._train_machines(channels, tied, y, n_labeled, weight, rng, show)
-
-    def _train_machines(
-        self,
-        channels: list[Rows],
-        tied: list[Tied],
-        y: np.ndarray,
-        n_labeled: int,
-        weight: float,
-        rng: np.random.Generator,
-        show: bool,
-    ) -> tuple[list[Weights], bool]:
         settings = Settings(
             self.C, weight, self.epsilon, 0.0, self.rho, 0.5, "huber", self.tol, self.max_iter, self.ramp
         )
         task = self._task(channels, tied, y, n_labeled) if self.warm_start and show else {}
         training = last_training(self, task, settings) if task else None
-        if training is None:
-            training = Training(self._machines(channels, tied, y, n_labeled, weight, rng))
-        with self._progress(self.max_iter if show else 0, "gradient co-SVM") as progress:
+        with one_blas_thread(), self._progress(self.max_iter if show else 0, "gradient co-SVM") as progress:
+            if training is None:
+                training = Training(self._machines(channels, tied, y, n_labeled, weight, rng))
             train(training, settings, lambda info: progress.advance(info=info))
         if task:
             self._training = (task, settings, training)

@@ -159,7 +159,7 @@ class BatchDetector:
             window = self._window
             window.expire(None if self.max_age is None else now - self.max_age)
             short = self._is_short(mail)
-            place, similarity = (-1, -np.inf) if short else self._best(mail)
+            place, similarity = (-1, -np.inf) if short else self._compare(mail, self._prune)[:2]
             is_new = place < 0
             if is_new:
                 place = window.open_batch()
@@ -185,6 +185,11 @@ class BatchDetector:
             ordered = {k: float(v) for k, v in sorted(parts.items(), key=lambda item: -abs(item[1])) if v}
             total = float(sum(parts.values()))
             return Explanation(self._name(place), sums[place] >= 0, total, len(rows), False, ordered)
+
+    def skip_ids(self, n: int) -> None:
+        """Leave out the next ``n`` ids: some may have been given to mails that a restored state knows nothing of."""
+        with self._lock:
+            self._window.next_serial += int(n)
 
     def statistics(self) -> dict[str, BatchStatistics]:
         """What is known about each batch with members in the window, the oldest batch first."""
@@ -242,22 +247,16 @@ class BatchDetector:
     def _name(self, place: int) -> str:
         return f"{self.prefix}{self._window.serials[place]}"
 
-    def _best(self, mail: Signature) -> tuple[int, float]:
+    def _compare(self, mail: Signature, prune: bool) -> tuple[int, float, int]:
+        """The place of the batch to join (-1: none), its sum, and how many rows were looked at (in ``_room[0]``)."""
         window, similarity = self._window, self.similarity
-        room = self._room
-        place, best, _ = best_batch(
+        return best_batch(
             mail.row, window.rows, window.n_used, window.compared, window.serials, similarity.weights, similarity.bias,
-            HIGH, self._prune, *room,
+            HIGH, prune, *self._room,
         )  # fmt: skip
-        return place, best
 
     def _all_sums(self, mail: Signature) -> dict[int, float]:
         """The sum of similarities of every batch, computed without short cuts."""
-        window, similarity = self._window, self.similarity
-        room = self._room
-        _, _, n = best_batch(
-            mail.row, window.rows, window.n_used, window.compared, window.serials, similarity.weights, similarity.bias,
-            HIGH, False, *room,
-        )  # fmt: skip
-        rows, sums = room[0][:n], room[3]
-        return {place: float(sums[place]) for place in np.unique(window.compared[rows]).tolist()}
+        n = self._compare(mail, prune=False)[2]
+        rows, sums = self._room[0][:n], self._room[3]
+        return {place: float(sums[place]) for place in np.unique(self._window.compared[rows]).tolist()}

@@ -238,7 +238,7 @@ def open_service(settings: DetectorSettings, limits: LimitSettings | None = None
     if len(detector):
         # Batches that were opened after the last checkpoint are forgotten after a crash. Their ids are in headers of
         # delivered mail, so they must not be given to other batches.
-        detector._window.next_serial += 10 * settings.checkpoint_messages
+        detector.skip_ids(10 * settings.checkpoint_messages)
     return MailService(detector, open_filter(settings), settings, limits)
 
 

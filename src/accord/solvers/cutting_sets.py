@@ -8,7 +8,7 @@ dual value: the loop ends when they are close.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,22 +22,11 @@ FORCE = 1e-9
 
 
 @dataclass
-class CuttingResult:
-    """Weights and certificates."""
+class CuttingResult(margin_qp.Solution):
+    """With numbers of constraints."""
 
-    w: np.ndarray
-    primal: float = np.inf
-    dual: float = -np.inf
-    n_iter: int = 0
     n_constraints: int = 0  # with force
     n_added: int = 0
-    converged: bool = False
-    interrupted: bool = False
-    history: list[dict[str, float]] = field(default_factory=list)
-
-    @property
-    def gap(self) -> float:
-        return self.primal - self.dual
 
 
 class _Planes:

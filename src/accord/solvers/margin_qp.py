@@ -23,13 +23,12 @@ PATIENCE = 10
 
 
 @dataclass
-class MarginResult:
-    """Weights, dual variables (one per constraint) and certificates."""
+class Solution:
+    """Weights and certificates."""
 
     w: np.ndarray
-    alpha: np.ndarray
-    primal: float
-    dual: float
+    primal: float = np.inf
+    dual: float = -np.inf
     n_iter: int = 0
     converged: bool = False
     interrupted: bool = False
@@ -38,6 +37,13 @@ class MarginResult:
     @property
     def gap(self) -> float:
         return self.primal - self.dual
+
+
+@dataclass
+class MarginResult(Solution):
+    """With dual variables, one per constraint."""
+
+    alpha: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 def solve(
@@ -59,7 +65,7 @@ def solve(
         Where each group of constraints begins, the first at 0, none of them empty.
     """
     if not offsets.size:
-        return MarginResult(np.zeros(deltas.shape[1]), np.empty(0), 0.0, 0.0, converged=True)
+        return MarginResult(np.zeros(deltas.shape[1]), 0.0, 0.0, converged=True)
     point = _Point(deltas, offsets, starts, C)
     best = point.certified()
     n_iter, since = 0, 0
@@ -103,7 +109,7 @@ class _Point:
         w = self.deltas.T @ alpha
         xi = np.maximum.reduceat(np.maximum(self.offsets - self.deltas @ w, 0.0), self.starts)
         norm = 0.5 * float(w @ w)
-        return MarginResult(w, alpha, norm + self.C * float(xi.sum()), float(alpha @ self.offsets) - norm)
+        return MarginResult(w, norm + self.C * float(xi.sum()), float(alpha @ self.offsets) - norm, alpha=alpha)
 
     def step(self) -> bool:
         """One predictor-corrector step; False where rounding errors leave nowhere to go."""

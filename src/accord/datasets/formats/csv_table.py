@@ -43,7 +43,7 @@ class Table(NamedTuple):
     categorical: list[str]
 
 
-class _Reader:
+class TableReader:
     """Rows of one file with their line numbers, after its header."""
 
     def __init__(
@@ -127,7 +127,7 @@ def _build(
     names: list[str],
     label: int | None,
     categorical: set[str] | None,
-    reader: _Reader,
+    reader: TableReader,
     numbers: list[int],
 ) -> Table:
     """Turn rows into features and labels; `categorical` None finds the column kinds out."""
@@ -216,7 +216,7 @@ def read_csv(
     >>> read_csv(io.StringIO("age,city,kind\\n41,Rome,a\\n7,Oslo,b\\n"), label_column="kind").X
     [{'age': 41.0, 'city=Rome': 1.0}, {'age': 7.0, 'city=Oslo': 1.0}]
     """
-    reader = _Reader(source, label_column, delimiter, header, encoding)
+    reader = TableReader(source, label_column, delimiter, header, encoding)
     numbered = list(reader.checked())
     if reader.header == "auto":
         below = [_floats(column) for column in zip(*(row for _, row in numbered[1:]))]
@@ -262,7 +262,7 @@ def iter_csv(
         raise InputError(f"chunk_size must be at least 1, got {chunk_size}")
     if header not in (True, False):
         raise InputError(f"header must be True or False when a file is streamed, got {header!r}")
-    reader = _Reader(source, label_column, delimiter, header, encoding)
+    reader = TableReader(source, label_column, delimiter, header, encoding)
     names = reader.take_header()
     label, kinds = reader.label_index(names), _kinds(categorical, names, reader.name)
     rows = reader.checked()

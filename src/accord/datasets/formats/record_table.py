@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from accord.datasets.formats.csv_table import _Reader
+from accord.datasets.formats.csv_table import TableReader
 from accord.datasets.formats.source import Source
 
 
@@ -50,7 +50,7 @@ def read_records(source: Source, delimiter: str | None = None, encoding: str = "
     >>> read_records(io.StringIO("name,city\\nAnn,\\n")).records()
     [{'name': 'Ann', 'city': None}]
     """
-    reader = _Reader(source, None, delimiter, True, encoding)
+    reader = TableReader(source, None, delimiter, True, encoding)
     names = reader.take_header()
     return RecordRows(names, [row for _, row in reader.checked()], reader.name)
 
