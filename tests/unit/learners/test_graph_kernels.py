@@ -27,7 +27,7 @@ LEARNERS = {
     "co-svm": lambda view: CoSVM(
         Sequence(),
         views=[view, KernelFeatures(kernel="poly", degree=3)],
-        unlabeled_weight=0.1,
+        unlabeled_weight=0.01,  # with much more, views mislead each other and rounding decides where they settle
         tol=0.1,
         max_iter=4,
         ramp=2,
@@ -66,15 +66,13 @@ def galaxy_errors(learner, view):
     ],
 )
 def test_graph_kernels_err_less_on_the_galaxy(learner, views):
-    # views that teach each other may settle elsewhere on another processor, whose sums are rounded otherwise
-    share = 0.9 if learner == "co-svm" else 0.75
     seen, new = galaxy_errors(learner, "rbf")
     assert seen > 0.03
     for view in views:
         seen_here, new_here = galaxy_errors(learner, view)
-        assert seen_here < share * seen, view
+        assert seen_here < 0.75 * seen, view
         if view in ("regularised", "landmarks"):
-            assert new_here < share * new, view
+            assert new_here < 0.75 * new, view
 
 
 def moons_error(model):
