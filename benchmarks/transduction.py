@@ -21,6 +21,7 @@ import math
 import os
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import measure
@@ -172,6 +173,8 @@ def linear(options: argparse.Namespace) -> list[str]:
         entries.append(model.n_constraints_)
     power = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
     relative = float(np.polyfit(np.log(entries), np.log(seconds), 1)[0])
+    if options.output is not None:
+        draw(sizes, seconds, entries, options.output / "transduction.svg")
     return [
         "## A round of ∇TSVM, 20 labeled and m unlabeled sentences, CPU s",
         "",
@@ -184,16 +187,34 @@ def linear(options: argparse.Namespace) -> list[str]:
     ]
 
 
+def draw(sizes: list[int], seconds: list[float], entries: list[int], path: Path) -> None:
+    """Seconds of a round, and for each thousand outputs in working sets."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+    each = [1000 * s / n for s, n in zip(seconds, entries)]
+    labels = ("CPU seconds of a round", "CPU seconds for 1,000 outputs in use")
+    for axis, values, label in zip(axes, (seconds, each), labels):
+        axis.plot(sizes, values, "o-")
+        axis.set(xlabel="unlabeled sentences", ylabel=label, ylim=(0, None))
+        axis.grid(alpha=0.3)
+    figure.savefig(path)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="the folder with the data sets; default: ACCORD_DATA")
     parser.add_argument("--only", nargs="+", choices=("speed", "linear"), default=["speed", "linear"])
-    parser.add_argument("--sizes", nargs="+", type=int, default=[100, 200, 400, 800], help="labeled sentences")
+    parser.add_argument("--sizes", nargs="+", type=int, default=[100, 200, 400], help="labeled sentences")
     parser.add_argument("--unlabeled", type=int, default=4000, help="unlabeled sentences of the largest fit")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each contestant; the fastest counts")
     parser.add_argument("--limit", type=float, default=300.0, help="give up on cutting planes after this many seconds")
     parser.add_argument("--core", type=int, default=sorted(os.sched_getaffinity(0))[-1])
+    parser.add_argument("--output", type=Path, help="folder for transduction.md and transduction.svg")
     parser.add_argument("--quick", action="store_true", help="small versions of everything")
     options = parser.parse_args()
     if options.quick:
@@ -203,8 +224,14 @@ def main() -> None:
     for regime in REGIMES:  # compiles
         for together in (True, False):
             cutting_plane_seconds(X, Y, regime, together, smooth_seconds(X, Y, regime)[1], 1.0)
+    if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
+    lines: list[str] = []
     for name in options.only:
-        print("\n".join({"speed": speed, "linear": linear}[name](options)), end="\n\n", flush=True)
+        lines += [*{"speed": speed, "linear": linear}[name](options), ""]
+    print("\n".join(lines))
+    if options.output is not None:
+        (options.output / "transduction.md").write_text("\n".join(lines), "utf-8")
 
 
 if __name__ == "__main__":
