@@ -43,7 +43,10 @@ LEARNERS = {
     "rlsr": "RLSR",
     "co-rlsr": "CoRLSR",
 }
-TREE_LEARNERS = ("perceptron", "svm", "crf", "pcfg", "co-perceptron", "co-svm", "sum-of-views")
+TREE_LEARNERS = (
+    "perceptron", "svm", "crf", "pcfg", "co-perceptron", "co-svm", "sum-of-views",
+    "gradient-svm", "tsvm", "gradient-co-svm",
+)  # fmt: skip
 REGRESSORS = ("rlsr", "co-rlsr")  # they predict numbers; all others, what a structure says
 SEVERAL_VIEWS = ("co-perceptron", "co-svm", "gradient-co-svm", "sum-of-views")
 SMOOTH = ("gradient-svm", "tsvm", "gradient-co-svm")

@@ -54,7 +54,7 @@ class StructuredLearner(BaseEstimator):
         if structure.needs_tokens and not self.learns_trees:
             raise InputError(
                 f"structure is Tree(), but {type(self).__name__} does not learn trees; use PCFG, StructuredPerceptron, "
-                "StructuredSVM, CRF, CoPerceptron or CoSVM"
+                "StructuredSVM, CRF, CoPerceptron, CoSVM, GradientSVM, TransductiveSVM or GradientCoSVM"
             )
         outputs = inputs.check_outputs(structure, outputs)
         structure.fit(outputs)

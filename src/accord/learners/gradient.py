@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from accord.exceptions import InputError
 from accord.learners.base import StructuredLearner
 from accord.learners.randomness import generator
 from accord.learners.smooth_machines import (
@@ -85,8 +86,6 @@ class GradientSVM(StructuredLearner):
 
     tau = 0.4  # of the unlabeled examples' loss
     ramp = 0
-
-    learns_trees = False
 
     def __init__(
         self,
@@ -168,6 +167,8 @@ class GradientSVM(StructuredLearner):
         targets = first_guess(problem, rng) if problem.partial.any() else y
         centre, bias = None, None
         if use_unlabeled and getattr(self, "balance", False):
+            if self.structure_.needs_tokens:
+                raise InputError("balance is True, but trees have no label frequencies to hold; set balance=False")
             centre = (labeled.n_rows, rows.n_rows)
             counts = np.bincount(y[y >= 0], minlength=self.structure_.n_labels_)
             bias = counts / counts.sum() - 1.0 / counts.size

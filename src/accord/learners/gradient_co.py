@@ -71,8 +71,6 @@ class GradientCoSVM(ConsensusLearner):
     ['a']
     """
 
-    learns_trees = False
-
     def __init__(
         self,
         structure: Structure,
@@ -118,7 +116,7 @@ class GradientCoSVM(ConsensusLearner):
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> tuple[list[Weights], bool]:
         offsets = channels[0].offsets
-        hidden = np.concatenate([[0], np.cumsum(y < 0)])
+        hidden = np.concatenate([[0], np.cumsum(self.structure_.is_hidden(y))])
         free = (np.diff(hidden[offsets]) == np.diff(offsets)) & (np.diff(offsets) > 0)
         n_labeled = int(np.argmax(free)) if free.any() else free.size  # unlabeled examples come last
         if weight == 0.0:

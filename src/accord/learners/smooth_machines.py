@@ -16,6 +16,8 @@ from threadpoolctl import threadpool_limits
 from accord.exceptions import InputError
 from accord.solvers.transduction import Machine, Settings, Training
 from accord.structures.chain import ChainStructure
+from accord.structures.tree import Tree
+from accord.structures.tree_working_sets import TreeWorkingSet
 from accord.structures.working_sets import ExpansionSpace, PrimalSpace, WorkingSet
 from accord.views.gram import available_bytes, check_memory, products
 from accord.views.kernel_views import is_number
@@ -113,16 +115,25 @@ def new_machine(
     bias: np.ndarray | None = None,
 ) -> Machine:
     """A machine with labeled examples: label numbers ``y`` (-1: hidden) and the same with hidden ones guessed."""
-    labeled = WorkingSet(space.structure, offsets, targets, n_jobs or 1)
-    bias = np.zeros(space.structure.n_labels_) if bias is None else bias
-    return Machine(space, [labeled], [None], constrained, bias, y if np.any(y < 0) else None)
+    labeled = _working_set(space, offsets, targets, n_jobs)
+    bias = np.zeros(space.n_columns) if bias is None else bias
+    hidden = np.any(space.structure.is_hidden(y))
+    return Machine(space, [labeled], [None], constrained, bias, y if hidden else None)
 
 
 def add_unlabeled(machine: Machine, offsets: np.ndarray, teacher: int, n_jobs: int | None) -> None:
     """Give a machine examples whose targets another one, or itself, predicts."""
-    targets = np.full(int(offsets[-1] - offsets[0]), -1, np.int32)
-    machine.sets.append(WorkingSet(machine.space.structure, offsets, targets, n_jobs or 1))
+    targets = machine.space.structure.hidden(int(offsets[-1] - offsets[0]))
+    machine.sets.append(_working_set(machine.space, offsets, targets, n_jobs))
     machine.teachers.append(teacher)
+
+
+def _working_set(space: PrimalSpace, offsets: np.ndarray, targets: np.ndarray, n_jobs: int | None) -> WorkingSet:
+    structure: Any = space.structure
+    if isinstance(structure, Tree):
+        tokens = space.rows.tokens[offsets[0] : offsets[-1]]
+        return TreeWorkingSet(structure, offsets, targets, n_jobs or 1, tokens)
+    return WorkingSet(structure, offsets, targets, n_jobs or 1)
 
 
 def last_training(learner: Any, task: dict[str, Any], settings: Settings) -> Training | None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from accord.decoders.viterbi import viterbi_batch
 from accord.exceptions import InputError
 from accord.learners.gradient import GradientSVM
 from accord.learners.inputs import labeled_inputs, output_list
@@ -15,7 +14,6 @@ from accord.learners.randomness import generator
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.smooth_machines import as_before_if_refused, one_blas_thread, warn_of_end
 from accord.structures.base import Structure
-from accord.structures.chain import raise_infeasible
 from accord.views.base import View
 from accord.views.kernel_views import is_number
 from accord.views.rows import Rows, join_inputs, ragged_rows
@@ -121,7 +119,8 @@ class TransductiveSVM(GradientSVM):
             training, self.bias_ = self._solve(rows, y, labeled.n_inputs, self.unlabeled_weight_, rng, show=True)
         warn_of_end(training, self.max_iter, stacklevel=3)
         numbers = np.arange(labeled.n_inputs, rows.n_inputs)
-        self.transduction_ = self.structure_.outputs(self._decode(rows, numbers, places), unlabeled.offsets)
+        found = self._decode(rows, numbers, places)
+        self.transduction_ = self.structure_.outputs(found, unlabeled.offsets, unlabeled.tokens)
         return self
 
     def _choose(self, rows: Rows, y: np.ndarray, n_labeled: int, places: np.ndarray, rng: np.random.Generator) -> float:
@@ -139,8 +138,8 @@ class TransductiveSVM(GradientSVM):
                 self.__dict__.pop("weights_", None)
                 raise KeyboardInterrupt
             truth = y[ragged_rows(rows.offsets, held_out)]
-            wrong = (self._decode(rows, held_out, places) != truth) & (truth >= 0)
-            return int(wrong.sum()), int(np.sum(truth >= 0))
+            found = self._decode(rows, held_out, places)
+            return self.structure_.count_errors(truth, found, rows.take(held_out).offsets)
 
         classes = y if self.structure_.single_row else None
         chosen, self.auto_report_ = choose(candidates, errors, n_labeled, rows.n_inputs, classes, rng)
@@ -151,12 +150,7 @@ class TransductiveSVM(GradientSVM):
         return super()._label_scores(rows) + self.bias_
 
     def _decode(self, rows: Rows, numbers: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Label numbers of some of the training inputs."""
+        """Best outputs of some of the training inputs, as numbers."""
         rows = rows.take(numbers)
-        y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
-        unary = self._label_scores(replace(rows, shared=False))
-        viterbi_batch(rows.offsets, unary, *self.structure_.chain(self.weights_.transitions), y, scores)
-        bad = np.flatnonzero(scores == -np.inf)
-        if bad.size:
-            raise_infeasible(scores[bad[:1]], int(places[numbers[bad[0]]]))
-        return y
+        scores = self._label_scores(replace(rows, shared=False))
+        return self.structure_.best_outputs(rows, scores, self.weights_.transitions, first=places[numbers])

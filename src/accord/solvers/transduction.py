@@ -59,7 +59,7 @@ class Machine:
     sets: list[Any]
     teachers: list[int | None]  # for each set, the machine that predicts its targets; None: labels
     constrained: bool
-    bias: np.ndarray  # (n_labels,) constants added to label scores
+    bias: np.ndarray  # (n_columns,) constants added to the scores of each row
     given: np.ndarray | None = None  # label numbers of labeled examples, -1 where hidden; None: nothing is hidden
     point: Point = field(init=False)
 
@@ -174,7 +174,7 @@ def _round(training: Training, settings: Settings) -> dict[str, Any]:
 def _optimise(machine: Machine, terms: list[Term], settings: Settings, max_steps: int) -> Point:
     """Conjugate gradients among the rows at which entries differ from their targets, if those are not most of all."""
     space, point = machine.space, machine.point
-    n_rows, n_labels = space.n_rows, space.structure.n_labels_
+    n_rows, n_labels = space.n_rows, space.n_columns
     is_active = np.zeros(n_rows, np.bool_)
     for term in terms:
         if term.weight > 0.0:

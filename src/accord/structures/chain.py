@@ -45,6 +45,11 @@ class ChainStructure(Structure):
         return self.node_map_.shape[1] if self.node_map_ is not None else self.n_labels_
 
     @property
+    def n_columns_(self) -> int:
+        """How many scores a row has."""
+        return self.n_labels_
+
+    @property
     def n_transitions_(self) -> int:
         if not self.has_transitions:
             return 0

@@ -159,9 +159,24 @@ class Tree(TreeDecoders):
             )
         return tuple(token)
 
+    node_map_ = None  # nodes are scored as they are
+
+    @property
+    def n_columns_(self) -> int:
+        """How many scores a row has."""
+        return self.n_nodes_
+
     def label_scores(self, node_scores: np.ndarray) -> np.ndarray:
         """Scores of node columns, as they are."""
         return node_scores
+
+    def node_coefficients(self, per_column: np.ndarray) -> np.ndarray:
+        """Transpose of :meth:`label_scores`."""
+        return per_column
+
+    def chain(self, transitions: np.ndarray, constrained: bool = True) -> np.ndarray:
+        """What decoders take of the weights that no token has: all of them, as they are."""
+        return transitions
 
     def parts_of(self, rows: Any, nodes: np.ndarray, transitions: np.ndarray) -> Iterator[TreeScores]:
         """Part scores of each packed sentence."""

@@ -89,6 +89,7 @@ class TreeProblem:
         self.offsets = self.sentences.offsets
         self.rescaling, self.norm, self.n_jobs = RESCALINGS[rescaling], norm, n_jobs
         self.partial = np.zeros(self.n_examples, np.bool_)
+        self.constrained = True  # by the grammar
 
     @property
     def n_examples(self) -> int:

@@ -53,7 +53,7 @@ class WorkingSet:
         self.lengths = np.diff(self.offsets)
         self.targets = np.ascontiguousarray(targets, np.int32).copy()
         self.example = np.empty(0, np.int64)
-        self.labels = np.empty(0, np.int32)
+        self.labels = self.targets[:0]
         self.delta = np.empty(0)
         self.idle = np.empty(0, np.int64)
 
@@ -68,14 +68,14 @@ class WorkingSet:
     @property
     def rows(self) -> slice:
         """The rows of these examples."""
-        return slice(self.first_row, self.first_row + self.targets.size)
+        return slice(self.first_row, self.first_row + len(self.targets))
 
     @property
     def has_target(self) -> np.ndarray:
         """Which examples have a target (and at least one row)."""
         known = np.zeros(self.n_examples, np.bool_)
         there = self.lengths > 0
-        known[there] = self.targets[self.offsets[:-1][there]] >= 0
+        known[there] = ~self.structure.is_hidden(self.targets[self.offsets[:-1][there]])
         return known
 
     # -- decoding -------------------------------------------------------------------------------------------------
@@ -103,8 +103,8 @@ class WorkingSet:
 
         A first target is no change.
         """
-        different = np.concatenate([[0], np.cumsum(targets != self.targets)])
-        changed = np.diff(different[self.offsets]) > 0
+        different = (targets != self.targets).reshape(len(targets), -1).any(axis=1)
+        changed = np.diff(np.concatenate([[0], np.cumsum(different)])[self.offsets]) > 0
         n_changed = int(np.count_nonzero(changed & self.has_target))
         self.targets = np.ascontiguousarray(targets, np.int32).copy()
         return n_changed, self.keep(~changed[self.example])
@@ -157,7 +157,7 @@ class WorkingSet:
         lengths = self.lengths[wrong.example]
         labels = wrong.labels[np.repeat(chosen, lengths)]
         example = np.concatenate([self.example, wrong.example[chosen]])
-        starts = np.concatenate([self._starts(), self.labels.size + np.cumsum(lengths[chosen]) - lengths[chosen]])
+        starts = np.concatenate([self._starts(), len(self.labels) + np.cumsum(lengths[chosen]) - lengths[chosen]])
         order = np.argsort(example, kind="stable")
         every = np.concatenate([self.labels, labels])
         self.labels = every[_ragged(starts[order], self.lengths[example[order]])]
@@ -208,13 +208,14 @@ class PrimalSpace:
     def __init__(self, structure: ChainStructure, rows: Any, centre: tuple[int, int] | None = None) -> None:
         self.structure, self.rows, self.centre = structure, rows, centre
         self.n_rows, self.n_own = rows.n_rows, rows.n_dims * structure.n_nodes_
+        self.n_columns = structure.n_columns_
 
     def zeros(self) -> np.ndarray:
         return np.zeros(self.n_own + self.structure.n_transitions_)
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         """Scores of nodes at rows, and of transitions, flat."""
-        scores = self.rows.scores(x[: self.n_own].reshape(-1, self.structure.n_nodes_))
+        scores = self.rows.scores(x[: self.n_own].reshape(self.rows.n_dims, self.structure.n_nodes_))
         if self.centre is not None:
             scores -= scores[slice(*self.centre)].mean(axis=0)
         return np.concatenate([scores.ravel(), x[self.n_own :]])
@@ -245,7 +246,9 @@ class PrimalSpace:
 
     def weights(self, x: np.ndarray) -> Weights:
         """The weights of features and transitions that the parameters stand for."""
-        return Weights(x[: self.n_own].reshape(-1, self.structure.n_nodes_).copy(), x[self.n_own :].copy())
+        return Weights(
+            x[: self.n_own].reshape(self.rows.n_dims, self.structure.n_nodes_).copy(), x[self.n_own :].copy()
+        )
 
     # -- a part of the rows -----------------------------------------------------------------------------------------
     def restricted(self, active: np.ndarray) -> tuple[PrimalSpace, np.ndarray]:
@@ -275,8 +278,8 @@ class PrimalSpace:
         return self.rows.matrix()
 
     def _per_node(self, parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        n_parts = self.n_rows * self.structure.n_labels_
-        per_label = parts[:n_parts].reshape(self.n_rows, self.structure.n_labels_)
+        n_parts = self.n_rows * self.n_columns
+        per_label = parts[:n_parts].reshape(self.n_rows, self.n_columns)
         return self.structure.node_coefficients(per_label), parts[n_parts:]
 
     def _uncentred(self, per_row: np.ndarray) -> np.ndarray:
