@@ -26,7 +26,7 @@ from accord.structures import Sequence as Chain
 from accord.views import ArrayFeatures, GraphFeatures, KernelFeatures
 from accord.views.base import View
 
-REPETITIONS = 15  # the paper has 5
+REPETITIONS = 10  # the paper has 5
 N_LETTERS, N_LABELED, N_UNLABELED, N_TEST = 15, 10, 412, 200
 QUICK_UNLABELED, QUICK_TEST = 60, 40
 HEIGHT, WIDTH = 16, 8  # of an image

@@ -22,7 +22,7 @@ from accord.structures import Sequence
 from accord.views import ArrayFeatures, GraphFeatures, KernelFeatures, RandomSplit
 from accord.views.base import View
 
-REPETITIONS = 15
+REPETITIONS = 10
 LABELED = (5, 10, 20)
 N_UNLABELED, N_HOLDOUT = 60, 100
 QUICK_LABELED, QUICK_UNLABELED, QUICK_HOLDOUT, QUICK_LONGEST = (3, 6), 8, 10, 80
