@@ -85,7 +85,8 @@ class GraphLetters(Experiment):
         f"1 : 9. Hamming loss in letters. Raw pixels as in the paper, C = {PROTOCOLS['raw'].C:g} (its weights of norm "
         f"and slacks; ∇SVM counts that as {2 * PROTOCOLS['raw'].C:g}); or, for all methods, pixels blurred by a "
         f"Gaussian of {PROTOCOLS['blurred'].blur:g} pixel, C = {PROTOCOLS['blurred'].C:g} and kernels "
-        f"{PROTOCOLS['blurred'].scale:g} times as large beside the transitions."
+        f"{PROTOCOLS['blurred'].scale:g} times as large beside the transitions (without ∇TSVM auto on words, which "
+        "takes minutes there)."
     )
     data_sets = ("ocr_letters",)
     metrics = (
@@ -105,7 +106,7 @@ class GraphLetters(Experiment):
             "pixels": list(PROTOCOLS),
         }
         tasks = make_tasks(self.name, METHODS, settings, repetitions=2 if quick else REPETITIONS, seed=seed)
-        return sorted(tasks, key=lambda task: task.repetition)
+        return sorted((task for task in tasks if not _too_long(task)), key=lambda task: task.repetition)
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> Words:
         words = load("ocr_letters", data, part="all")
@@ -205,6 +206,11 @@ def choose_width(X: Sequence[np.ndarray], Y: Sequence[Sequence[str]], protocol: 
             svm = StructuredSVM(MultiClass(), view, C=protocol.C, random_state=seed)
             errors[gamma] += sum(a != b for a, b in zip(svm.fit(rows, labels).predict(held), truth))
     return min(protocol.gammas, key=lambda gamma: errors[gamma])
+
+
+def _too_long(task: Task) -> bool:
+    """Comparing weights of unlabeled words on folds takes minutes where margins are hard."""
+    return task.setting["pixels"] == "blurred" and task.method.startswith("∇TSVM auto structured")
 
 
 def _view(kernel: str, gamma: float, scale: float) -> View:
