@@ -11,7 +11,8 @@ from scipy.optimize import minimize
 from solver_cases import multiclass, sequence, taxonomy
 
 from accord.solvers import smooth
-from accord.structures.working_sets import ExpansionSpace, PrimalSpace, WorkingSet
+from accord.structures.spaces import ExpansionSpace, PrimalSpace
+from accord.structures.working_sets import WorkingSet
 from accord.views.gram import products
 
 DATA = {

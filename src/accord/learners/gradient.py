@@ -24,7 +24,7 @@ from accord.learners.smooth_machines import (
 from accord.learners.svm import first_guess
 from accord.solvers.transduction import Settings, Training, train
 from accord.structures.base import Structure
-from accord.structures.working_sets import ExpansionSpace
+from accord.structures.spaces import ExpansionSpace
 from accord.views.base import View
 from accord.views.rows import Rows
 

@@ -16,9 +16,10 @@ from threadpoolctl import threadpool_limits
 from accord.exceptions import InputError
 from accord.solvers.transduction import Machine, Settings, Training
 from accord.structures.chain import ChainStructure
+from accord.structures.spaces import ExpansionSpace, PrimalSpace
 from accord.structures.tree import Tree
 from accord.structures.tree_working_sets import TreeWorkingSet
-from accord.structures.working_sets import ExpansionSpace, PrimalSpace, WorkingSet
+from accord.structures.working_sets import WorkingSet
 from accord.views.gram import available_bytes, check_memory, products
 from accord.views.kernel_views import is_number
 from accord.views.rows import Rows
