@@ -4,10 +4,21 @@ from pathlib import Path
 
 from bad_input import SMOOTH, row
 
-from accord import CRF, HMM, PCFG, CoPerceptron, CoSVM, Sequence, StructuredPerceptron, StructuredSVM, Tree
+from accord import (
+    CRF,
+    HMM,
+    PCFG,
+    CoPerceptron,
+    CoSVM,
+    Sequence,
+    StructuredPerceptron,
+    StructuredSVM,
+    TransductiveSVM,
+    Tree,
+)
 from accord.datasets import read_trees
 
-LEARNERS = [StructuredPerceptron, StructuredSVM, CRF, PCFG, CoPerceptron, CoSVM]
+LEARNERS = [StructuredPerceptron, StructuredSVM, CRF, PCFG, CoPerceptron, CoSVM, *SMOOTH]
 X = [["dogs", "bark"], ["the", "dog", "saw", "Ana"]]
 Y = ["(S (NP (N dogs)) (VP (V bark)))", "(S (NP (D the) (N dog)) (VP (V saw) (NP (N Ana))))"]
 
@@ -107,7 +118,7 @@ def _(make):
     quiet(make(Tree(vertical=0))).fit(X, Y)
 
 
-@row("tree-learner", HMM, *SMOOTH)
+@row("tree-learner", HMM)
 def _(make):
     make(Tree()).fit(X, Y)
 
@@ -117,7 +128,7 @@ def _(make):
     make(Tree(), solver="frank-wolfe").fit(X, Y)
 
 
-@row("tree-balance", CoPerceptron, CoSVM)
+@row("tree-balance", CoPerceptron, CoSVM, TransductiveSVM)
 def _(make):
     make(Tree(), balance=True, unlabeled_weight=0.1).fit([*X, X[0]], [*Y, None])
 

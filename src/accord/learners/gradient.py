@@ -168,7 +168,9 @@ class GradientSVM(StructuredLearner):
         centre, bias = None, None
         if use_unlabeled and getattr(self, "balance", False):
             if self.structure_.needs_tokens:
-                raise InputError("balance is True, but trees have no label frequencies to hold; set balance=False")
+                raise InputError(
+                    "balance=True is for classes and sequences; trees have no label frequencies: balance=False"
+                )
             centre = (labeled.n_rows, rows.n_rows)
             counts = np.bincount(y[y >= 0], minlength=self.structure_.n_labels_)
             bias = counts / counts.sum() - 1.0 / counts.size
