@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from accord import GraphFeatures
 from accord.datasets import load
 from accord.experiments.base import mean_of
-from accord.experiments.graph_letters import draw_words, widest_letters
+from accord.experiments.graph_letters import GraphLetters, draw_words, widest_letters
 
 pytestmark = pytest.mark.slow
 
@@ -74,6 +75,21 @@ def test_words_of_few_letters(data_dir):
     assert (len(labeled), len(unlabeled), len(test)) == (10, 412, 200)
     assert len({*labeled, *unlabeled, *test}) == 622
     assert set().union(*(kept[i] for i in labeled)) == {letter for y in kept for letter in y}
+
+
+def test_neighbours_of_blurred_letters_are_more_often_the_same_letter(data_dir):
+    words = GraphLetters().load(data_dir, False, 0)
+    some = np.concatenate(draw_words(words.Y, 412, 0, 0)[:2])
+    letters = np.array([letter for i in some for letter in words.Y[i]])
+    shares = {}
+    for name, images in words.X.items():
+        graph = GraphFeatures()
+        inverse = graph.fit_rows(np.vstack([images[i] for i in some])).slots[:, 0]
+        same = letters[np.unique(inverse, return_index=True)[1]]
+        left, right = graph.graph_.nonzero()
+        shares[name] = np.mean(same[left] == same[right])
+    assert 0.6 < shares["raw"] < 0.67
+    assert 0.74 < shares["blurred"] < 0.81
 
 
 def test_proteins(quick_run):

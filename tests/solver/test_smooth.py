@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from smooth_cases import assert_gradient, evaluate, make_objective
 from solver_cases import multiclass, sequence, taxonomy
 
 from accord.solvers import smooth
@@ -143,23 +144,6 @@ def full_set(space, y, rng, rounds=4):
     return entries
 
 
-def make_objective(space, entries, loss, rho, C=0.7, regulariser=1.0):
-    matrix = entries.matrix(space.n_rows)
-    width = 0.3 if loss == "huber" else 0.4
-    term = smooth.Term(loss, width, C, matrix, np.zeros(entries.size), entries.delta, entries.segments())
-    return smooth.Objective([term], regulariser, rho)
-
-
-def evaluate(space, objective, x):
-    """Value and gradient, the latter in the metric of the space."""
-    forward = space.forward(x)
-    parts = space.part_scores(forward)
-    t = objective.constant + objective.changes(parts)
-    losses, _, slopes = objective.losses(t, t)
-    gradient = space.coefficients(objective.pull(slopes, parts.size)) + 2 * objective.regulariser * x
-    return objective.regulariser * space.inner(x, x, forward) + losses, gradient
-
-
 @pytest.mark.parametrize("rho", [1e-3, 1.0, 100.0])
 @pytest.mark.parametrize("loss", ["huber", "symmetric"])
 @each_space
@@ -169,17 +153,7 @@ def test_gradients_are_those_of_finite_differences(make, kind, loss, rho):
     data = make()
     space, y = make_space(data, kind)
     objective = make_objective(space, full_set(space, y, rng), loss, rho)
-    x = 0.5 * rng.normal(size=space.zeros().size)
-    gradient = evaluate(space, objective, x)[1]
-    assert np.abs(gradient).max() > 0.1
-    h = 1e-5 if rho < 10 else 1e-7
-    for _ in range(12):
-        d = rng.normal(size=x.size)
-        d_forward = space.forward(d)
-        d /= np.sqrt(space.inner(d, d, d_forward))
-        slope = space.inner(gradient, d, space.forward(d))
-        up, down = evaluate(space, objective, x + h * d)[0], evaluate(space, objective, x - h * d)[0]
-        assert slope == pytest.approx((up - down) / (2 * h), abs=1e-6, rel=1e-6)
+    assert_gradient(space, objective, rng, 0.5)
 
 
 @each_data

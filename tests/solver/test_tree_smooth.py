@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import plain_chain
 import pytest
-from test_smooth import evaluate, make_objective
+from smooth_cases import assert_gradient, make_objective
 from tree_data import KINDS, WORDS, treebank
 
 from accord import GradientCoSVM, GradientSVM, InputError, TransductiveSVM
@@ -62,16 +62,7 @@ def test_gradients_are_those_of_finite_differences(tree_loss, expansion, loss, r
     rng = np.random.default_rng(0)
     space, y = make_space(treebank(n=3, rare=0, loss=tree_loss), expansion)
     objective = make_objective(space, full_set(space, y, rng), loss, rho)
-    x = 0.3 * rng.normal(size=space.zeros().size)
-    gradient = evaluate(space, objective, x)[1]
-    assert np.abs(gradient).max() > 0.1
-    h = 1e-5 if rho < 10 else 1e-7
-    for _ in range(12):
-        d = rng.normal(size=x.size)
-        d /= np.sqrt(space.inner(d, d, space.forward(d)))
-        slope = space.inner(gradient, d, space.forward(d))
-        up, down = evaluate(space, objective, x + h * d)[0], evaluate(space, objective, x - h * d)[0]
-        assert slope == pytest.approx((up - down) / (2 * h), abs=1e-6, rel=1e-6)
+    assert_gradient(space, objective, rng, 0.3)
 
 
 @pytest.mark.parametrize("solver", ["primal", "expansion"])

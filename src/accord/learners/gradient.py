@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from accord.exceptions import InputError
 from accord.learners.base import StructuredLearner
 from accord.learners.randomness import generator
 from accord.learners.smooth_machines import (
@@ -167,12 +166,8 @@ class GradientSVM(StructuredLearner):
         targets = first_guess(problem, rng) if problem.partial.any() else y
         centre, bias = None, None
         if use_unlabeled and getattr(self, "balance", False):
-            if self.structure_.needs_tokens:
-                raise InputError(
-                    "balance=True is for classes and sequences; trees have no label frequencies: balance=False"
-                )
             centre = (labeled.n_rows, rows.n_rows)
-            counts = np.bincount(y[y >= 0], minlength=self.structure_.n_labels_)
+            counts = self.structure_.label_counts(y)
             bias = counts / counts.sum() - 1.0 / counts.size
         space = make_space(self.structure_, merged, self.solver, centre)
         offsets = rows.offsets

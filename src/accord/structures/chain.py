@@ -253,6 +253,10 @@ class ChainStructure(Structure):
         """Which rows have no label."""
         return y < 0
 
+    def label_counts(self, y: np.ndarray) -> np.ndarray:
+        """How often each label is annotated."""
+        return np.bincount(y[y >= 0], minlength=self.n_labels_)
+
     def count_errors(self, y: np.ndarray, found: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
         """How many annotated labels were predicted wrong, and how many there are."""
         return int(np.sum((found != y) & (y >= 0))), int(np.sum(y >= 0))

@@ -122,7 +122,7 @@ class ConsensusProblem(ViewedProblem):
 
     def label_frequency(self) -> np.ndarray:
         """How frequent each label is among the annotated rows, as if each had been seen once more."""
-        counts = np.bincount(self.y[self.y >= 0], minlength=self.structure.n_labels_) + 1.0
+        counts = self.structure.label_counts(self.y) + 1.0
         return counts / counts.sum()
 
     def unlabeled_scores(self, weights: ViewWeights, v: int) -> tuple[np.ndarray, np.ndarray, tuple]:

@@ -222,6 +222,10 @@ class Tree(TreeDecoders):
         """Which rows belong to no tree."""
         return y[:, 0] < 0
 
+    def label_counts(self, y: np.ndarray) -> np.ndarray:
+        """There are none to hold balanced learners to."""
+        raise InputError("balance=True is for classes and sequences; trees have no label frequencies: balance=False")
+
     def count_errors(self, y: np.ndarray, found: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
         """How many constituents are only in the tree or only in the prediction, and how many there are in both."""
         wrong = total = 0

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from accord.decoders.subspace import maximise_subspace
-from accord.exceptions import InputError
 from accord.structures.consensus import ViewedProblem, ViewWeights
 from accord.structures.rescaling import RESCALINGS
 from accord.structures.tree import Tree
@@ -31,7 +30,7 @@ class TreeConsensusProblem(ViewedProblem):
         self.with_labels, self.partly_labeled = self.labeled, np.empty(0, np.int64)
 
     def label_frequency(self) -> np.ndarray:
-        raise InputError("balance=True is for classes and sequences; trees have no label frequencies: balance=False")
+        return self.structure.label_counts(self.y)
 
     # -- co-perceptron ----------------------------------------------------------------------------------------------
     def co_perceptron_epoch(
