@@ -162,18 +162,11 @@ def _finish_cell(grammar, brackets, row, at, is_root, low, high):
 
 
 @njit(cache=True, nogil=True)
-def span_scores(grammar, scores, left, right, out):
-    """Write the scores of the rules over one span, without the split, into ``out``."""
-    n_anchors = scores.first.shape[1]
-    if n_anchors == 0:
-        out[:] = scores.rule
-        return
+def span_scores(scores, left, right, out):
+    """Write what one span adds to the rules of each anchor, without the split, into ``out`` (n_anchors,)."""
     first, last, width = scores.first[left], scores.last[right - 1], scores.width[width_class(right - left)]
-    by_anchor = np.empty(n_anchors)
-    for a in range(n_anchors):
-        by_anchor[a] = first[a] + last[a] + width[a]
-    for p in range(out.size):
-        out[p] = scores.rule[p] + by_anchor[grammar.rule_anchor[p]]
+    for a in range(out.size):
+        out[a] = first[a] + last[a] + width[a]
 
 
 @njit(cache=True, nogil=True)
@@ -202,7 +195,7 @@ def fill_leaves(grammar, scores, brackets, chart):
 
 
 @njit(cache=True, nogil=True)
-def _combine(active, by_left, right_child, parent, terms, lefts, rights, row):
+def _combine(active, by_left, right_child, parent, rule, lefts, rights, row):
     """Raise the scores of a span's symbols to those of their best edges at one split.
 
     A function of its own: with the arrays as arguments the loop takes a third of the time.
@@ -211,36 +204,38 @@ def _combine(active, by_left, right_child, parent, terms, lefts, rights, row):
         symbol = active[k]
         s = lefts[symbol]
         for p in range(by_left[symbol], by_left[symbol + 1]):
-            v = s + rights[right_child[p]] + terms[p]
+            v = s + rights[right_child[p]] + rule[p]
             a = parent[p]
             if v > row[a]:
                 row[a] = v
 
 
 @njit(cache=True, nogil=True)
-def _combine_at_split(active, by_left, right_child, parent, terms, anchor, at_split, lefts, rights, row):
-    """:func:`_combine` with the scores of the split token."""
+def _combine_anchored(active, by_left, right_child, parent, rule, anchor, at_span, at_split, lefts, rights, row):
+    """:func:`_combine` with the scores of the span and of the split token."""
     for k in range(active.size):
         symbol = active[k]
         s = lefts[symbol]
         for p in range(by_left[symbol], by_left[symbol + 1]):
-            v = s + rights[right_child[p]] + terms[p] + at_split[anchor[p]]
-            a = parent[p]
-            if v > row[a]:
-                row[a] = v
+            v = s + rights[right_child[p]]
+            if v > NEG_INF:  # few are
+                v += rule[p] + at_span[anchor[p]] + at_split[anchor[p]]
+                a = parent[p]
+                if v > row[a]:
+                    row[a] = v
 
 
 @njit(cache=True, nogil=True)
-def _sum_edges(active, by_left, right_child, parent, terms, anchor, at_split, lefts, rights, best, total):
+def _sum_edges(active, by_left, right_child, parent, rule, anchor, at_span, at_split, lefts, rights, best, total):
     """Add the exponentials of all edges at one split, less the best score of their parent, to ``total``."""
     for k in range(active.size):
         symbol = active[k]
         s = lefts[symbol]
         for p in range(by_left[symbol], by_left[symbol + 1]):
-            v = s + rights[right_child[p]] + terms[p]
+            v = s + rights[right_child[p]] + rule[p]
+            if at_span.size:
+                v += at_span[anchor[p]] + at_split[anchor[p]]
             if v > NEG_INF:
-                if at_split.size:
-                    v += at_split[anchor[p]]
                 total[parent[p]] += np.exp(v - best[parent[p]])
 
 
@@ -252,7 +247,7 @@ def fill_chart(grammar, scores, brackets, sums, chart):
     """
     n_tokens, n_leaves = scores.leaf.shape
     n_symbols = chart.shape[1]
-    has_anchors, has_split = scores.first.shape[1] > 0, scores.split.shape[1] > 0
+    has_split = scores.split.shape[1] > 0
     fill_leaves(grammar, scores, brackets, chart)
     # Of each cell the symbols that are possible there and can be left children, one after the other.
     active = np.empty(16 * n_tokens * n_tokens + n_symbols, np.int32)
@@ -268,8 +263,10 @@ def fill_chart(grammar, scores, brackets, sums, chart):
         ends[at, 1] = n_active
         if n_active + n_symbols > active.size:
             active = np.concatenate((active, np.empty(active.size + n_symbols, np.int32)))
-    terms, total, no_split = np.empty(grammar.parent.size), np.zeros(n_symbols), np.empty(0)
-    parent, right_child, by_left, anchor = grammar.parent, grammar.right, grammar.by_left, grammar.rule_anchor
+    n_anchors = scores.first.shape[1]
+    at_span, total, no_split = np.empty(n_anchors), np.zeros(n_symbols), np.zeros(n_anchors)
+    rule, parent, right_child, by_left = scores.rule, grammar.parent, grammar.right, grammar.by_left
+    anchor = grammar.rule_anchor
     for width in range(2, n_tokens + 1):
         for left in range(n_tokens - width + 1):
             right = left + width
@@ -280,30 +277,28 @@ def fill_chart(grammar, scores, brackets, sums, chart):
             ends[at, 1] = n_active
             if brackets.blocked.size and brackets.blocked[at]:
                 continue
-            use = scores.rule
-            if has_anchors:
-                span_scores(grammar, scores, left, right, terms)
-                use = terms
+            if n_anchors:
+                span_scores(scores, left, right, at_span)
             for m in range(left + 1, right):
                 a, b = cell(left, m, n_tokens), cell(m, right, n_tokens)
                 if ends[a, 0] == ends[a, 1]:
                     continue
                 here = active[ends[a, 0] : ends[a, 1]]
-                if has_split:
-                    at_split = scores.split[m]
-                    _combine_at_split(
-                        here, by_left, right_child, parent, use, anchor, at_split, chart[a], chart[b], row
+                if n_anchors:
+                    at_split = scores.split[m] if has_split else no_split
+                    _combine_anchored(
+                        here, by_left, right_child, parent, rule, anchor, at_span, at_split, chart[a], chart[b], row
                     )
                 else:
-                    _combine(here, by_left, right_child, parent, use, chart[a], chart[b], row)
+                    _combine(here, by_left, right_child, parent, rule, chart[a], chart[b], row)
             if sums:
                 total[:] = 0.0
                 for m in range(left + 1, right):
                     a, b = cell(left, m, n_tokens), cell(m, right, n_tokens)
                     at_split = scores.split[m] if has_split else no_split
                     _sum_edges(
-                        active[ends[a, 0] : ends[a, 1]], by_left, right_child, parent, use, anchor, at_split, chart[a],
-                        chart[b], row, total,
+                        active[ends[a, 0] : ends[a, 1]], by_left, right_child, parent, rule, anchor, at_span, at_split,
+                        chart[a], chart[b], row, total,
                     )  # fmt: skip
                 for symbol in range(n_leaves, n_symbols):
                     if total[symbol] > 0.0:

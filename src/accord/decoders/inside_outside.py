@@ -42,8 +42,8 @@ def inside(grammar, scores, brackets, chart):
 
 
 @njit(cache=True, nogil=True)
-def _share_out(by_left, right_child, parent, terms, anchor, at_split, lefts, rights, own, shares, to_left, to_right,
-               of_rule, weight, split_counts):  # fmt: skip
+def _share_out(by_left, right_child, parent, rule, anchor, at_span, at_split, lefts, rights, own, shares, to_left,
+               to_right, of_rule, weight, split_counts):  # fmt: skip
     """Hand the probabilities of a node's symbols down to the two nodes of one split, and count the edges."""
     for symbol in range(lefts.size):
         s = lefts[symbol]
@@ -51,16 +51,16 @@ def _share_out(by_left, right_child, parent, terms, anchor, at_split, lefts, rig
             continue
         for p in range(by_left[symbol], by_left[symbol + 1]):
             a = parent[p]
-            v = s + rights[right_child[p]] + terms[p]
+            v = s + rights[right_child[p]] + rule[p]
             if shares[a] == 0.0 or v == NEG_INF:
                 continue
-            if at_split.size:
-                v += at_split[anchor[p]]
+            if at_span.size:
+                v += at_span[anchor[p]] + at_split[anchor[p]]
             share = shares[a] * np.exp(v - own[a])
             to_left[symbol] += share
             to_right[right_child[p]] += share
             of_rule[p] += share
-            if at_split.size:
+            if split_counts.size:
                 split_counts[anchor[p]] += weight * share
 
 
@@ -75,14 +75,15 @@ def outside(grammar, scores, chart, log_z, weight, expected):
     found = np.zeros_like(chart)
     if n_tokens == 0:
         return found
-    has_anchors, has_split = scores.first.shape[1] > 0, scores.split.shape[1] > 0
+    has_split = scores.split.shape[1] > 0
     top = cell(0, n_tokens, n_tokens)
     for symbol in range(n_symbols):
         v = chart[top, symbol] + scores.start[symbol]
         if v > NEG_INF:
             found[top, symbol] = np.exp(v - log_z)
             expected.start[symbol] += weight * found[top, symbol]
-    terms, of_rule, no_split = np.empty(n_rules), np.empty(n_rules), np.empty(0)
+    n_anchors = scores.first.shape[1]
+    at_span, of_rule, no_split = np.empty(n_anchors), np.empty(n_rules), np.zeros(n_anchors)
     by_left, right_child, parent, anchor = grammar.by_left, grammar.right, grammar.parent, grammar.rule_anchor
     for width in range(n_tokens, 1, -1):
         for left in range(n_tokens - width + 1):
@@ -90,20 +91,21 @@ def outside(grammar, scores, chart, log_z, weight, expected):
             at = cell(left, right, n_tokens)
             if not np.any(found[at] > 0.0):
                 continue
-            span_scores(grammar, scores, left, right, terms)
+            if n_anchors:
+                span_scores(scores, left, right, at_span)
             of_rule[:] = 0.0
             for m in range(left + 1, right):
                 a, b = cell(left, m, n_tokens), cell(m, right, n_tokens)
                 at_split = scores.split[m] if has_split else no_split
                 _share_out(
-                    by_left, right_child, parent, terms, anchor, at_split, chart[a], chart[b], chart[at], found[at],
-                    found[a], found[b], of_rule, weight, expected.split[m],
+                    by_left, right_child, parent, scores.rule, anchor, at_span, at_split, chart[a], chart[b], chart[at],
+                    found[at], found[a], found[b], of_rule, weight, expected.split[m],
                 )  # fmt: skip
             for p in range(n_rules):
                 if of_rule[p] > 0.0:
                     v = weight * of_rule[p]
                     expected.rule[p] += v
-                    if has_anchors:
+                    if n_anchors:
                         a = anchor[p]
                         expected.first[left, a] += v
                         expected.last[right - 1, a] += v
@@ -114,7 +116,7 @@ def outside(grammar, scores, chart, log_z, weight, expected):
             v = weight * shares[j]
             if v != 0.0:
                 expected.leaf[t, j] += v
-                if has_anchors:
+                if n_anchors:
                     a = grammar.leaf_anchor[j]
                     expected.first[t, a] += v
                     expected.last[t, a] += v
