@@ -19,7 +19,7 @@ MAX_EDGES = 1 << 20  # 28 MB; a sentence of 40 words has some 100,000
 class Forest(NamedTuple):
     """Nodes by span, wide spans first, so that children come after their parents; edges in the order CKY tries them."""
 
-    span: np.ndarray  # (n_spans, 4) int32: first token, token after the last, first node, first edge; one more at the end
+    span: np.ndarray  # (n_spans + 1, 4) int32: first token, token after the last, first node, first edge
     symbol: np.ndarray  # (n_nodes,) int32
     n_labels: np.ndarray  # (n_nodes,) int32: constituents that count
     n_matched: np.ndarray  # (n_nodes,) int32: those of them that the true tree has
