@@ -1,8 +1,8 @@
 """All trees of one sentence, packed: nodes and edges that are part of some tree, to be searched again and again.
 
 Of the edges that CKY tries, one in ten to one in twenty is part of a tree of the whole sentence. Whoever looks for best
-trees of one sentence under changing bonuses for constituents fills a chart once, packs the forest, and then goes through
-its edges only.
+trees of one sentence under changing bonuses fills a chart once, packs the forest, and then goes through its edges
+only.
 """
 
 from typing import NamedTuple

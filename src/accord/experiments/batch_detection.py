@@ -24,9 +24,9 @@ N_TRAINING, QUICK_TRAINING = 9, 2
 LEARNERS = ("pairwise", "iterative", "compact", "sequential")
 DECODERS = ("lp", "agglomerative", "sequential")
 METHODS = [f"{learner}, {decoder}" for learner in LEARNERS for decoder in DECODERS]
-LOSS = Metric("loss_per_mail", "loss per mail", None, True)
-BEFORE = Metric("wrong_similarities", "pairs whose similarity has the wrong sign", None, True)
-AFTER = Metric("wrong_pairs", "pairs that are wrong after decoding", None, True)
+LOSS = Metric("loss_per_mail", "loss per mail", None, False)
+BEFORE = Metric("wrong_similarities", "pairs whose similarity has the wrong sign", None, False)
+AFTER = Metric("wrong_pairs", "pairs that are wrong after decoding", None, False)
 
 
 @dataclass
