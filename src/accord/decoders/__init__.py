@@ -14,3 +14,35 @@ First order has ``A = L, B = 1`` (a state is a label). Second order has ``A = L 
 labels; row ``A - 1`` stands for "nothing before"). A sequence starts in state ``A * B - L + c``.
 Minus infinity is a legal score everywhere and means "not allowed". Ties go to the lowest index.
 """
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def forget_old_kernels(folder: Path) -> bool:
+    """Remove compiled kernels from ``folder/__pycache__`` if any source file in ``folder`` has changed since.
+
+    Numba recompiles a kernel when its own file changes, not when a helper from another file does, and would go on
+    running the old machine code of that helper. Returns whether there was something to forget.
+    """
+    cache = folder / "__pycache__"
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        status = path.stat()
+        digest.update(f"{path.name} {status.st_mtime_ns} {status.st_size}\n".encode())
+    stamp, now = cache / "kernels.stamp", digest.hexdigest()
+    if stamp.is_file() and stamp.read_text() == now:
+        return False
+    for path in [*cache.glob("*.nbi"), *cache.glob("*.nbc")]:
+        path.unlink(missing_ok=True)
+    cache.mkdir(exist_ok=True)
+    fresh = cache / f"kernels.{os.getpid()}"
+    fresh.write_text(now)
+    fresh.replace(stamp)
+    return True
+
+
+with suppress(OSError):  # a folder that cannot be written has no compiled kernels either: they are with the user's
+    forget_old_kernels(Path(__file__).parent)
