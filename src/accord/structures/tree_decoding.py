@@ -61,9 +61,11 @@ class TreeDecoders(Structure):
     def split_transitions(self, transitions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Views of (rule, leaf, start, width) in a transition vector."""
         g = self.grammar_
-        ends = np.cumsum([len(g.rules), g.n_leaves, g.n_symbols])
-        rule, leaf, start, width = np.split(transitions, ends)
-        return rule, leaf, start, width.reshape(cky.N_WIDTHS, -1)
+        leaves = len(g.rules)
+        starts = leaves + g.n_leaves
+        widths = starts + g.n_symbols
+        width = transitions[widths:].reshape(cky.N_WIDTHS, -1)
+        return transitions[:leaves], transitions[leaves:starts], transitions[starts:widths], width
 
     # -- scores -----------------------------------------------------------------------------------------------------
     def leaf_allowed(self, tokens: Sequence[Any]) -> np.ndarray:
