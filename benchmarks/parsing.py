@@ -230,6 +230,8 @@ def main() -> None:
         return
     if options.quick:
         options.sentences, options.rounds, options.repeat, options.limit = 2, 1, 1, 2.0
+    if options.output:
+        options.output.mkdir(parents=True, exist_ok=True)
     if options.report:
         found = json.loads(options.report.read_text(encoding="utf-8"))
     else:
@@ -253,7 +255,6 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
             "race": race(options, paths),
         }
     if options.output:
-        options.output.mkdir(parents=True, exist_ok=True)
         (options.output / f"{options.name}.json").write_text(json.dumps(found) + "\n", encoding="utf-8")
     return found
 
