@@ -26,7 +26,7 @@ SETS = (
 )  # fmt: skip
 QUICK = ("restaurant_fodors_zagat",)
 N_LABELED, QUICK_LABELED = 200, 80
-REPETITIONS = 10
+REPETITIONS = 5
 PLAIN = "SVM on pairs, components"
 METHODS: dict[str, dict[str, Any]] = {
     PLAIN: {"calibrate": False},
@@ -94,7 +94,8 @@ class Deduplication(Experiment):
             "data": list(QUICK if quick else SETS),
             "n_labeled": [QUICK_LABELED if quick else N_LABELED],
         }
-        return make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else REPETITIONS, seed=seed)
+        tasks = make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else REPETITIONS, seed=seed)
+        return sorted(tasks, key=lambda task: task.repetition)  # an interrupted run has some of everything
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Any]:
         return {name: load("dedupe", data, part=name) for name in (QUICK if quick else SETS)}
