@@ -31,15 +31,33 @@ class ModelFileError(AccordError, ValueError):
 
 
 class NoParseWarning(UserWarning):
-    """Sentences that a grammar cannot parse got pieces of trees; ``indices`` are their numbers."""
+    """Sentences that a grammar cannot parse got pieces of trees; ``indices`` are their numbers.
 
-    def __init__(self, indices: list[int]) -> None:
-        self.indices = indices
-        which = f"X[{indices[0]}]" if len(indices) == 1 else f"{len(indices)} sentences, the first is X[{indices[0]}]"
-        super().__init__(
-            f"no parse for {which}: the grammar has no tree over the whole sentence. Its largest parts are joined "
-            "below the root. Give more trees, or forget more context (horizontal=0, vertical=1)"
-        )
+    ``bracketed`` are those among them that have a tree, but none with the brackets that were given.
+    """
+
+    def __init__(self, indices: list[int], bracketed: list[int] | None = None) -> None:
+        self.indices, self.bracketed = sorted(indices), sorted(bracketed or [])
+        plain = [i for i in self.indices if i not in self.bracketed]
+        parts = []
+        if plain:
+            parts.append(
+                f"no parse for {_named('X', plain)}: the grammar has no tree over the whole sentence. Its largest "
+                "parts are joined below the root. Give more trees, or forget more context (horizontal=0, vertical=1)"
+            )
+        if self.bracketed:
+            parts.append(
+                f"no parse for {_named('X', self.bracketed)} with the brackets {_named('given', self.bracketed)}: the "
+                "grammar has trees, but none that has them. The largest parts that agree with them are joined below "
+                "the root. Give fewer brackets, or none"
+            )
+        super().__init__("; ".join(parts))
+
+
+def _named(what: str, indices: list[int], most: int = 5) -> str:
+    """``X[3], X[5]``, and how many more."""
+    shown = ", ".join(f"{what}[{i}]" for i in indices[:most])
+    return f"{shown} and {len(indices) - most} more" if len(indices) > most else shown
 
 
 class MissingExtraError(AccordError, ImportError):

@@ -108,7 +108,7 @@ def sequential_batches(similarity, n, short, window):
     batches, margins, n_batches = [], [], 0
     for t in range(n):
         sums = {}
-        for k in range(max(0, t - window + 1), t):
+        for k in range(max(0, t - window), t):
             if not short[k] and not short[t]:
                 sums[batches[k]] = sums.get(batches[k], 0.0) + similarity(t, k)
         best = max(sums, key=lambda batch: (sums[batch], -batch), default=None)

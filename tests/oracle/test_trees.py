@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tree_cases import EVERY_KIND, SMOOTH, array, close, key
 
 from accord.decoders import cky_trees, inside_outside
-from accord.exceptions import InfeasibleError
+from accord.exceptions import InfeasibleError, InputError
 
 each_kind = pytest.mark.parametrize("kind", EVERY_KIND)
 
@@ -194,6 +194,11 @@ def test_given_brackets(kind, data, k):
     case = data.draw(EVERY_KIND[kind])
     assume(case.tokens)
     s, spans = case.structure, random_spans(case)
+    ends = [span[-2:] for span in spans]
+    if any(a < c < b < d for a, b in ends for c, d in ends):
+        with pytest.raises(InputError, match="cross"):
+            s.given(len(case.tokens), spans)
+        return
     brackets = s.given(len(case.tokens), spans)
     ranking = [pair for pair in case.ranking if et.has_brackets(case.nested(pair[1]), spans)]
     y, value, margin = s.parse(case.parts, brackets)

@@ -47,8 +47,8 @@ def test_two_trees_of_three_tokens():
     assert s.marginals(parts) == pytest.approx({("S", 0, 2): left, ("S", 1, 3): 1.0 - left})
     assert et.brackets(shown(s, s.decode(parts, s.given(3, [(1, 3)]))[0], 3)) == et.brackets(RIGHT)
     assert et.brackets(shown(s, s.decode(parts, s.given(3, [("S", 1, 3)]))[0], 3)) == et.brackets(RIGHT)
-    with pytest.raises(InfeasibleError, match="no parse"):
-        s.decode(parts, s.given(3, [(0, 2), (1, 3)]))
+    with pytest.raises(InputError, match=r"given\[0\] and given\[1\] cross"):
+        s.given(3, [(0, 2), (1, 3)])
 
 
 def test_span_features_of_one_tree():

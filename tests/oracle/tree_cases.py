@@ -206,7 +206,7 @@ def cases(draw, span_features, terminals, styles=STYLES):
         span_features=span_features,
         terminals=terminals,
         horizontal=draw(st.sampled_from([None, 0, 1, 2])),
-        vertical=draw(st.sampled_from([1, 2])),
+        vertical=draw(st.sampled_from([1, 2, 3])),
         rare=draw(st.sampled_from([0, 1, 2])),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -198,10 +197,12 @@ def _score_file(predictions: str, data: str, given: dict[str, Any], options: dic
 
 def _score_trees(predictions: str, data: str, given: dict[str, Any], scoring: str) -> dict[str, Any]:
     reader = Reader(sequence=True, trees=True, **given).for_file(data, "treebank")
-    gold, found = reader.load(data), replace(reader, clean=False).load(predictions)
+    gold, found = reader.load(data), reader.load(predictions)
     if len(gold.Y) != len(found.Y):
         raise InputError(f"{predictions} has {len(found.Y)} trees but {data} has {len(gold.Y)}")
-    _check_pairs(found.tokens or [], gold.tokens or [], predictions)
+    if scoring != "collins":  # which deletes traces, so that one side need not have them
+        hint = "" if reader.clean else " (--clean takes traces out of both)"
+        _check_pairs(found.tokens or [], gold.tokens or [], predictions, hint)
     return tree_scores(gold.Y, found.Y, scoring == "collins")
 
 
@@ -215,9 +216,11 @@ def _numbers(lines: list[Any], name: str) -> list[Any]:
     return found
 
 
-def _check_pairs(predicted: list[list[str]], gold: list[list[str]], name: str) -> None:
+def _check_pairs(predicted: list[list[str]], gold: list[list[str]], name: str, hint: str = "") -> None:
     if len(predicted) != len(gold):
         raise InputError(f"{name} has {len(predicted)} sentences but the labeled data have {len(gold)}")
     for i, (a, b) in enumerate(zip(predicted, gold)):
         if a != b:
-            raise InputError(f"{name}: sentence {i + 1} has other tokens than the labeled data: {a[:5]}, {b[:5]} ...")
+            raise InputError(
+                f"{name}: sentence {i + 1} has other tokens than the labeled data: {a[:5]}, {b[:5]} ...{hint}"
+            )

@@ -88,7 +88,8 @@ def predict(model: str, data: str, **options: Any) -> None:
             if form == "svg":
                 _draw(fitted, chunks, options)
                 return
-            with _target(options["output"], reader.encoding) as stream:
+            encoding = "utf-8" if form == "text" else reader.encoding  # lines of drawings are in few encodings
+            with _target(options["output"], encoding) as stream:
                 if predicts_trees(fitted):
                     parser = Parser(fitted, options["k_best"], options["marginals"])
                     write_trees(parser, chunks, form, stream)
@@ -148,10 +149,16 @@ def _predictions(model: Any, chunk: Batch, options: dict[str, Any]) -> Iterator[
 
 @contextmanager
 def _target(name: str, encoding: str) -> Iterator[IO[str]]:
-    if name == "-":
-        if hasattr(sys.stdout, "reconfigure"):  # the encoding of the data, not that of the locale
-            sys.stdout.reconfigure(encoding=encoding, newline="\n")
-        yield sys.stdout
-    else:
-        with open(name, "w", encoding=encoding, newline="\n") as stream:
-            yield stream
+    try:
+        if name == "-":
+            if hasattr(sys.stdout, "reconfigure"):  # the encoding of the data, not that of the locale
+                sys.stdout.reconfigure(encoding=encoding, newline="\n")
+            yield sys.stdout
+        else:
+            with open(name, "w", encoding=encoding, newline="\n") as stream:
+                yield stream
+    except UnicodeEncodeError as error:
+        what = error.object[error.start : error.end]
+        raise InputError(
+            f"--encoding {encoding} has no {what!r}, which is in the output; use --encoding utf-8"
+        ) from None

@@ -97,9 +97,10 @@ def train(data: str | None, labeled: str | None, model: Path, **options: Any) ->
     often views disagree on unlabeled examples, is printed at the end; for numbers also gamma, eta and lambda, and the
     leave-one-out rmse.
 
-    Trees are learned by perceptron, svm, crf, pcfg, co-perceptron, co-svm and sum-of-views. With --terminals tags the
-    tags of words are given, in training and later; else they are found along with the tree. --clean strips what parsers
-    are not trained on (function tags, traces, empty phrases), here and from treebanks that the model reads later.
+    Trees are learned by perceptron, svm, crf, pcfg, gradient-svm, tsvm, co-perceptron, co-svm, gradient-co-svm and
+    sum-of-views. With --terminals tags the tags of words are given, in training and later; else they are found along
+    with the tree. --clean strips what parsers are not trained on (function tags, traces, empty phrases), here and from
+    treebanks that the model reads later.
 
     With --stream, the data are read --max-iter times (once by default), and labels that are not
     in the first batch of standard input must be listed by --labels.

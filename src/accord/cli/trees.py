@@ -97,7 +97,10 @@ def _json(p: Parsed, several: bool) -> str:
     if p.marginals is not None:
         listed = sorted(p.marginals.items(), key=lambda item: (item[0][1], -item[0][2], item[0][0]))
         out["marginals"] = [[*constituent, round(chance, 6)] for constituent, chance in listed]
-    return json.dumps(out, ensure_ascii=False) + "\n"
+    try:
+        return json.dumps(out, ensure_ascii=False) + "\n"
+    except RecursionError:
+        raise InputError("a tree is too deep for JSON; use --output-format brackets") from None
 
 
 def _score(score: float | None) -> str:
@@ -164,6 +167,8 @@ def tree_scores(y_true: list[Any], y_pred: list[Any], collins: bool) -> dict[str
     from accord.evaluation import COLLINS, PAPERS, bracket_scores
 
     found = bracket_scores(y_true, y_pred, options=COLLINS if collins else PAPERS)
+    if not found.n_sentences:
+        raise InputError("no sentence is left to score: none has a predicted tree")
     gold, predicted, matched = found.totals
     return {
         "n_examples": found.n_sentences,

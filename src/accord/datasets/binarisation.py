@@ -78,6 +78,7 @@ def binarise(tree: Tree, horizontal: int | None = None, vertical: int = 1) -> Tr
             binary.append(node[1])
             continue
         below = (*chain[::-1], *above)[: vertical - 1]
+        inside = (*chain[-2::-1], *above)[: vertical - 1]  # with the label itself all that the children below know
         for k in range(1, len(node) - 1):
             left: Tree = []
             right: Tree = []
@@ -88,7 +89,7 @@ def binarise(tree: Tree, horizontal: int | None = None, vertical: int = 1) -> Tr
             else:
                 first = 1 if horizontal is None else max(1, k + 1 - horizontal)
                 siblings = tuple([child[0] for child in node[first : k + 1]])
-                right.append(Symbol((chain[-1],), siblings, above))
+                right.append(Symbol((chain[-1],), siblings, inside))
             binary = right
     return root
 

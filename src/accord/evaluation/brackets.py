@@ -107,20 +107,24 @@ class BracketScores:
 
     @property
     def precision(self) -> float:
-        """Matched / predicted."""
+        """Matched / predicted; nan if no sentence was scored."""
         gold, predicted, matched = self.totals
-        return matched / predicted if predicted else float(not gold)
+        return matched / predicted if predicted else self._of_none(gold)
 
     @property
     def recall(self) -> float:
-        """Matched / true."""
+        """Matched / true; nan if no sentence was scored."""
         gold, predicted, matched = self.totals
-        return matched / gold if gold else float(not predicted)
+        return matched / gold if gold else self._of_none(predicted)
+
+    def _of_none(self, others: int) -> float:
+        """The share of no constituents at all."""
+        return float(not others) if self.n_sentences else float("nan")
 
     @property
     def f1(self) -> float:
-        """2 · matched / (true + predicted); 1 if there are neither."""
-        return _f1(*self.totals)
+        """2 · matched / (true + predicted); 1 if there are neither, nan if no sentence was scored."""
+        return _f1(*self.totals) if self.n_sentences else float("nan")
 
     @property
     def exact(self) -> float:
@@ -236,13 +240,24 @@ def _compared(true: Tree, pred: Tree | None, options: BracketOptions, index: str
     gold = _counted(true, kept, options)
     if pred is None:
         return 0, len(gold), 0, -1, 0, sum(kept)
-    if leaves(true) != leaves(pred):
-        _complain(leaves(true), leaves(pred), index)
-    found = _counted(pred, kept, options)
+    there, seen = _overt(true, options), _overt(pred, options)
+    true_words, words = leaves(true), leaves(pred)
+    if [true_words[t] for t in there] != [words[t] for t in seen]:
+        _complain([true_words[t] for t in there], [words[t] for t in seen], index)
+    own = [False] * len(words)  # what is deleted is up to the true tags
+    for t, s in zip(there, seen):
+        own[s] = kept[t]
+    found = _counted(pred, own, options)
     matched = sum((Counter(gold) & Counter(found)).values())
-    equal = options.equal_labels
-    right = sum(k and equal.get(a, a) == equal.get(b, b) for k, a, b in zip(kept, true_tags, tags(pred)))
+    equal, pred_tags = options.equal_labels, tags(pred)
+    pairs = [(true_tags[t], pred_tags[s]) for t, s in zip(there, seen) if kept[t]]
+    right = sum(equal.get(a, a) == equal.get(b, b) for a, b in pairs)
     return matched, len(gold), len(found), _crossing(gold, found), right, sum(kept)
+
+
+def _overt(tree: Tree, options: BracketOptions) -> list[int]:
+    """The leaves that both trees must have: traces may be missing in one if they are deleted."""
+    return [t for t, tag in enumerate(tags(tree)) if tag != _TRACE or _TRACE not in options.delete_tags]
 
 
 def _counted(tree: Tree, kept: list[bool], options: BracketOptions) -> list[Constituent]:

@@ -104,6 +104,10 @@ class StructuredLearner(BaseEstimator):
         """
         check_is_fitted(self, "weights_")
         self._keep_products()
+        if given is not None and not isinstance(given, (list, tuple, np.ndarray)):
+            raise InputError(
+                f"given is a {type(given).__name__}; expected a list with an entry, or None, for each input"
+            )
         if given is not None and len(given) != inputs.count(X):
             raise InputError(f"given has {len(given)} entries but X has {inputs.count(X)} inputs")
         n, n_threads = inputs.count(X), effective_n_jobs(self.n_jobs)
@@ -117,7 +121,10 @@ class StructuredLearner(BaseEstimator):
             for first, chunk in inputs.chunks(X, *sizes)
         )
         done = map_anywhere(_predict_chunk, calls, self.n_jobs)
-        return [y for part in done for y in part]
+        failures = [failure for _, part in done for failure in part]
+        if failures:  # of all threads together, told where the caller is
+            self.structure_.warn_of(failures, stacklevel=3)
+        return [y for part, _ in done for y in part]
 
     def predict_k_best(self, X: Any, k: int = 2) -> list[list[tuple[Any, float]]]:
         """For every input its at most ``k`` best outputs with their scores, best first."""
@@ -230,7 +237,9 @@ class ProbabilisticLearner(StructuredLearner):
         return marginals
 
 
-def _predict_chunk(model: StructuredLearner, X: Any, given: Any, first: int) -> list[Any]:
+def _predict_chunk(model: StructuredLearner, X: Any, given: Any, first: int) -> tuple[list[Any], list[Any]]:
+    """Outputs, and the inputs that have none that is whole."""
     s, rows = model.structure_, model._rows(X)
-    y = s.best_outputs(rows, model._label_scores(rows), model.weights_.transitions, given, first)
-    return s.outputs(y, rows.offsets, rows.tokens)
+    failures: list[Any] = []
+    y = s.best_outputs(rows, model._label_scores(rows), model.weights_.transitions, given, first, failures)
+    return s.outputs(y, rows.offsets, rows.tokens), failures

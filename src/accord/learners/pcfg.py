@@ -132,8 +132,10 @@ class PCFG(ProbabilisticLearner):
     def _check_params(self) -> None:
         if not isinstance(self.structure, Tree):
             raise InputError(f"structure is {self.structure!r}; PCFG expects Tree(); use HMM for classes and sequences")
-        if not self.smoothing > 0:
+        if not isinstance(self.smoothing, (int, float, np.number)) or not self.smoothing > 0:
             raise InputError(f"smoothing is {self.smoothing!r}; expected a positive number")
+        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 0:
+            raise InputError(f"max_iter is {self.max_iter!r}; expected a whole number, 0 or more")
         check_unlabeled_weight(self.unlabeled_weight)
 
     def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
@@ -202,10 +204,41 @@ class PCFG(ProbabilisticLearner):
         for lo, hi in pairwise(rows.offsets.tolist()):
             if hi > lo:
                 counts.start[s.root(y[lo:hi])] += 1.0
-        places, entries = self._entries(rows)
-        right = s.grammar_.leaf_tag[y[places, 0]] == s.lexicon_.tag[entries]
-        counts.emission += np.bincount(entries[right], minlength=counts.emission.size)
+        tokens, terminals, shares = self._terminals(rows)
+        places, entries = s.lexicon_.entries(terminals)
+        right = s.grammar_.leaf_tag[y[tokens[places], 0]] == s.lexicon_.tag[entries]
+        counts.emission += np.bincount(entries[right], shares[places[right]], counts.emission.size)
         return counts
+
+    def _terminals(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the tokens of labeled sentences count for: (token, terminal, share).
+
+        A rare word counts for all that it looks like, in equal shares: the coarse signatures are those of unknown
+        words, which are as rare words are.
+        """
+        lexicon = self.structure_.lexicon_
+        words = [self.structure_.terminal(token) for token in rows.tokens]
+        numbers = lexicon.numbers(words)
+        rare = (numbers >= 0) & lexicon.is_look[numbers]
+        looks = {words[i]: lexicon.looks(words[i]) for i in np.flatnonzero(rare)}
+        several = [(i, n, 1.0 / len(looks[words[i]])) for i in np.flatnonzero(rare) for n in looks[words[i]]]
+        tokens, terminals, shares = zip(*several) if several else ((), (), ())
+        plain = np.flatnonzero(~rare)
+        return (
+            np.concatenate([plain, np.array(tokens, np.int64)]),
+            np.concatenate([numbers[plain], np.array(terminals, np.int64)]),
+            np.concatenate([np.ones(plain.size), np.array(shares, float)]),
+        )
+
+    def _pseudo_counts(self) -> np.ndarray:
+        """Of the lexicon's entries: the same for all tags of a word; those of a signature as often as rare words have
+        them, and the same on average. Else a look that was never seen would favour the tags that are seldom."""
+        lexicon = self.structure_.lexicon_
+        shares = np.ones(lexicon.tag.size)
+        for look in np.flatnonzero(lexicon.is_look):
+            of_look = slice(lexicon.ptr[look], lexicon.ptr[look + 1])
+            shares[of_look] = lexicon.count[of_look] / lexicon.count[of_look].mean()
+        return self.smoothing * shares
 
     def _estimate(self, counts: Counts) -> None:
         """Log probabilities from counts, each with the pseudo-count."""
@@ -214,7 +247,7 @@ class PCFG(ProbabilisticLearner):
         rule = counts.rule + a
         of_parent = np.bincount(parent, rule, g.n_symbols)
         start = np.where(g.start_counts > 0, counts.start + a, 0.0)
-        emission = counts.emission + a
+        emission = counts.emission + self._pseudo_counts()
         of_tag = np.bincount(s.lexicon_.tag, emission, len(g.tags))
         with np.errstate(divide="ignore"):
             top = np.log(start / start.sum())
@@ -233,7 +266,7 @@ class PCFG(ProbabilisticLearner):
         rules, _, starts, _ = s.split_transitions(self.weights_.transitions)
         possible = s.grammar_.start_counts > 0
         value = (counts.rule + a) @ rules + (counts.start + a)[possible] @ starts[possible]
-        return float(value + (counts.emission + a) @ self.emissions_)
+        return float(value + (counts.emission + self._pseudo_counts()) @ self.emissions_)
 
     def _expected(self, rows: Rows, weight: float) -> tuple[float, Counts]:
         """Log probability of sentences and their expected counts times ``weight``; nothing of those without a parse."""

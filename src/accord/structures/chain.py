@@ -209,11 +209,13 @@ class ChainStructure(Structure):
 
     # -- what learners do with packed inputs ------------------------------------------------------------------------
     def best_outputs(
-        self, rows: Any, unary: np.ndarray, transitions: np.ndarray, given: Sequence[Any] | None = None, first: Any = 0
-    ) -> np.ndarray:
+        self, rows: Any, unary: np.ndarray, transitions: np.ndarray, given: Sequence[Any] | None = None,
+        first: Any = 0, failures: Any = None,
+    ) -> np.ndarray:  # fmt: skip
         """Label numbers of the best outputs of packed inputs, from their label scores (which are changed).
 
         ``given`` labels are kept; ``first`` is the number of the first input in error messages, or the numbers of all.
+        ``failures`` stays empty: labels that cannot be had are an error.
         """
         number = input_numbers(first, rows.n_inputs)
         for i, labels in enumerate(given or ()):

@@ -206,8 +206,9 @@ class TreebankGrammar:
             made[first] = [self.symbols[self.rules[rule, 0]], made[first], made.pop(split)]
         trees = [debinarise(made[first]) for first in sorted(made)]
         if len(trees) > 1:
-            top = self.root or self.symbols[int(np.argmax(self.start_counts))].labels[0]
-            return [top, *trees]
+            if self.root is None:
+                return [self.symbols[int(np.argmax(self.start_counts))].labels[0], *trees]
+            return [self.root, *trees]
         return trees[0] if self.root is None or trees[0][0] == self.root else [self.root, trees[0]]
 
 

@@ -91,7 +91,16 @@ class Lexicon:
         return np.array(found, np.int64)
 
     def _by_look(self, word: str) -> int:
-        return next((self._numbers[look] for look in signatures(word) if look in self._numbers), -1)
+        return next(iter(self.looks(word)), -1)
+
+    def looks(self, word: str) -> list[int]:
+        """The terminals of all that is known of what a word looks like, from the closest to the coarsest."""
+        return [self._numbers[look] for look in signatures(word) if look in self._numbers]
+
+    @cached_property
+    def is_look(self) -> np.ndarray:
+        """Which terminals are signatures (n_terminals,)."""
+        return np.array([self.by_look and name.startswith(ANY) for name in self.terminals], np.bool_)
 
     def entries(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which entries (tags with counts) the terminals of tokens have: places among the tokens, and the entries."""

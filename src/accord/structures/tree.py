@@ -80,6 +80,10 @@ class Tree(TreeDecoders):
         self.rare = rare
         self.grammar = grammar
 
+    def __sklearn_clone__(self) -> Tree:
+        """A copy that is not fitted. The treebank is only read, and may be large and deep: it is shared."""
+        return type(self)(**self.get_params(deep=False))
+
     # -- fitting ----------------------------------------------------------------------------------------------------
     def fit(self, Y: Iterable[Any]) -> Tree:
         """Read the grammar off the trees (``None`` is skipped) and the treebank of the constructor."""
@@ -93,10 +97,11 @@ class Tree(TreeDecoders):
         for name, count in (("rare", self.rare), ("horizontal", self.horizontal), ("vertical", self.vertical)):
             least = 1 if name == "vertical" else 0
             forgiven = count is None and name == "horizontal"
-            if not forgiven and (not isinstance(count, (int, np.integer)) or count < least):
+            if not forgiven and (isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least):
                 raise InputError(f"{name} is {count!r}; expected a whole number, {least} or more")
-        if isinstance(self.grammar, str):
-            raise InputError("grammar is a string; expected a list of trees, such as read_trees(...) returns")
+        if self.grammar is not None and (isinstance(self.grammar, str) or not hasattr(self.grammar, "__iter__")):
+            what = "string" if isinstance(self.grammar, str) else type(self.grammar).__name__
+            raise InputError(f"grammar is a {what}; expected a list of trees, such as read_trees(...) returns")
         trees = [as_tree(y, f"grammar[{i}]") for i, y in enumerate(self.grammar or [])]
         trees += [as_tree(y, f"Y[{i}]") for i, y in enumerate(Y) if y is not None]
         grammar = TreebankGrammar.from_trees(trees, self.horizontal, self.vertical)
@@ -122,8 +127,24 @@ class Tree(TreeDecoders):
     def encode(self, Y: Sequence[Any], offsets: Any = None, index: Any = None) -> np.ndarray:
         """Trees as arrays of one row per token, one after another; ``index[i]`` names ``Y[i]`` in errors."""
         where = [f"Y[{i if index is None else index[i]}]" for i in range(len(Y))]
-        arrays = [self.grammar_.encode(as_tree(y, w), w) for y, w in zip(Y, where)]
+        arrays = []
+        for y, w in zip(Y, where):
+            tree = as_tree(y, w)
+            arrays.append(self.grammar_.encode(tree, w))
+            if self.terminals == "words":
+                self._check_tags(leaves(tree), arrays[-1], w)
         return np.concatenate(arrays) if arrays else np.empty((0, 4), np.int32)
+
+    def _check_tags(self, words: Sequence[str], array: np.ndarray, where: str) -> None:
+        """Words have tags that the lexicon allows: a tree that no prediction can be teaches nothing."""
+        wrong = np.flatnonzero(self.leaf_allowed(words)[np.arange(len(words)), array[:, 0]] == -np.inf)
+        if wrong.size:
+            t = wrong[0]
+            tag = self.grammar_.tags[self.grammar_.leaf_tag[array[t, 0]]]
+            raise InputError(
+                f"{where} has the tag {tag!r} for the word {words[t]!r}, which the lexicon does not allow; "
+                "give trees with it in the first batch or in grammar=[...]"
+            )
 
     def outputs(self, y: np.ndarray, offsets: Any, tokens: Sequence[Any]) -> list[Any]:
         """Trees from arrays, over the given tokens; pieces are joined below the root."""
@@ -184,10 +205,16 @@ class Tree(TreeDecoders):
             yield self.scores(self.leaf_allowed(rows.tokens[lo:hi]), nodes[lo:hi], transitions)
 
     def best_outputs(
-        self, rows: Any, nodes: np.ndarray, transitions: np.ndarray, given: Sequence[Any] | None = None, first: Any = 0
-    ) -> np.ndarray:
-        """Best trees of packed sentences, or pieces of trees; ``given[i]`` are brackets they must have."""
-        y, failed, number = self.hidden(rows.n_rows), [], input_numbers(first, rows.n_inputs)
+        self, rows: Any, nodes: np.ndarray, transitions: np.ndarray, given: Sequence[Any] | None = None,
+        first: Any = 0, failures: list[tuple[int, bool]] | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Best trees of packed sentences, or pieces of trees; ``given[i]`` are brackets they must have.
+
+        ``failures`` takes the numbers of sentences without a parse, and whether only the brackets are to blame;
+        without it there is a warning.
+        """
+        failed: list[tuple[int, bool]] = [] if failures is None else failures
+        y, number = self.hidden(rows.n_rows), input_numbers(first, rows.n_inputs)
         spans = pairwise(rows.offsets.tolist())
         for i, ((lo, hi), parts) in enumerate(zip(spans, self.parts_of(rows, nodes, transitions))):
             brackets = None
@@ -196,10 +223,16 @@ class Tree(TreeDecoders):
             y[lo:hi], score, _ = self.parse(parts, brackets)
             if score == -np.inf:
                 y[lo:hi] = self.pieces(parts, brackets)
-                failed.append(int(number[i]))
-        if failed:
-            warnings.warn(NoParseWarning(failed), stacklevel=4)
+                failed.append((int(number[i]), brackets is not None and self.parse(parts)[1] > -np.inf))
+        if failures is None:
+            self.warn_of(failed, stacklevel=5)
         return y
+
+    def warn_of(self, failures: list[tuple[int, bool]], stacklevel: int) -> None:
+        """One warning about the sentences without a parse, if there are any."""
+        if failures:
+            bracketed = [i for i, only_brackets in failures if only_brackets]
+            warnings.warn(NoParseWarning([i for i, _ in failures], bracketed), stacklevel=stacklevel)
 
     def marginals_of(self, rows: Any, nodes: np.ndarray, transitions: np.ndarray, first: int = 0) -> list[Any]:
         """Probabilities of the constituents of each packed sentence; none where there is no parse."""

@@ -141,8 +141,16 @@ class TreeDecoders(Structure):
         blocked = np.zeros(lefts.size, np.bool_)
         numbers = {label: i for i, label in enumerate(self.labels_)}
         chains: dict[int, list[int]] = {}
-        for k, span in enumerate(spans):
-            label, left, right = _bracket(span, f"{where}[{k}]")
+        if isinstance(spans, str) or not hasattr(spans, "__iter__"):
+            raise InputError(f"{where} is {spans!r}; expected a list of brackets (label, left, right) or (left, right)")
+        spans = list(spans)
+        found = [_bracket(span, f"{where}[{k}]") for k, span in enumerate(spans)]
+        for k, (span, (label, left, right)) in enumerate(zip(spans, found)):
+            for j, (_, a, b) in enumerate(found[:k]):
+                if a < left < b < right or left < a < right < b:
+                    raise InputError(
+                        f"{where}[{j}] and {where}[{k}] cross: no tree has brackets over {a}-{b} and {left}-{right}"
+                    )
             if not 0 <= left < right <= n_tokens:
                 raise InputError(f"{where}[{k}] is {span!r}; expected 0 <= left < right <= {n_tokens}")
             if label == self.grammar_.root and right - left == n_tokens:
@@ -163,8 +171,8 @@ class TreeDecoders(Structure):
 
     def k_best(self, parts: TreeScores, k: int, brackets: Brackets | None = None) -> list[tuple[np.ndarray, float]]:
         """At most ``k`` best trees, distinct, best first; fewer if the grammar has fewer."""
-        if k < 1:
-            raise InputError(f"k is {k}; expected at least 1")
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise InputError(f"k is {k!r}; expected a whole number, at least 1")
         chart = self.new_chart(parts.leaf.shape[0])
         return k_best(self.arrays_, parts, brackets or no_brackets(), chart, k)
 
@@ -277,9 +285,10 @@ class TreeDecoders(Structure):
 def _bracket(span: Any, where: str) -> tuple[str | None, int, int]:
     """Label (None: any) and ends of a bracket."""
     if isinstance(span, (tuple, list)) and len(span) in (2, 3):
-        label, left, right = (None, *span) if len(span) == 2 else span
-        if isinstance(left, (int, np.integer)) and isinstance(right, (int, np.integer)):
-            return label, int(left), int(right)
+        label, *ends = (None, *span) if len(span) == 2 else span
+        whole = all(isinstance(end, (int, np.integer)) and not isinstance(end, bool) for end in ends)
+        if whole and (label is None or isinstance(label, str)):
+            return label, int(ends[0]), int(ends[1])
     raise InputError(f"{where} is {span!r}; expected a bracket (label, left, right) or (left, right) of token numbers")
 
 

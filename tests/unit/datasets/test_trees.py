@@ -206,14 +206,19 @@ def test_factored_to_the_right(horizontal, first, second):
 
 
 @pytest.mark.parametrize(
-    ("vertical", "phrase", "child"),
-    [(1, (), ()), (2, ("S",), ("NP",)), (3, ("S",), ("NP", "X")), (4, ("S",), ("NP", "X", "S"))],
+    ("vertical", "phrase", "inside", "child"),
+    [
+        (1, (), (), ()),
+        (2, ("S",), ("X",), ("NP",)),
+        (3, ("S",), ("X", "S"), ("NP", "X")),
+        (4, ("S",), ("X", "S"), ("NP", "X", "S")),
+    ],
 )
-def test_ancestors_are_counted_through_chains(vertical, phrase, child):
+def test_ancestors_are_counted_through_chains(vertical, phrase, inside, child):
     tree = binarise(FOUR, vertical=vertical)
     assert tree[0].parents == ()
     assert tree[1][0].parents == phrase
-    assert tree[1][2][0] == Symbol(("NP",), ("A",), phrase)  # an intermediate node is part of its phrase
+    assert tree[1][2][0] == Symbol(("NP",), ("A",), inside)  # an intermediate node is part of the end of its chain
     assert tree[1][1][0].parents == child
     assert tree[1][2][1][0].parents == child
     assert tree[1][2][2][2][0].parents == child
