@@ -26,7 +26,7 @@ SETS = (
 )  # fmt: skip
 QUICK = ("restaurant_fodors_zagat",)
 N_LABELED, QUICK_LABELED = 200, 80
-REPETITIONS = 5
+REPETITIONS = 3
 PLAIN = "SVM on pairs, components"
 METHODS: dict[str, dict[str, Any]] = {
     PLAIN: {"calibrate": False},
