@@ -66,7 +66,7 @@ def test_a_threshold_prefers_precision(model):
 
 def test_larger_tables_ask_for_more(model):
     a, b = people(5, seed=5)[0][:2]
-    assert model.similarity(a, b, 20_000) == pytest.approx(model.similarity(a, b, 2000) - np.log(10))
+    assert model.similarity(a, b, 20_000) == pytest.approx(model.similarity(a, b, 2000) - np.log(10) / 2)
 
 
 def test_contributions_add_up(model):
