@@ -157,7 +157,7 @@ class Deduplicator(BaseEstimator):
                 pairs.append(table.compare(members[j], members[k]))
                 progress.advance()
         self._learn(pairs, [truth[members] for members in sets])
-        self.slope_, self.n_calibration_ = 1.0, None
+        self._set_scale(1.0, None)
         if self.calibrate:
             folds = folds_of_clusters(truth, int(self.n_folds), rng)
             self._calibrate(pairs, sets, truth, folds)
@@ -175,7 +175,7 @@ class Deduplicator(BaseEstimator):
         self.view_ = RecordPairs(self.fields).fit([records])
         pairs = self.view_.table(records).compare(left, right)
         self._learn([row[None] for row in pairs], [np.array([0, 1 - int(one)]) for one in same])
-        self.slope_, self.n_calibration_ = 1.0, None
+        self._set_scale(1.0, None)
         return self
 
     def _check_params(self) -> None:
@@ -195,6 +195,9 @@ class Deduplicator(BaseEstimator):
     def _learn(self, pairs: list[np.ndarray], truth: list[np.ndarray]) -> None:
         self.machine_ = self._machine().set_params(verbose=self.verbose).fit(pairs, truth)
         self.weights_, self.bias_ = self.machine_.weights_[:-1], float(self.machine_.weights_[-1])
+
+    def _set_scale(self, slope: float, n_calibration: float | None) -> None:
+        self.slope_, self.n_calibration_ = slope, n_calibration
 
     def _calibrate(self, pairs: list[np.ndarray], sets: list[np.ndarray], truth: np.ndarray, folds: np.ndarray) -> None:
         """The scale of similarities from records whose clusters were not trained on."""
@@ -222,7 +225,7 @@ class Deduplicator(BaseEstimator):
         fitted = LogisticRegression(C=_LOOSE).fit(np.concatenate(scores)[:, None], together)
         if fitted.coef_[0, 0] > 0:
             size = float(np.mean([members.size for members in sets])) / (int(folds.max()) + 1)
-            self.slope_, self.n_calibration_ = float(fitted.coef_[0, 0]), max(size, 1.0)
+            self._set_scale(float(fitted.coef_[0, 0]), max(size, 1.0))
 
     # -- use ----------------------------------------------------------------------------------------------------
     def predict(self, records: Any) -> list[int]:
