@@ -1,11 +1,12 @@
 """De-duplication: which records of a table are about the same thing, learned from records whose clusters are known.
 
-``similarity(a, b) = s (<w, psi(a, b)> + bias) - log(n / n0) / 2 - threshold``: weights by a :class:`ClusteringSVM`, the
-scale s by a logistic fit to the similarities of held-out labeled records, which makes differences of similarities
-logarithms of odds. In a table of n records a record meets n / n0 times as many others that are different, n0 being the
-size of a fold, and no more that are the same, so its odds are lower by that factor; but similarities of different
-records fall off faster than a logistic curve has it, and half of its logarithm is enough. Then correlation clustering,
-component by component of the candidate pairs that are similar.
+``similarity(a, b) = s (<w, psi(a, b)> + bias) + t - log(n / n0) / 2 - threshold``: weights by a :class:`ClusteringSVM`,
+s and t by a logistic fit to the similarities of held-out labeled records, which makes differences of similarities
+logarithms of odds. The pairwise machine keeps its own zero (t = 0): it learned from all labeled records which pairs
+belong together, while the others learned whole clusterings. In a table of n records a record meets n / n0 times as many
+others that are different, n0 being the size of a fold, and no more that are the same, so its odds are lower by that
+factor; but similarities of different records fall off faster than a logistic curve has it, and half of its logarithm is
+enough. Then correlation clustering, component by component of the candidate pairs that are similar.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ class Deduplicator(BaseEstimator):
     view_ : RecordPairs
     weights_ : ndarray (d,)
     bias_ : float
-    slope_ : float
-        s above; 1 without calibration.
+    slope_, offset_ : float
+        s and t above; 1 and 0 without calibration.
     n_calibration_ : float or None
         n0 above; None without calibration.
     machine_ : ClusteringSVM
@@ -157,7 +158,7 @@ class Deduplicator(BaseEstimator):
                 pairs.append(table.compare(members[j], members[k]))
                 progress.advance()
         self._learn(pairs, [truth[members] for members in sets])
-        self._set_scale(1.0, None)
+        self._set_scale(1.0, 0.0, None)
         if self.calibrate:
             folds = folds_of_clusters(truth, int(self.n_folds), rng)
             self._calibrate(pairs, sets, truth, folds)
@@ -175,7 +176,7 @@ class Deduplicator(BaseEstimator):
         self.view_ = RecordPairs(self.fields).fit([records])
         pairs = self.view_.table(records).compare(left, right)
         self._learn([row[None] for row in pairs], [np.array([0, 1 - int(one)]) for one in same])
-        self._set_scale(1.0, None)
+        self._set_scale(1.0, 0.0, None)
         return self
 
     def _check_params(self) -> None:
@@ -196,11 +197,11 @@ class Deduplicator(BaseEstimator):
         self.machine_ = self._machine().set_params(verbose=self.verbose).fit(pairs, truth)
         self.weights_, self.bias_ = self.machine_.weights_[:-1], float(self.machine_.weights_[-1])
 
-    def _set_scale(self, slope: float, n_calibration: float | None) -> None:
-        self.slope_, self.n_calibration_ = slope, n_calibration
+    def _set_scale(self, slope: float, offset: float, n_calibration: float | None) -> None:
+        self.slope_, self.offset_, self.n_calibration_ = slope, offset, n_calibration
 
     def _calibrate(self, pairs: list[np.ndarray], sets: list[np.ndarray], truth: np.ndarray, folds: np.ndarray) -> None:
-        """The scale of similarities from records whose clusters were not trained on."""
+        """Scale and zero of similarities from records whose clusters were not trained on."""
         scores, same = [], []
         for fold in range(int(folds.max()) + 1):
             inner = [_part(p, members, folds != fold) for p, members in zip(pairs, sets)]
@@ -225,7 +226,8 @@ class Deduplicator(BaseEstimator):
         fitted = LogisticRegression(C=_LOOSE).fit(np.concatenate(scores)[:, None], together)
         if fitted.coef_[0, 0] > 0:
             size = float(np.mean([members.size for members in sets])) / (int(folds.max()) + 1)
-            self._set_scale(float(fitted.coef_[0, 0]), max(size, 1.0))
+            offset = 0.0 if self.method == "pairwise" else float(fitted.intercept_[0])
+            self._set_scale(float(fitted.coef_[0, 0]), offset, max(size, 1.0))
 
     # -- use ----------------------------------------------------------------------------------------------------
     def predict(self, records: Any) -> list[int]:
@@ -279,7 +281,7 @@ class Deduplicator(BaseEstimator):
     def _constant(self, n_records: int) -> float:
         """What is added to the products of features and weights in a table of so many records."""
         rarity = 0.0 if self.n_calibration_ is None else np.log(max(n_records, 1) / self.n_calibration_)
-        return float(self.slope_ * self.bias_ - _RARITY * max(rarity, 0.0) - self.threshold)
+        return float(self.slope_ * self.bias_ + self.offset_ - _RARITY * max(rarity, 0.0) - self.threshold)
 
 
 def _part(pairs: np.ndarray, members: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
