@@ -42,6 +42,8 @@ _NAME = re.compile(r"[A-Za-z0-9_.+:/-]+")
 # A zip entry's size must be announced as 64-bit before it is written; headers need a little room.
 _ZIP64_FROM = (1 << 31) - (1 << 16)
 _CHUNK = 1 << 20
+_SIGNATURE, _NAME_AT = b"PK\x03\x04", 30  # how a zip begins, and where the name of its first entry stands
+_NAME_KEPT = 100  # characters of a file's name in that of its temporary file
 
 
 def write_model(path: str | os.PathLike[str], metadata: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -112,7 +114,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         head = stream.read(4)
         if not head:
             raise ModelFileError(f"{name!r} is empty, not an Accord model file")
-        if head != b"PK\x03\x04":
+        if head != _SIGNATURE:
             raise ModelFileError(f"{name!r} is not an Accord model file (it starts with {head!r})")
         try:
             with zipfile.ZipFile(stream) as container:
@@ -125,6 +127,25 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
             raise ModelFileError(
                 f"{name!r} is truncated or damaged ({cause}); restore it from a copy or train the model again"
             ) from error
+
+
+def looks_like_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins like one of `write_model`, even if it is damaged or ends too early."""
+    with open(path, "rb") as stream:
+        head = stream.read(_NAME_AT + len(_INDEX))
+    signature, name = head[: len(_SIGNATURE)], head[_NAME_AT:]
+    return signature == _SIGNATURE[: len(head)] and name == _INDEX.encode()[: len(name)]
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove the temporary files of `write_model` calls for `path` that were killed; nobody may be writing it now."""
+    target = Path(os.path.realpath(path))
+    leftover = re.compile(rf"\.{re.escape(target.name[:_NAME_KEPT])}\.[0-9a-f]{{16}}\.tmp")
+    with suppress(OSError):
+        for name in os.listdir(target.parent):
+            if leftover.fullmatch(name):
+                with suppress(OSError):
+                    os.unlink(target.parent / name)
 
 
 def pack_csr(arrays: dict[str, np.ndarray], prefix: str, matrix: sp.csr_matrix) -> None:
@@ -201,7 +222,7 @@ def _plain(value: Any) -> Any:
 @contextmanager
 def _replacing(target: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file beside `target` that takes its place if, and only if, the block succeeds."""
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(f".{target.name[:_NAME_KEPT]}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as stream:  # x: the usual permissions, and never somebody else's file
             yield stream

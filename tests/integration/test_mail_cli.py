@@ -2,6 +2,7 @@
 
 import csv
 import html.parser
+import io
 import json
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 from cli_helpers import ok, process, run
 from mail_helpers import MilterClient, simple_message, wait_until
 
+from accord.cli.terminal import print_table
 from accord.mail.config import MailSettings, read_settings
 
 N = 60
@@ -127,9 +129,10 @@ def test_a_state_is_gone_on_with(folder, tmp_path):
     state = ("--state", tmp_path / "state", "--json", "-")
     assert [batch for part in parts for batch in batches_of(ok("mail", "detect", part, *state))] == whole
     # a state that cannot be used is put aside, and mail is looked at all the same
-    (tmp_path / "state").write_bytes(b"damaged")
+    damaged = (tmp_path / "state").read_bytes()[:1000]
+    (tmp_path / "state").write_bytes(damaged)
     assert batches_of(ok("mail", "detect", parts[0], *state)) == whole[: N // 2]
-    assert (tmp_path / "state.unused").read_bytes() == b"damaged"
+    assert (tmp_path / "state.unused").read_bytes() == damaged
 
 
 def test_explain(folder, tmp_path):
@@ -147,6 +150,50 @@ def test_explain(folder, tmp_path):
     assert "nothing to compare with" in run("mail", "explain", message).output
     assert "expected a single one" in run("mail", "explain", folder / "stream.mbox", "--among", folder / "box").output
     assert "a batch of its own" in ok("mail", "explain", "--among", folder / "box", stdin=b"From: a@b\n\nthanks\n")
+
+
+@pytest.fixture
+def dated(tmp_path):
+    """An mbox of six offers of June 2006, among them a message with the date that is asked for."""
+
+    def write(date):
+        start = b"From x@y Thu Jun  1 00:00:00 2006\n"
+        offer = b"From: a%d@b.example\nDate: Sun, 11 Jun 2006 04:%02d:00 +0000\nSubject: offer\n\nWe are accepting "
+        offer += b"your mortgage application, fill out http://x.example/%d now please\n\n"
+        other = b"From: eve@c.example\n" + date + b"Subject: lunch\n\nShall we have lunch after the meeting today?\n\n"
+        mails = [offer % (k, k, k) for k in range(6)]
+        (tmp_path / "dated.mbox").write_bytes(b"".join(start + mail for mail in [*mails[:3], other, *mails[3:]]))
+        (tmp_path / "next.eml").write_bytes(offer % (7, 7, 7))
+        return tmp_path / "dated.mbox"
+
+    return write
+
+
+@pytest.mark.parametrize("date", [b"", b"Date: Tue, 19 Jan 2038 03:14:07 +0000\n", b"Date: 1 Jan 1990 00:00 +0000\n"])
+def test_dates_do_not_empty_the_window(dated, date, tmp_path):
+    path = dated(date)
+    flags = ("--max-age", 3600)
+    found = batches_of(ok("mail", "detect", path, "--json", "-", *flags, "--state", tmp_path / "state"))
+    assert found == ["b1", "b1", "b1", "b2", "b1", "b1", "b1"]
+    for window in (("--among", path, *flags), ("--state", tmp_path / "state")):
+        told = json.loads(ok("mail", "explain", tmp_path / "next.eml", *window, "--json"))
+        assert (told["batch"], told["joins"], told["n_members"]) == ("b1", True, 6)
+
+
+def test_explain_with_the_settings_of_a_state(folder, tmp_path):
+    message, state = tmp_path / "m.eml", ("--state", tmp_path / "state")
+    message.write_bytes(simple_message("offer", "four words of text"))
+    ok("mail", "detect", folder / "box", *state, "--window", 50, "--min-words", 2)
+    assert json.loads(ok("mail", "explain", message, *state, "--json"))["short"] is False
+    assert json.loads(ok("mail", "explain", message, *state, "--window", 50, "--json"))["short"] is False
+    assert json.loads(ok("mail", "explain", message, *state, "--min-words", 5, "--json"))["short"] is True
+    refused = run("mail", "explain", message, *state, "--window", 5000)
+    assert refused.exit_code == 2
+    assert "has a window of 50" in refused.output
+    ok("mail", "train", "--generate", 40, "--method", "pairwise", "--model", tmp_path / "m.accord")
+    refused = run("mail", "explain", message, *state, "--model", tmp_path / "m.accord")
+    assert refused.exit_code == 2
+    assert "was made with another" in refused.output
 
 
 def test_train_and_use(folder, tmp_path):
@@ -170,16 +217,114 @@ def test_mistakes(folder, tmp_path):
     assert "at least 1" in complaint("detect", folder / "box", "--window", 0)
     assert "nothing would be written" in complaint("train", folder / "box")
     assert "--generate N" in complaint("train", folder / "box", "--model", tmp_path / "m")
-    table = tmp_path / "t.tsv"
+    table, model = tmp_path / "t.tsv", ("--model", tmp_path / "m")
     table.write_text("id\tother\nx\t1\n")
     assert "expected id and batch" in complaint("train", folder / "box", "--batches", table, "--model", tmp_path / "m")
     table.write_text("x\n")
     assert "line 1" in complaint("train", folder / "box", "--batches", table, "--model", tmp_path / "m")
     table.write_text("x\t1\n")
     assert "are listed in" in complaint("train", folder / "box", "--batches", table, "--model", tmp_path / "m")
+    table.write_bytes(b"x\t1\n\xe9\t1\n")
+    assert "t.tsv, line 2: --batches is not UTF-8" in complaint("train", folder / "box", "--batches", table, *model)
+    table.write_text("x\t1\ny\t" + 140_000 * "y" + "\n")
+    assert "t.tsv, line 2: --batches is no table" in complaint("train", folder / "box", "--batches", table, *model)
     assert "is there already" in complaint("generate", folder / "box")
+    (tmp_path / "new.tsv").write_text("mine")
+    assert "new.tsv is there already" in complaint("generate", tmp_path / "new")
+    assert (tmp_path / "new.tsv").read_text() == "mine"
+    for size in ("inf", "nan", "0"):
+        assert "batch" in complaint("generate", tmp_path / "other", "--batch-size", size)
+    assert not list(tmp_path.glob("other*"))
     assert "no token" in complaint("serve", "--listen", "0.0.0.0:0")
     assert 'expected "host:port"' in complaint("milter", "--listen", "nowhere")
+
+
+@pytest.mark.parametrize("flag", ["--json", "--csv", "--html", "--state"])
+def test_outputs_are_checked_before_all_work(tmp_path, flag):
+    mail = tmp_path / "mail"
+    mail.mkdir()
+    message = simple_message("one", "only this message is there, no other")
+    (mail / "m.eml").write_bytes(message)
+    (tmp_path / "link").hardlink_to(mail / "m.eml")
+
+    def complaint(path, target):
+        result = run("mail", "detect", path, flag, target)
+        assert result.exit_code == 2
+        return result.output
+
+    for target in (mail / "m.eml", tmp_path / "link"):
+        assert "would overwrite what is read" in complaint(mail / "m.eml", target)
+    assert "whose files are taken for messages" in complaint(mail, mail / "new" if flag == "--state" else mail / "x")
+    assert "there is no folder" in complaint(mail, tmp_path / "nowhere" / "x")
+    assert "is a folder" in complaint(mail / "m.eml", mail)
+    assert (mail / "m.eml").read_bytes() == message
+    assert [path.name for path in mail.iterdir()] == ["m.eml"]
+
+
+def test_the_report_on_standard_output(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = ok("mail", "detect", folder / "box", "--html", "-")
+    assert page.startswith("<!DOCTYPE html>")
+    assert page.endswith("</html>\n")
+    assert not list(tmp_path.iterdir())
+    assert "both" in run("mail", "detect", folder / "box", "--json", "-", "--html", "-").output
+    assert "the file of --" in run("mail", "detect", folder / "box", "--json", "x", "--csv", "x").output
+
+
+def test_the_table_is_printed_before_the_state_is_written(folder, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError("no room")
+
+    monkeypatch.setattr("accord.mail.detector.BatchDetector.save", fail)
+    result = run("mail", "detect", folder / "box", "--state", tmp_path / "state")
+    assert result.exit_code == 2
+    assert f"{N} messages in" in result.stdout
+    assert "no room" in result.stderr
+
+
+def test_names_of_files_that_are_no_utf8(tmp_path):
+    mail = tmp_path / "mail"
+    mail.mkdir()
+    name = b"m\xff.eml".decode("utf-8", "surrogateescape")
+    (mail / name).write_bytes(simple_message("one", "only this message is there, no other"))
+    files = [tmp_path / ending for ending in ("json", "csv", "html")]
+    ok("mail", "detect", mail, "--json", files[0], "--csv", files[1], "--html", files[2], "--min-size", 1)
+    assert json.loads(files[0].read_text())["name"] == name
+    assert "m\\udcff.eml" in files[1].read_text()
+    assert files[2].read_text().startswith("<!DOCTYPE html>")
+
+
+def test_files_that_cannot_be_read_are_named(folder, tmp_path):
+    (tmp_path / "1.eml").write_bytes(simple_message("one", "only this message is there, no other"))
+    (tmp_path / "2.eml").symlink_to("nothing")
+    result = run("mail", "detect", tmp_path)
+    assert result.exit_code == 0
+    assert "1 messages in 1 batches" in result.stdout
+    assert "warning: skipped" in result.stderr
+    assert "2.eml: No such file" in result.stderr
+    assert "1 file in" in result.stderr
+
+
+def test_the_reader_of_the_table_leaves(folder, tmp_path):
+    """As after `| head -1`; the state is written all the same."""
+    program = process("mail", "detect", folder / "box", "--state", tmp_path / "state", stdout=subprocess.PIPE,
+                      stderr=subprocess.PIPE)  # fmt: skip
+    program.stdout.close()
+    _, errors = program.communicate(timeout=300)
+    assert (program.returncode, errors) == (141, b"")
+    assert (tmp_path / "state").exists()
+
+
+def test_a_broken_pipe_reaches_the_program(monkeypatch):
+    """Rich would end with 1, instead of 141 as for output by other means."""
+
+    class Left(io.StringIO):
+        def write(self, _):
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stdout", Left())
+    with pytest.raises(BrokenPipeError):
+        print_table("", ["batch"], [["b1"]])
 
 
 def test_settings_from_file_and_flags(tmp_path):

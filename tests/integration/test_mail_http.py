@@ -26,7 +26,7 @@ import uvicorn
 from accord.exceptions import InputError
 from accord.mail import http_service
 from accord.mail.config import read_settings
-from accord.mail.http_service import create_app
+from accord.mail.http_service import TimedProtocol, create_app
 from accord.mail.service import MailService, plain
 
 LIMIT = 50_000
@@ -40,7 +40,14 @@ def serving(detector=None, **flags):
     service = MailService(SubjectDetector() if detector is None else detector, None, settings.detector, settings.limits)
     server = uvicorn.Server(
         uvicorn.Config(
-            create_app(service, settings), port=0, log_config=None, lifespan="off", access_log=False, ws="none"
+            create_app(service, settings),
+            port=0,
+            log_config=None,
+            lifespan="off",
+            access_log=False,
+            http=TimedProtocol,
+            ws="none",
+            limit_concurrency=settings.limits.connections,
         )
     )
     service.start()
@@ -124,11 +131,13 @@ def test_assign_a_form_of_several(client):
 
 
 def test_explain_changes_nothing(client):
-    before = len(client.service.detector)
+    before, outcomes = len(client.service.detector), dict(client.service.counters.outcomes)
     status, answer, _ = client.ask("POST", "/explain", simple_message("assign"))
     assert status == 200
     assert answer["reasons"] == []
+    assert client.ask("POST", "/explain", simple_message("fail"))[0] == 503
     assert len(client.service.detector) == before
+    assert client.service.counters.outcomes == outcomes
 
 
 def test_health_and_metrics(client):
@@ -194,6 +203,90 @@ def test_a_body_that_never_ends_is_given_up(client, monkeypatch):
         connection.sendall(b"POST /assign HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nFrom: a")
         assert connection.recv(100).startswith(b"HTTP/1.1 408")
     assert client.works()
+
+
+def is_closed(connection, seconds=5.0):
+    """Whether the server ends the connection, whatever it sends before."""
+    connection.settimeout(seconds)
+    try:
+        while connection.recv(65536):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def test_silent_connections_do_not_keep_others_out(monkeypatch):
+    monkeypatch.setattr(http_service, "_SLOWEST_HEAD", 0.5)
+    with serving(limits__connections=5) as client, contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", client.port))) for _ in range(10)]
+        wait_until(lambda: client.ask("GET", "/health")[0] == 503)
+        wait_until(lambda: client.ask("GET", "/health")[0] == 200)
+        assert all(map(is_closed, silent))
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"",
+        b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n",  # answered, and then another request begins
+        b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n",  # answered before its body came
+        b"POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n",
+    ],
+)
+def test_requests_that_come_byte_by_byte_are_given_up(client, monkeypatch, begin):
+    monkeypatch.setattr(http_service, "_SLOWEST_HEAD", 0.5)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
+        if begin:
+            connection.sendall(begin)
+            assert connection.recv(1000).startswith(b"HTTP/1.1 ")
+        started = time.monotonic()
+        with contextlib.suppress(OSError):
+            for byte in b"GET /health HTTP/1.1\r\nX-Long: " + b"x" * 1000:
+                connection.sendall(bytes([byte]))
+                time.sleep(0.05)
+                assert time.monotonic() - started < 5
+                if select.select([connection], [], [], 0)[0] and is_closed(connection, 0.01):
+                    break
+        assert time.monotonic() - started < 5
+    assert client.works()
+
+
+def test_answers_that_are_not_read_are_given_up(client, monkeypatch):
+    monkeypatch.setattr(http_service, "_SLOWEST_HEAD", 0.5)
+    request = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", client.port))
+        connection.settimeout(0.05)
+        given_up = []
+
+        def send():
+            try:
+                connection.sendall(request * 100)
+            except TimeoutError:
+                pass
+            except OSError as error:
+                given_up.append(error)
+            return bool(given_up)
+
+        wait_until(send)
+    assert client.works()
+
+
+def test_a_slow_answer_and_an_idle_client_are_not_hurried(monkeypatch):
+    monkeypatch.setattr(http_service, "_SLOWEST_HEAD", 0.3)
+    with serving() as client:
+        connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
+        for _ in range(2):
+            connection.request("POST", "/assign", simple_message("sleep 0.6"), {"Content-Type": "message/rfc822"})
+            answer = connection.getresponse()
+            assert (answer.status, bool(answer.read())) == (200, True)
+            time.sleep(0.6)
+            assert connection.sock is not None  # the same connection is used again
+        connection.close()
 
 
 def test_other_paths_and_methods(client):
@@ -265,6 +358,13 @@ def test_other_machines_need_a_token(tmp_path):
         create_app(service, read_settings(flags={"http.token_file": str(tmp_path / "empty")}))
 
 
+@pytest.mark.parametrize("content", ["geheimé\n".encode(), b"\xff\xfe\x00", b"two\nlines\n", b"a\0b", b"tab\tin it"])
+def test_tokens_that_no_request_can_bear(tmp_path, content):
+    (tmp_path / "token").write_bytes(content)
+    with pytest.raises(InputError, match=r"token is no token; expected one line of printable ASCII.*openssl"):
+        create_app(MailService(SubjectDetector()), read_settings(flags={"http.token_file": str(tmp_path / "token")}))
+
+
 def test_answers_are_plain():
     import numpy as np
 
@@ -313,3 +413,27 @@ def test_signals_end_the_program_and_write_the_state(tmp_path, number):
     finally:
         program.kill()
         program.communicate()
+
+
+@pytest.mark.parametrize("how", ["return", "raise OSError('no more')"])
+def test_an_http_service_that_ends_by_itself_is_an_error(tmp_path, how):
+    """The milter ends as well, and the state is written: whoever started the program is to start it again."""
+    state = tmp_path / "state"
+    patch = f"""
+import asyncio, uvicorn
+async def short(self):
+    await asyncio.sleep(0.3)
+    {how}
+uvicorn.Server.main_loop = short
+"""
+    # one message before, so that there is something to write
+    asked = "service.start().assign(b'x').result(10)\nservice.start = lambda: None\nrun(settings"
+    program = patch + PROGRAM.replace("run(settings", asked)
+    done = subprocess.run(
+        [sys.executable, "-c", program, os.path.dirname(__file__), str(state)],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "ended\n" not in done.stdout
+    assert done.stderr.splitlines()[-1].endswith("AccordError: the HTTP service has ended by itself")
+    assert state.exists()

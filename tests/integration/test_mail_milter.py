@@ -175,13 +175,27 @@ def test_of_large_messages_nothing_is_kept(start):
         client.message(simple_message(body="x" * 1_000_000), end=False)
         wait_until(lambda: all(session._size > 900_000 for session in server.sessions))
         (session,) = server.sessions
-        assert sum(map(len, session._pieces)) + len(session._buffer) < 100_000
+        assert len(session._message) + len(session._buffer) < 100_000
 
 
 def test_a_failing_detector_lets_mail_through(start):
     with MilterClient(port(start())) as client:
         assert client.message(simple_message("fail")) == ([], [], b"a")
         assert len(client.message(simple_message()).added) == 2
+
+
+def test_a_batch_that_cannot_be_in_a_header_lets_mail_through(start):
+    class Odd(SubjectDetector):
+        def _batch(self, raw):
+            return "Büro-1" if b"odd" in raw else super()._batch(raw)
+
+    server = start(Odd(), limits__seconds=20.0)
+    with MilterClient(port(server)) as client:
+        client.socket.settimeout(5)
+        forged = simple_message("odd", extra="X-Accord-Batch: 1\r\n")
+        assert client.message(forged) == ([], [("x-accord-batch", 1)], b"a")
+        assert len(client.message(simple_message()).added) == 2
+    assert server.service.counters.outcomes["error"] == 1
 
 
 def test_a_slow_detector_lets_mail_through_in_time(start):
@@ -229,6 +243,27 @@ def test_nothing_is_read_while_a_message_waits(start):
         (session,) = server.sessions
         assert len(session._buffer) < 1_000_000
         assert sent < 100_000_000
+
+
+def test_a_flood_of_packets_whose_answers_are_not_read(start, tmp_path):
+    path = str(tmp_path / "socket")  # has smaller buffers than TCP
+    server = start(milter__listen=f"unix:{path}")
+    hello, n = packet(b"H", b"x\0"), 500_000
+    with MilterClient(path, OLD_OFFER) as flood, MilterClient(path) as other:
+        flood.socket.setblocking(False)
+        stream, sent, since = memoryview(hello * n), 0, time.monotonic()
+        while sent < len(stream) and time.monotonic() - since < 0.5:
+            try:
+                sent += flood.socket.send(stream[sent : sent + 50_000])
+                since = time.monotonic()
+            except BlockingIOError:
+                time.sleep(0.01)
+        assert sent < len(stream)  # nothing more is taken
+        assert len(other.message(simple_message()).added) == 2
+        flood.socket.settimeout(20)
+        for _ in range(sent // len(hello)):
+            assert flood.read() == (b"c", b"")
+    wait_until(lambda: not server.sessions)
 
 
 def test_too_many_connections_send_no_bodies(start):

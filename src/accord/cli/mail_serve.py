@@ -57,8 +57,9 @@ def serve(verbose: bool, **options: Any) -> None:
       GET /health     whether messages are answered
       GET /metrics    figures for Prometheus
 
-    Too large messages are answered by 413, malformed requests by 4xx, and by 503 what would take too long. With
-    --token-file, requests need `Authorization: Bearer TOKEN` (but not /health); other addresses than loopback need it.
+    Bodies over --message-bytes, a form counted as a whole, are answered by 413, malformed requests by 4xx, and by 503
+    what would take too long. With --token-file, requests need `Authorization: Bearer TOKEN` (but not /health); other
+    addresses than loopback need it.
 
     \b
     Examples:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import mailbox
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
@@ -88,21 +89,21 @@ def _read_data(paths: tuple[str, ...], options: dict[str, Any]) -> Labeled:
 
 
 def _matched(paths: Sequence[str], known: dict[str, tuple[str, bool | None]], table: str) -> Labeled:
-    from accord.datasets.formats.mail import iter_mail
+    from accord.datasets.formats.mail import iter_sources
     from accord.progress import Progress
 
     data = Labeled([], [], [])
     n_read = 0
     with Progress(None, "reading") as progress:
-        for path in paths:
-            for name, raw in iter_mail(path):
-                n_read += 1
-                progress.advance()
-                found = known.get(name) or known.get(PurePath(name).name.removesuffix(".eml"))
-                if found is not None:
-                    data.messages.append(raw)
-                    data.batches.append(f"\0{n_read}" if found[0] in _ALONE else found[0])
-                    data.spam.append(found[1])
+        for given, raw in iter_sources(paths):
+            n_read += 1
+            progress.advance()
+            name = given.encode("utf-8", "backslashreplace").decode("utf-8")  # as `detect` writes it
+            found = known.get(name) or known.get(PurePath(name).name.removesuffix(".eml"))
+            if found is not None:
+                data.messages.append(raw)
+                data.batches.append(f"\0{n_read}" if found[0] in _ALONE else found[0])
+                data.spam.append(found[1])
     if len(data.messages) < 2:
         raise InputError(
             f"{len(data.messages)} of {n_read:,} messages are listed in {table}; ids are names as `accord mail detect "
@@ -114,8 +115,7 @@ def _matched(paths: Sequence[str], known: dict[str, tuple[str, bool | None]], ta
 
 def read_batches(path: str) -> dict[str, tuple[str, bool | None]]:
     """Batch and label of messages by id, from a table of tab-separated columns."""
-    with open(path, encoding="utf-8", newline="") as stream:
-        rows = list(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = _table(path)
     head = [name.strip().lower() for name in rows[0]] if rows else []
     has_head = bool(set(head) & {*_ID, *_BATCH})
     id_at, batch_at, label_at = (_column(head, names) for names in (_ID, _BATCH, _LABEL)) if has_head else (0, 1, None)
@@ -130,6 +130,20 @@ def read_batches(path: str) -> dict[str, tuple[str, bool | None]]:
         label = row[label_at] if label_at is not None and label_at < len(row) else ""
         out[row[id_at]] = row[batch_at], _is_spam(label, path, number)
     return out
+
+
+def _table(path: str) -> list[list[str]]:
+    content = Path(path).read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise FormatError("--batches is not UTF-8; save the table in that encoding", path, line) from error
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t", quoting=csv.QUOTE_NONE)
+    try:
+        return list(reader)
+    except csv.Error as error:
+        raise FormatError(f"--batches is no table of ids and batches: {error}", path, reader.line_num) from error
 
 
 def _column(head: list[str], names: tuple[str, ...]) -> int | None:
@@ -196,7 +210,8 @@ def _train_filter(data: Labeled, cut: int, options: dict[str, Any]) -> None:
 @click.option("--format", "kind", type=click.Choice(["mbox", "maildir", "eml"]), default="mbox", show_default=True,
               help="An mbox file, a Maildir, or a folder of .eml files.")  # fmt: skip
 @click.option("--truth", metavar="FILE", help="Table of ids, batches and labels.  [default: TARGET.tsv]")
-@click.option("--batch-size", type=float, default=17.7, show_default=True, help="Mean number of messages per batch.")
+@click.option("--batch-size", type=click.FloatRange(1, 1e9), default=17.7, show_default=True,
+              help="Mean number of messages per batch.")  # fmt: skip
 @click.option("--spam", type=click.FloatRange(0, 1), default=0.66, show_default=True, help="Share of spam.")
 @click.option(
     "--newsletters", type=click.FloatRange(0, 1), default=0.17, show_default=True, help="Share of newsletters."
@@ -222,14 +237,16 @@ def generate(target: str, n_messages: int, kind: str, truth: str | None, seed: i
     path = Path(target)
     if path.exists():
         raise InputError(f"{target} is there already; choose another name, or remove it")
-    mails = MailGenerator(seed, **options).stream(n_messages)
     table = truth or f"{target}.tsv"
-    with open(table, "w", encoding="utf-8", newline="\n") as stream:
+    if Path(table).is_file() or Path(table).resolve() == path.resolve():  # /dev/null may be there
+        raise InputError(f"{table} is there already, or is TARGET; choose another name (--truth FILE), or remove it")
+    mails = MailGenerator(seed, **options).stream(n_messages)
+    with open(table, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
         stream.write("id\tbatch\tlabel\n")
         for name, mail in _write(path, kind, mails):
             stream.write(f"{name}\t{mail.batch}\t{'spam' if mail.is_spam else 'ham'}\n")
-    click.echo(target)
-    click.echo(table)
+    click.echo(click.format_filename(target))
+    click.echo(click.format_filename(table))
 
 
 def _write(path: Path, kind: str, mails: Iterator[Any]) -> Iterator[tuple[str, Any]]:

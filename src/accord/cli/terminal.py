@@ -25,8 +25,12 @@ def print_table(
     from rich.console import Console
     from rich.table import Table
 
+    class Pipe(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # called while it is handled; the program ends as for all of its output
+
     # no markup: labels may hold brackets
-    console = Console(markup=False, highlight=False, emoji=False, width=None if sys.stdout.isatty() else _WIDE)
+    console = Pipe(markup=False, highlight=False, emoji=False, width=None if sys.stdout.isatty() else _WIDE)
     table = Table()
     for k, name in enumerate(columns):
         table.add_column(name, justify="left" if k < left else "right", no_wrap=k >= left)

@@ -7,7 +7,6 @@ the file, the flags of the command line and ``accord mail config`` are made from
 from __future__ import annotations
 
 import ipaddress
-import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -21,9 +20,9 @@ _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,39}")
 Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
 
-def _setting(default: Any, text: str, low: float | None = None) -> Any:
-    """A field: `text` explains it, `low` is the smallest number that makes sense."""
-    return field(default=default, metadata={"help": text, "low": low})
+def _setting(default: Any, text: str, low: float | None = None, high: int = 1_000_000) -> Any:
+    """A field: `text` explains it, `low` and `high` are the smallest and the largest number that make sense."""
+    return field(default=default, metadata={"help": text, "low": low, "high": high})
 
 
 @dataclass
@@ -31,22 +30,24 @@ class DetectorSettings:
     """What finds the batches."""
 
     model: str = _setting("", 'Model written by `accord mail train`; "" is the one that comes with Accord.')
-    window: int = _setting(5000, "Messages that a new one is compared with; older ones are forgotten.", 1)
-    max_age: float = _setting(0.0, "Messages older than so many seconds are forgotten, too; 0 keeps them.", 0)
+    window: int = _setting(5000, "Messages that a new one is compared with; older ones are forgotten.", 1, 10_000_000)
+    max_age: float = _setting(
+        0.0, "Messages older than so many seconds are forgotten, too; 0 keeps them.", 0, 10_000_000_000
+    )
     min_words: int = _setting(
         5, "A message with fewer words, no link and no attachment has a batch of its own: too little to go by.", 0
     )
     spam_filter: str = _setting("", 'Collective spam filter; "" adds no score.')
     state: str = _setting("", 'File that keeps the window across restarts; "" starts empty every time.')
     checkpoint_seconds: float = _setting(60.0, "The state is written at least this often while mail comes in.", 0.1)
-    checkpoint_messages: int = _setting(10_000, "The state is also written after so many messages.", 1)
+    checkpoint_messages: int = _setting(10_000, "The state is also written after so many messages.", 1, 10**9)
 
 
 @dataclass
 class LimitSettings:
     """What one message may cost. Beyond a limit, mail goes through without our headers."""
 
-    message_bytes: int = _setting(2_000_000, "Larger messages are not looked at.", 1024)
+    message_bytes: int = _setting(2_000_000, "Larger messages are not looked at.", 1024, 10**9)
     seconds: float = _setting(2.0, "Longest time that a message waits for an answer.", 0.001)
     queue: int = _setting(200, "Most messages that wait at a time; more are let through at once.", 1)
     connections: int = _setting(400, "Most connections whose messages are looked at.", 1)
@@ -115,7 +116,7 @@ def read_settings(path: str | Path | None = None, flags: Mapping[str, Any] | Non
     if path is not None:
         try:
             document = tomllib.loads(Path(path).read_text("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
             raise InputError(f"{path} is not a TOML file: {error}; `accord mail config` prints an example") from error
         for table, values in document.items():
             if not isinstance(values, dict):
@@ -132,8 +133,9 @@ def read_settings(path: str | Path | None = None, flags: Mapping[str, Any] | Non
 
 def _check(settings: MailSettings) -> None:
     """What is wrong is to be seen at the start, not when mail comes in."""
-    for networks in (settings.milter.local_networks, settings.allow.networks):
-        parse_networks(networks)
+    parse_networks(settings.milter.local_networks, "milter.local_networks")
+    parse_networks(settings.allow.networks, "allow.networks")
+    settings.allow.domains = tuple(map(_domain, settings.allow.domains))
     for name in ("milter", "http"):
         parse_address(getattr(settings, name).listen, f"{name}.listen")
     if not _HEADER.fullmatch(settings.milter.header_prefix):
@@ -141,6 +143,16 @@ def _check(settings: MailSettings) -> None:
             f"milter.header_prefix is {settings.milter.header_prefix!r}; expected the beginning of a header's name, "
             "such as X-Accord-"
         )
+
+
+def _domain(text: str) -> str:
+    """A domain of the allow-list, without the @ that some put before it."""
+    domain = text.strip().removeprefix("@").strip(".")
+    if not domain:
+        raise InputError(f"allow.domains has {text!r}, which would let all bounces through; expected a domain")
+    if "@" in domain:
+        raise InputError(f"allow.domains has {text!r}; expected a domain, addresses belong to allow.senders")
+    return domain
 
 
 def _names(holder: Any) -> list[str]:
@@ -161,16 +173,25 @@ def _checked(known: Field[Any], value: Any, what: str) -> Any:
     default: Any = known.default
     if isinstance(default, tuple):
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-            raise InputError(f"{what} is {value!r}; expected a list of strings")
+            raise InputError(f"{what} is {_shown(value)}; expected a list of strings")
         return tuple(value)
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if type(value) is not type(default):
-        raise InputError(f"{what} is {value!r}; expected {_KINDS[type(default)]}")
-    low = known.metadata["low"]
-    if low is not None and not (value >= low and math.isfinite(value)):
-        raise InputError(f"{what} is {value!r}; expected at least {low:g}")
-    return value
+    # whole numbers are numbers; which of them a float can hold is known after a look at the limits
+    is_number = isinstance(default, float) and type(value) is int
+    if type(value) is not type(default) and not is_number:
+        raise InputError(f"{what} is {_shown(value)}; expected {_KINDS[type(default)]}")
+    low, high = known.metadata["low"], known.metadata["high"]
+    if low is not None and not low <= value <= high:
+        raise InputError(f"{what} is {_shown(value)}; expected at least {low:g} and at most {high:,}")
+    return float(value) if is_number else value
+
+
+def _shown(value: Any) -> str:
+    """A value in an error; Python does not print numbers of any length."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return text if len(text) <= 100 else f"{text[:100]}..."
 
 
 _KINDS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
@@ -243,12 +264,14 @@ def parse_address(text: str, what: str = "listen") -> Address:
     raise InputError(f'{what} is {text!r}; expected "host:port", "[::1]:port" or "unix:/path"')
 
 
-def parse_networks(texts: Sequence[str]) -> Networks:
+def parse_networks(texts: Sequence[str], what: str = "networks") -> Networks:
     """Read networks such as ``192.0.2.0/24`` or single addresses."""
     out = []
     for text in texts:
         try:
             out.append(ipaddress.ip_network(text, strict=False))
         except ValueError:
-            raise InputError(f"{text!r} is no network; expected an address or a network like 192.0.2.0/24") from None
+            raise InputError(
+                f"{what} has {text!r}, which is no network; expected an address or a network like 192.0.2.0/24"
+            ) from None
     return tuple(out)

@@ -8,6 +8,8 @@ memory.
 
 from __future__ import annotations
 
+import math
+import re
 import threading
 import time
 from dataclasses import dataclass, field
@@ -26,6 +28,8 @@ from accord.mail.window import BatchStatistics, Window
 from accord.persistence import read_model, write_model
 
 _KIND = "BatchDetector"
+MAX_WINDOW = 10_000_000  # about 8 GB
+_PREFIX = re.compile(r"[!-~]{0,40}")  # ids are written into headers of mail
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class BatchDetector:
     model : ClusteringSVM, optional
         Fitted with ``pair_features=MailPairs()``; default: the model that comes with Accord, learned on generated mail.
     window : int, default 5000
-        Number of recent mails that a new one is compared with.
+        Number of recent mails that a new one is compared with; at most 10 million.
     max_age : float, optional
         Mails leave the window after so many seconds, too.
     min_words : int, default 5
@@ -86,7 +90,7 @@ class BatchDetector:
     keep_words : bool, default True
         Sum up the words of each batch, which `CollectiveSpamFilter` needs (at most 1024 words per batch).
     prefix : str, default "b"
-        Batch ids are this and a number.
+        Batch ids are this and a number; at most 40 letters, digits and signs of ASCII, no spaces.
 
     Examples
     --------
@@ -108,15 +112,20 @@ class BatchDetector:
         keep_words: bool = True,
         prefix: str = "b",
     ) -> None:
-        if not isinstance(window, (int, np.integer)) or isinstance(window, bool) or window < 1:
-            raise InputError(f"window={window!r} must be a whole number of at least 1")
-        if max_age is not None and not max_age > 0:
+        if not isinstance(window, (int, np.integer)) or isinstance(window, bool) or not 1 <= window <= MAX_WINDOW:
+            raise InputError(f"window={window!r} must be a whole number of at least 1 and at most {MAX_WINDOW:,}")
+        is_number = isinstance(max_age, (int, float, np.integer, np.floating)) and not isinstance(max_age, bool)
+        if max_age is not None and not (is_number and max_age > 0):
             raise InputError(f"max_age={max_age!r} must be a positive number of seconds, or None")
         if not isinstance(min_words, (int, np.integer)) or min_words < 0:
             raise InputError(f"min_words={min_words!r} must be a whole number of at least 0")
+        if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
+            raise InputError(
+                f"prefix={prefix!r} must be a string of at most 40 printable ASCII characters without spaces"
+            )
         self.similarity: Similarity = similarity_of(model)
         self.window, self.max_age, self.min_words = int(window), max_age, int(min_words)
-        self.keep_words, self.prefix = bool(keep_words), str(prefix)
+        self.keep_words, self.prefix = bool(keep_words), prefix
         self._start(Window(self.window))
 
     def _start(self, window: Window) -> None:
@@ -128,12 +137,17 @@ class BatchDetector:
 
     def __len__(self) -> int:
         """Number of mails in the window."""
-        return self._window.n_rows
+        return self._window.n_mails
 
     @property
     def n_batches(self) -> int:
         """Number of batches with members in the window."""
         return self._window.n_batches
+
+    @property
+    def last_received(self) -> float | None:
+        """When the last mail came (seconds since 1970); None if the window is empty."""
+        return self._window.latest
 
     def sign(self, raw: bytes | Message) -> Signature:
         """The signature of a mail, which `assign` takes as well: to compute it elsewhere, in another process."""
@@ -151,32 +165,37 @@ class BatchDetector:
         raw : bytes
             The mail as it came; malformed mail is no error. Or its `sign`ature.
         received : float, optional
-            When it came (seconds since 1970); default: now. Only `max_age` looks at it.
+            When it came (seconds since 1970); default: now. Only `max_age` looks at it: mails that came longer before
+            leave the window.
         """
         mail = raw if isinstance(raw, Signature) else self.sign(raw)
-        now = time.time() if received is None else float(received)
+        now = _seconds(received)
         with self._lock:
             window = self._window
-            window.expire(None if self.max_age is None else now - self.max_age)
+            if self.max_age is not None:
+                window.expire(now - self.max_age)
             short = self._is_short(mail)
-            place, similarity = (-1, -np.inf) if short else self._compare(mail, self._prune)[:2]
+            place, similarity = (-1, -np.inf) if short else self._compare(mail, window.compared, self._prune)[:2]
             is_new = place < 0
-            if is_new:
-                place = window.open_batch()
-            window.add(mail, place, now, self.keep_words, short)
+            place = window.add(mail, None if is_new else place, now, self.keep_words, short)
             statistics = window.statistics(place)
             return Assignment(self._name(place), statistics.size, similarity, is_new, short, statistics)
 
-    def explain(self, raw: bytes | Message | Signature) -> Explanation:
-        """Which batch a mail would join, and the part of each feature in it. Changes nothing."""
+    def explain(self, raw: bytes | Message | Signature, received: float | None = None) -> Explanation:
+        """Which batch a mail would join if it came now, or at the time `received`, and the part of each feature in it.
+
+        Changes nothing.
+        """
         mail = raw if isinstance(raw, Signature) else self.sign(raw)
+        now = _seconds(received)
         with self._lock:
             window = self._window
-            sums = self._all_sums(mail)
+            compared = window.compared_since(None if self.max_age is None else now - self.max_age)
+            sums = self._all_sums(mail, compared)
             if self._is_short(mail) or not sums:
                 return Explanation(None, False, -np.inf, 0, self._is_short(mail), {})
             place = min(sums, key=lambda p: (-sums[p], window.serials[p]))
-            rows = np.flatnonzero(window.compared[: window.n_used] == place)
+            rows = np.flatnonzero(compared[: window.n_used] == place)
             members = type(window.rows)(*(array[rows] for array in window.rows))
             values = np.empty((1, len(rows), len(NAMES)))
             features_between(mail.row, members, HIGH, values)
@@ -247,16 +266,30 @@ class BatchDetector:
     def _name(self, place: int) -> str:
         return f"{self.prefix}{self._window.serials[place]}"
 
-    def _compare(self, mail: Signature, prune: bool) -> tuple[int, float, int]:
+    def _compare(self, mail: Signature, compared: np.ndarray, prune: bool) -> tuple[int, float, int]:
         """The place of the batch to join (-1: none), its sum, and how many rows were looked at (in ``_room[0]``)."""
         window, similarity = self._window, self.similarity
         return best_batch(
-            mail.row, window.rows, window.n_used, window.compared, window.serials, similarity.weights, similarity.bias,
+            mail.row, window.rows, window.n_used, compared, window.serials, similarity.weights, similarity.bias,
             HIGH, prune, *self._room,
         )  # fmt: skip
 
-    def _all_sums(self, mail: Signature) -> dict[int, float]:
+    def _all_sums(self, mail: Signature, compared: np.ndarray) -> dict[int, float]:
         """The sum of similarities of every batch, computed without short cuts."""
-        n = self._compare(mail, prune=False)[2]
+        n = self._compare(mail, compared, prune=False)[2]
         rows, sums = self._room[0][:n], self._room[3]
-        return {place: float(sums[place]) for place in np.unique(self._window.compared[rows]).tolist()}
+        return {place: float(sums[place]) for place in np.unique(compared[rows]).tolist()}
+
+
+def _seconds(received: Any) -> float:
+    if received is None:
+        return time.time()
+    try:
+        seconds = float(received) if not isinstance(received, (str, bytes)) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise InputError(
+            f"received={received!r} must be a finite number, seconds since 1970 (see datetime.timestamp), or None"
+        )
+    return seconds

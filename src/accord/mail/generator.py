@@ -25,6 +25,7 @@ from accord.mail.generated_bytes import Look, obfuscate, wrap
 
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _SLOT = re.compile(r"<(\w+)>")
+MAX_BATCH_SIZE = 1_000_000_000
 _START = 1_150_000_000.0  # generated mail is of June 2006
 
 
@@ -100,10 +101,12 @@ class MailGenerator:
         batch_size: float = 17.7,
         active: int = 8,
     ) -> None:
-        if spam < 0 or newsletters < 0 or spam + newsletters > 1:
+        if not (spam >= 0 and newsletters >= 0 and spam + newsletters <= 1):
             raise InputError(f"spam={spam} and newsletters={newsletters} must be shares that add up to at most 1")
-        if not batch_size >= 1 or active < 1:
-            raise InputError(f"batch_size={batch_size} and active={active} must be at least 1")
+        if not 1 <= batch_size <= MAX_BATCH_SIZE or active < 1:
+            raise InputError(
+                f"batch_size={batch_size} and active={active} must be at least 1, batch_size at most {MAX_BATCH_SIZE:,}"
+            )
         self.spam, self.newsletters, self.batch_size, self.active = spam, newsletters, batch_size, active
         self._texts = _texts()
         self._random = random.Random(random_state)

@@ -23,12 +23,12 @@ from accord.mail.service import MailService, Overloaded, plain
 try:
     import prometheus_client  # noqa: F401
     import python_multipart  # noqa: F401
-    import uvicorn  # noqa: F401
     from fastapi import FastAPI, Request, Response
     from fastapi.responses import JSONResponse, PlainTextResponse
     from starlette.datastructures import UploadFile
     from starlette.formparsers import MultiPartException, MultiPartParser
     from starlette.requests import ClientDisconnect
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as error:
     raise MissingExtraError(
         f"the HTTP service needs {error.name}, which is not installed; install it with: pip install 'accord[mail]'"
@@ -37,6 +37,7 @@ except ImportError as error:
 LOG = logging.getLogger("accord.mail.http")
 MESSAGE_TYPES = ("message/rfc822", "message/global", "application/octet-stream", "text/plain")
 MOST_FILES = 100  # messages in one multipart request
+_SLOWEST_HEAD = 10.0  # seconds for a request's head to come in, and for a client to read what it is sent
 _SLOWEST_UPLOAD = 60.0  # seconds for a body to come in
 
 
@@ -57,9 +58,12 @@ def read_token(settings: MailSettings) -> str:
                 "write one into a file and name it: token_file, or listen on 127.0.0.1"
             )
         return ""
-    token = Path(settings.http.token_file).read_text("utf-8").strip()
-    if not token:
-        raise InputError(f"{settings.http.token_file} is empty; expected a token")
+    token = Path(settings.http.token_file).read_bytes().strip().decode("ascii", "replace")
+    if not token or not (token.isascii() and token.isprintable()):  # others cannot be sent in a header
+        raise InputError(
+            f"{settings.http.token_file} is {'no token' if token else 'empty'}; expected one line of printable ASCII, "
+            f"such as that of: openssl rand -hex 32 > {settings.http.token_file}"
+        )
     return token
 
 
@@ -93,20 +97,20 @@ def create_app(service: MailService, settings: MailSettings) -> FastAPI:
         if token and not hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {token}".encode()):
             raise Refused(401, "the token is missing or wrong; send it as `Authorization: Bearer TOKEN`")
 
-    async def answer(request: Request, ask: Callable[[bytes], Future[Any]]) -> Response:
+    async def answer(request: Request, ask: Callable[[bytes], Future[Any]], count: Callable[[str], None]) -> Response:
         check_token(request)
         async with _deadline(_SLOWEST_UPLOAD, Refused(408, "the body came in too slowly")):
             messages, is_form = await read_messages(request, settings.limits.message_bytes)
-        answers = [plain(await _answered(service, ask(raw), settings.limits.seconds)) for raw in messages]
+        answers = [plain(await _answered(ask, raw, settings.limits.seconds, count)) for raw in messages]
         return JSONResponse({"results": answers} if is_form else answers[0])
 
     @app.post("/assign")
     async def assign(request: Request) -> Response:
-        return await answer(request, lambda raw: _asked(service, lambda: service.assign(raw, time.time())))
+        return await answer(request, lambda raw: service.assign(raw, time.time()), service.counters.count)
 
     @app.post("/explain")
     async def explain(request: Request) -> Response:
-        return await answer(request, lambda raw: _asked(service, lambda: service.explain(raw)))
+        return await answer(request, service.explain, lambda _: None)  # nothing becomes of these messages
 
     @app.get("/health")
     async def health() -> Response:
@@ -171,24 +175,22 @@ async def _files(request: Request, body: bytes) -> list[bytes]:
 
 
 # -- answering ------------------------------------------------------------------------------------------------------
-def _asked(service: MailService, ask: Callable[[], Future[Any]]) -> Future[Any]:
+async def _answered(
+    ask: Callable[[bytes], Future[Any]], raw: bytes, seconds: float, count: Callable[[str], None]
+) -> Any:
+    """The answer to a message; `count` is told what became of it."""
     try:
-        return ask()
+        found = await asyncio.wait_for(asyncio.wrap_future(ask(raw)), seconds)
     except Overloaded as error:
-        service.counters.count("overloaded")
+        count("overloaded")
         raise Refused(503, f"{error}; try again") from error
-
-
-async def _answered(service: MailService, question: Future[Any], seconds: float) -> Any:
-    try:
-        found = await asyncio.wait_for(asyncio.wrap_future(question), seconds)
     except TimeoutError:  # the question is cancelled, too
-        service.counters.count("timeout")
+        count("timeout")
         raise Refused(503, f"there was no answer within {seconds:g} seconds; try again") from None
     except Exception as error:
-        service.counters.count("error")
+        count("error")
         raise Refused(503, "the detector failed on this message") from error
-    service.counters.count("assigned")
+    count("assigned")
     return found
 
 
@@ -206,3 +208,53 @@ class _deadline:
             await self._timeout.__aexit__(*exc)
         except TimeoutError:
             raise self._error from None
+
+
+# -- connections ----------------------------------------------------------------------------------------------------
+class TimedProtocol(H11Protocol):
+    """A connection that is closed when it waits for its client too long.
+
+    uvicorn itself waits for ever for the head of a request and for its answer to be read; as connections are limited, a
+    few hundred that do nothing would keep all others out. A body has a time limit of its own, and so has a client that
+    may send another request.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Called by the event loop."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Called by the event loop."""
+        super().data_received(data)
+        self._watch()
+
+    def pause_writing(self) -> None:
+        """Called by the event loop."""
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        """Called by the event loop."""
+        super().resume_writing()
+        self._stop()
+        self._watch()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Called by the event loop."""
+        super().connection_lost(error)
+        self._stop()
+
+    def _watch(self) -> None:
+        is_busy = self.cycle is not None and not self.cycle.response_complete
+        if is_busy and not self.flow.write_paused:
+            self._stop()
+        elif self._timer is None and not self.transport.is_closing():
+            self._timer = self.loop.call_later(_SLOWEST_HEAD, self.transport.abort)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -19,6 +19,7 @@ import numpy as np
 
 from accord.decoders.mail_text import BLOCK_TAGS, HIDDEN_TAGS, IMAGE_TAG, html_to_text
 from accord.exceptions import InputError
+from accord.mail.charsets import as_utf8
 
 MAX_BYTES = 262_144  # of a message that are looked at
 MAX_TEXT = 32_768  # bytes of text kept, and of each part that are decoded
@@ -30,7 +31,6 @@ _ENCODED_WORD = re.compile(rb"=\?([^?\s]{1,60})\?([bBqQ])\?([^?\n]*)\?=")
 _ADDRESS = re.compile(rb"<([^<>\s]+)>")
 _BARE_ADDRESS = re.compile(rb"[^\s<>,;:\"()]+@[^\s<>,;:\"()]+")
 _LINK = re.compile(rb"https?://([^\s/\"'<>?#\\)]{1,200})(/[^\s\"'<>?#]{0,200})?")
-_TEXT_CHARSETS = {b"", b"utf-8", b"utf8", b"us-ascii", b"ascii"}
 
 
 class Attachment(NamedTuple):
@@ -112,17 +112,17 @@ def decode_header(value: bytes) -> str:
     """
     value = value[:4096]
     if b"=?" not in value:
-        return " ".join(_as_text(value, b"").decode("utf-8", "replace").split())
+        return " ".join(as_utf8(value, b"").decode("utf-8", "replace").split())
     pieces, end, after_word = [], 0, False
     for match in _ENCODED_WORD.finditer(value):
         between = value[end : match.start()]
         if between and not (after_word and between.isspace()):
-            pieces.append(_as_text(between, b""))
+            pieces.append(as_utf8(between, b""))
         charset, kind, content = match.groups()
         decoded = _base64(content) if kind in b"bB" else binascii.a2b_qp(content, header=True)
-        pieces.append(_as_text(decoded, charset.partition(b"*")[0].lower()))
+        pieces.append(as_utf8(decoded, charset.partition(b"*")[0].lower()))
         end, after_word = match.end(), True
-    pieces.append(_as_text(value[end:], b""))
+    pieces.append(as_utf8(value[end:], b""))
     return " ".join(b"".join(pieces).decode("utf-8", "replace").split())
 
 
@@ -184,7 +184,7 @@ class _Collector:
             content = binascii.a2b_qp(body[: MAX_TEXT * 2])
         else:
             content = body[:MAX_TEXT]
-        content = _as_text(content[:MAX_TEXT], charset)
+        content = as_utf8(content[:MAX_TEXT], charset)
         self._links(content)
         if is_html:
             content = self._html(content)
@@ -306,16 +306,3 @@ def _base64(content: bytes) -> bytes:
             return binascii.a2b_base64(kept[: len(kept) // 4 * 4])
         except binascii.Error:
             return b""
-
-
-def _as_text(content: bytes, charset: bytes) -> bytes:
-    """The same text in UTF-8. What is declared UTF-8 or nothing is trusted if it can be, and Latin-1 otherwise."""
-    if content.isascii() and charset[:4] not in (b"utf-", b"iso-", b"utf7", b"hz-g", b"hz"):
-        return content
-    try:
-        if charset in _TEXT_CHARSETS:
-            content.decode("utf-8")
-            return content
-        return content.decode(charset.decode("ascii"), "replace").encode("utf-8", "replace")
-    except Exception:  # unknown charsets, and codecs that are not for text raise whatever they like
-        return content.decode("latin-1").encode("utf-8")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import stat
 import time
 from contextlib import suppress
 
@@ -84,8 +85,13 @@ class MilterServer:
 
 def remove_stale_socket(path: str) -> None:
     """Remove the socket that a killed process left; an error if a program still listens there."""
-    if not os.path.exists(path):
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:  # nothing there, or binding will tell why not
         return
+    # connecting to any other kind of file is refused as well, and that file is not ours to remove
+    if not stat.S_ISSOCK(mode):
+        raise InputError(f"{path} is there already and is no socket; choose another path, or remove it")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(path)
@@ -94,4 +100,4 @@ def remove_stale_socket(path: str) -> None:
             return
         except OSError:
             pass
-    raise InputError(f"{path} is in use, or is no socket; stop the program that listens there, or remove the file")
+    raise InputError(f"{path} is in use; stop the program that listens there, or choose another path")

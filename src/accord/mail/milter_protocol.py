@@ -8,6 +8,8 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from accord.exceptions import InputError
+
 # What a mail server tells.
 NEGOTIATE, MACROS, CONNECT, HELO = b"O", b"D", b"C", b"H"
 MAIL, RECIPIENT, DATA, UNKNOWN = b"M", b"R", b"T", b"U"
@@ -133,7 +135,10 @@ def header(data: bytes) -> tuple[bytes, bytes]:
 
 
 def add_header(name: str, value: str, terms: Terms) -> bytes:
-    """The wish to add a header at the end of the message's headers."""
+    """The wish to add a header at the end of the message's headers; an error if it would be more than one line."""
+    for text in (name, value):
+        if not (text.isascii() and text.isprintable()):
+            raise InputError(f"{text!r} cannot be in a header; expected printable ASCII")
     space = b" " if terms.leading_space else b""  # who sends the space after the colon also wants to be sent it
     return packet(ADD_HEADER, name.encode("ascii") + b"\0" + space + value.encode("ascii") + b"\0")
 

@@ -1,7 +1,8 @@
 """One connection of a mail server to the milter: what is said in it, and what happens when something goes wrong.
 
 Only the end of a message is answered; all the rest is agreed to be sent without waiting. While a message waits for its
-verdict, nothing is read from its connection, so what a connection can hold in memory is bounded.
+verdict, or the mail server does not read our answers, nothing is read from its connection, so what a connection can
+hold in memory is bounded. After so many packets of one connection it is the turn of others.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("accord.mail.milter")
 _MOST_DELETIONS = 1000
+_MOST_PACKETS = 200  # at a time; the smallest ones take less than a millisecond
 _QUICK_ACK: Any = getattr(socket, "TCP_QUICKACK", None)  # Linux
 
 
@@ -41,6 +43,9 @@ class MilterSession(asyncio.Protocol):
         self._is_authenticated = False
         self._waiting: Future[Verdict] | None = None  # for the detector
         self._timer: asyncio.TimerHandle | None = None
+        self._next: asyncio.Handle | None = None  # the next look at packets that are there already
+        self._answers: list[bytes] = []  # to be sent together
+        self._is_unread = False  # the mail server does not read what we send
         prefix = server.settings.milter.header_prefix
         self._names = (f"{prefix}Batch", f"{prefix}Batch-Size", f"{prefix}Spam-Score")
         self._own = {name.lower().encode() for name in self._names}
@@ -49,7 +54,7 @@ class MilterSession(asyncio.Protocol):
             wire.MAIL: self._mail, wire.HEADER: self._header, wire.BODY: self._body, wire.ABORT: self._abort,
             wire.END_OF_MESSAGE: self._end, wire.QUIT: self._quit, wire.QUIT_CONNECTION_STAYS: self._new_client,
         }  # fmt: skip
-        self._pieces: list[bytes] = []
+        self._message = bytearray()
         self._forged: dict[bytes, int] = {}
         self._size = 0
         self._has_body = self._has_message = False
@@ -70,11 +75,25 @@ class MilterSession(asyncio.Protocol):
         self.server.sessions.discard(self)
         self._forget_question()
         self._buffer.clear()
+        self._answers.clear()
         self._reset()
 
     def hang_up(self) -> None:
-        """Close the connection, after what is to be sent has been sent."""
-        self._transport.close()
+        """Close the connection, after what is to be sent has been sent; at once if nobody reads it."""
+        if self._is_unread or self._transport.is_closing():
+            self._transport.abort()
+        else:
+            self._flush()
+            self._transport.close()
+
+    def pause_writing(self) -> None:
+        """Called by the event loop when much of what we sent has not been read."""
+        self._is_unread = True
+
+    def resume_writing(self) -> None:
+        """Called by the event loop when it has been read after all."""
+        self._is_unread = False
+        self._read_packets()
 
     @property
     def in_packet(self) -> bool:
@@ -91,8 +110,7 @@ class MilterSession(asyncio.Protocol):
         self.active = time.monotonic()
         self._acknowledge()
         self._buffer += data
-        if self._waiting is None:
-            self._read_packets()
+        self._read_packets()
 
     def _acknowledge(self) -> None:
         """Acknowledge what came without delay, which the system forgets again and again.
@@ -106,19 +124,33 @@ class MilterSession(asyncio.Protocol):
                 self._socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
 
     def _read_packets(self) -> None:
+        """Work on packets that are there, and read more when there are none left."""
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
         start = 0
         try:
-            while self._waiting is None and (found := wire.take_packet(self._buffer, start)) is not None:
+            for _ in range(_MOST_PACKETS):
+                if self._waiting is not None or self._is_unread or self._transport.is_closing():
+                    break
+                found = wire.take_packet(self._buffer, start)
+                if found is None:
+                    break
                 kind, data, start = found
                 self._handle(kind, data)
-                if self._transport.is_closing():
-                    return
+            else:
+                self._next = asyncio.get_running_loop().call_soon(self._read_packets)
         except wire.ProtocolError as error:
             LOG.warning("a connection is closed: %s", error)
             self.service.counters.malformed += 1
             self.hang_up()
         finally:
             del self._buffer[:start]
+            self._flush()
+        if self._waiting is None and not self._is_unread and self._next is None:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
 
     def _handle(self, kind: bytes, data: bytes) -> None:
         command = self._commands.get(kind)
@@ -132,14 +164,19 @@ class MilterSession(asyncio.Protocol):
         except Exception:  # a mistake of ours, which must not cost anybody a message
             LOG.exception("a message goes through without headers")
             self._reason = "error"
-            if kind == wire.END_OF_MESSAGE and self._waiting is None:
+            if kind == wire.END_OF_MESSAGE:
+                self._forget_question()
                 self._finish("error")
         if kind in wire.ANSWERED and kind not in self.terms.silent:
             self._send(wire.packet(wire.CONTINUE))
 
     def _send(self, data: bytes) -> None:
-        if not self._transport.is_closing():
-            self._transport.write(data)
+        self._answers.append(data)
+
+    def _flush(self) -> None:
+        answers, self._answers = b"".join(self._answers), []
+        if answers and not self._transport.is_closing():
+            self._transport.write(answers)
 
     # -- commands -------------------------------------------------------------------------------------------------
     def _negotiate(self, data: bytes) -> None:
@@ -180,9 +217,9 @@ class MilterSession(asyncio.Protocol):
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
         if self._size > self.server.settings.limits.message_bytes:
-            self._pieces.clear()
+            self._message.clear()
         elif not self._reason and not self._is_full:
-            self._pieces.append(piece)
+            self._message += piece
 
     def _end(self, data: bytes) -> None:
         if data:
@@ -196,13 +233,12 @@ class MilterSession(asyncio.Protocol):
             self._finish(self._reason)
             return
         try:
-            self._waiting = self.service.assign(b"".join(self._pieces), time.time())
+            self._waiting = self.service.assign(bytes(self._message), time.time())
         except Overloaded:
             self._finish("overloaded")
             return
-        self._pieces.clear()
+        self._message.clear()
         loop = asyncio.get_running_loop()
-        self._transport.pause_reading()
         self._timer = loop.call_later(limits.seconds, self._give_up)
         self._waiting.add_done_callback(lambda answer: _tell(loop, self._answered, answer))
 
@@ -225,13 +261,13 @@ class MilterSession(asyncio.Protocol):
             self._finish("error")
         else:
             self._finish("assigned", answer.result())
-        self._go_on()
+        self._read_packets()
 
     def _give_up(self) -> None:
         if self._waiting is not None:
             self._forget_question()
             self._finish("timeout")
-            self._go_on()
+            self._read_packets()
 
     def _forget_question(self) -> None:
         if self._timer is not None:
@@ -240,32 +276,39 @@ class MilterSession(asyncio.Protocol):
         if question is not None:
             question.cancel()
 
-    def _go_on(self) -> None:
-        if not self._transport.is_closing():
-            self._transport.resume_reading()
-            self._read_packets()
-
     def _finish(self, outcome: str, verdict: Verdict | None = None) -> None:
-        """Tell the mail server to accept the message, with the changes that we want."""
-        out = []
-        if outcome != "local" and self.terms.may_change:
-            # from the last to the first: mail servers disagree on whether the others are renumbered meanwhile
-            out += [wire.delete_header(name, k) for name, n in self._forged.items() for k in range(n, 0, -1)]
-            if len(out) > _MOST_DELETIONS:  # each costs the mail server a pass over the headers
-                LOG.warning("a message has %d forged headers, of which %d are removed", len(out), _MOST_DELETIONS)
-                out = out[-_MOST_DELETIONS:]
-            self.service.counters.spoofed += len(out)
-        if verdict is not None and self.terms.may_add:
-            values = [verdict.batch, str(verdict.size)]
-            values += [] if verdict.score is None else [f"{verdict.score:.4f}"]
-            out += [wire.add_header(name, value, self.terms) for name, value in zip(self._names, values)]
+        """Tell the mail server to accept the message, with the changes that we want and can write."""
+        changes: list[bytes] = []
+        try:
+            if outcome != "local" and self.terms.may_change:
+                changes += self._deletions()
+            if verdict is not None and self.terms.may_add:
+                changes += self._additions(verdict)
+        except Exception:  # a mistake of ours, which must not cost anybody a message
+            LOG.exception("a message goes through without headers")
+            outcome = "error"
         self.service.counters.count(outcome)
-        self._send(b"".join(out) + wire.packet(wire.ACCEPT))
+        self._send(b"".join(changes) + wire.packet(wire.ACCEPT))
         self._reset()
+
+    def _deletions(self) -> list[bytes]:
+        # from the last to the first: mail servers disagree on whether the others are renumbered meanwhile
+        most = _MOST_DELETIONS  # each costs the mail server a pass over the headers
+        out = [wire.delete_header(name, k) for name, n in self._forged.items() for k in range(min(n, most), 0, -1)]
+        if (found := sum(self._forged.values())) > most:
+            LOG.warning("a message has %d forged headers, of which %d are removed", found, most)
+            out = out[-most:]
+        self.service.counters.spoofed += len(out)
+        return out
+
+    def _additions(self, verdict: Verdict) -> list[bytes]:
+        values = [verdict.batch, str(verdict.size)]
+        values += [] if verdict.score is None else [f"{verdict.score:.4f}"]
+        return [wire.add_header(name, value, self.terms) for name, value in zip(self._names, values)]
 
     def _reset(self) -> None:
         """Forget the message."""
-        self._pieces, self._forged = [], {}
+        self._message, self._forged = bytearray(), {}
         self._size = 0
         self._has_body = self._has_message = False
         self._reason = self._client_reason

@@ -8,7 +8,6 @@ state is ever half written: `BatchDetector.save` replaces its file in one step.
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import secrets
 import threading
@@ -16,13 +15,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import asdict, dataclass, field, is_dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from accord.exceptions import AccordError, InputError
 from accord.mail.config import DetectorSettings, LimitSettings
+from accord.mail.state_file import ID_BLOCK, claim_state, jump_ids, release_state, restore_state
 
 if TYPE_CHECKING:
     from accord.mail.detector import BatchDetector
@@ -106,7 +103,9 @@ class MailService:
         self._stopping = threading.Event()
         self._wake = threading.Event()  # the checkpointer has something to do
         self._saving = threading.Lock()  # an older state must not replace a newer one
-        self._since_checkpoint = 0
+        # Numbers of messages: looked at so far, and when the state was written, or last tried to be.
+        self._assigned = self._saved = self._tried = 0
+        self._last_safe = ID_BLOCK  # number of the message after which ids might be given again after a crash
         self._threads = [
             threading.Thread(target=self._work, name="accord-mail-work", daemon=True),
             threading.Thread(target=self._keep, name="accord-mail-keep", daemon=True),
@@ -151,24 +150,37 @@ class MailService:
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(max(0.0, deadline - time.monotonic()))
-        self.checkpoint()
+        if self._assigned != self._saved:
+            self.checkpoint()
+        release_state(self.settings.state)
 
     def checkpoint(self) -> bool:
         """Write the state now, if it is to be kept; True if it was written."""
         if not self.settings.state:
             return False
         with self._saving:
+            # what is counted now is in the state; what comes in while it is written may be
+            self._tried = assigned = self._assigned
             try:
-                pending, self._since_checkpoint = self._since_checkpoint, 0
                 self.detector.save(self.settings.state)
             except Exception as error:  # a full disk must not stop the mail
-                self._since_checkpoint += pending
                 self.counters.checkpoint_errors += 1
                 LOG.error("the state could not be written to %s: %s", self.settings.state, error)
                 return False
+            self._saved, self._last_safe = assigned, assigned + ID_BLOCK
         self.counters.checkpoints += 1
         self.counters.last_checkpoint = time.time()
         return True
+
+    def reserve_ids(self) -> None:
+        """Make the next `ID_BLOCK` ids safe: after a crash, none of them is given to another batch.
+
+        A restart leaves out `ID_BLOCK` ids from the last state on, and every message takes one at most. So the ids of
+        so many messages after a checkpoint are safe; without one, ids go on where a restart does not get.
+        """
+        if not self.checkpoint():
+            jump_ids(self.detector)
+            self._last_safe = self._assigned + ID_BLOCK
 
     # -- threads --------------------------------------------------------------------------------------------------
     def _submit(self, work: Callable[[], Any]) -> Future[Any]:
@@ -182,11 +194,15 @@ class MailService:
         return job.answer
 
     def _assign(self, raw: bytes, received: float | None) -> Verdict:
-        found = self.detector.assign_detailed(raw, received)
-        score = None if self.spam_filter is None else float(self.spam_filter.decision(found))
-        self._since_checkpoint += 1
-        if self._since_checkpoint >= self.settings.checkpoint_messages:
+        if self.settings.state and self._assigned >= self._last_safe:
+            self.reserve_ids()
+        try:
+            found = self.detector.assign_detailed(raw, received)
+        finally:  # a message that failed may have an id as well
+            self._assigned += 1
+        if self._assigned - self._tried >= self.settings.checkpoint_messages:
             self._wake.set()
+        score = None if self.spam_filter is None else float(self.spam_filter.decision(found))
         return Verdict(found.batch, found.size, found.similarity, found.is_new, found.short, score)
 
     def _work(self) -> None:
@@ -209,7 +225,7 @@ class MailService:
         while not self._stopping.is_set():
             self._wake.wait(self.settings.checkpoint_seconds)
             self._wake.clear()
-            if self._since_checkpoint and not self._stopping.is_set():
+            if self._assigned != self._saved and not self._stopping.is_set():
                 self.checkpoint()
 
 
@@ -232,54 +248,49 @@ def plain(value: Any) -> Any:
 def open_service(settings: DetectorSettings, limits: LimitSettings | None = None) -> MailService:
     """A service with the model, the spam filter and the kept state that the settings name; not started yet.
 
-    A damaged state is put aside, and the window starts empty: mail must not wait for somebody to repair it.
+    Until it is stopped, no other process can use the state.
     """
-    detector = open_detector(settings)
-    if len(detector):
-        # Batches that were opened after the last checkpoint are forgotten after a crash. Their ids are in headers of
-        # delivered mail, so they must not be given to other batches.
-        detector.skip_ids(10 * settings.checkpoint_messages)
-    return MailService(detector, open_filter(settings), settings, limits)
+    spam_filter = open_filter(settings)  # first: if it cannot be used, the state stays as it is
+    detector, is_restored = _opened(settings, None)
+    service = MailService(detector, spam_filter, settings, limits)
+    if is_restored:  # otherwise two crashes in a row would go back to the same ids
+        service.reserve_ids()
+    return service
 
 
 def open_detector(settings: DetectorSettings, prefix: str | None = None) -> BatchDetector:
     """The detector that the settings describe, with the window of its state file if that is there and fits.
 
     `prefix` begins the batches' ids. By default it is drawn, so that no id is used twice, neither after a start without
-    a state nor by two servers.
+    a state nor by two servers. No other process can use the state until this one ends.
     """
+    return _opened(settings, prefix)[0]
+
+
+def _opened(settings: DetectorSettings, prefix: str | None) -> tuple[BatchDetector, bool]:
+    """The detector, and whether its window comes from the state."""
     from accord.mail.detector import BatchDetector
 
+    if settings.state:
+        claim_state(settings.state)
     model = None
     if settings.model:
         import accord
 
         model = accord.load(settings.model)
-    prefix = f"{secrets.token_hex(3)}-" if prefix is None else prefix
+    drawn = f"{secrets.token_hex(3)}-" if prefix is None else prefix
     options: dict[str, Any] = {"max_age": settings.max_age or None, "min_words": settings.min_words}
-    fresh = BatchDetector(model, settings.window, prefix=prefix, **options)
-    kept = _restored(settings, fresh) if settings.state and Path(settings.state).exists() else None
+    fresh = BatchDetector(model, settings.window, prefix=drawn, **options)
+    kept = restore_state(settings.state, fresh) if settings.state else None
     if kept is None:
-        return fresh
+        return fresh, False
     kept.max_age, kept.min_words = fresh.max_age, fresh.min_words
+    if kept.prefix != prefix:
+        # The state of a service, which may have crashed. Who chose the ids' prefix begins with the same ids every time
+        # there is no state, and goes on counting where there is one.
+        kept.skip_ids(ID_BLOCK)
     LOG.info("%d messages restored from %s", len(kept), settings.state)
-    return kept
-
-
-def _restored(settings: DetectorSettings, fresh: BatchDetector) -> BatchDetector | None:
-    try:
-        kept = type(fresh).restore(settings.state)
-        if kept.window != settings.window:
-            raise InputError(f"it is of a window of {kept.window} messages, not {settings.window}")
-        same = [np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(kept.similarity, fresh.similarity)]
-        if not all(same):
-            raise InputError("it was made with another model")
-    except (AccordError, OSError) as error:
-        aside = f"{settings.state}.unused"
-        LOG.error("the state is not used, and the window starts empty: %s; the file is kept as %s", error, aside)
-        os.replace(settings.state, aside)
-        return None
-    return kept
+    return kept, True
 
 
 def open_filter(settings: DetectorSettings) -> Any:
@@ -287,8 +298,15 @@ def open_filter(settings: DetectorSettings) -> Any:
     if not settings.spam_filter:
         return None
     import accord
+    from accord.mail.spam import CollectiveSpamFilter
 
-    return accord.load(settings.spam_filter)
+    found = accord.load(settings.spam_filter)
+    if not isinstance(found, CollectiveSpamFilter):
+        raise InputError(
+            f"detector.spam_filter is {settings.spam_filter!r}, which holds a {type(found).__name__}; expected a "
+            "CollectiveSpamFilter, as `accord mail train --spam-filter FILE` writes it"
+        )
+    return found
 
 
 def warm_up(detector: BatchDetector) -> None:

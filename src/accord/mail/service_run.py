@@ -69,19 +69,25 @@ async def _serve(
     milter_server = MilterServer(service, settings) if milter else None
     if milter_server is not None:
         announce(f"milter on {await milter_server.start()}")
-    if app is not None:
-        async with _http_server(app, settings, announce) as ended:
-            await asyncio.wait({asyncio.ensure_future(stop.wait()), ended}, return_when=asyncio.FIRST_COMPLETED)
-    else:
-        await stop.wait()
-    LOG.info("stopping")
-    if milter_server is not None:
-        await milter_server.close(_GRACE)
+    try:
+        if app is not None:
+            async with _http_server(app, settings, announce) as ended:
+                await asyncio.wait({asyncio.ensure_future(stop.wait()), ended}, return_when=asyncio.FIRST_COMPLETED)
+                if not stop.is_set():
+                    raise AccordError("the HTTP service has ended by itself") from ended.exception()
+        else:
+            await stop.wait()
+    finally:
+        LOG.info("stopping")
+        if milter_server is not None:
+            await milter_server.close(_GRACE)
 
 
 @contextlib.asynccontextmanager
 async def _http_server(app: Any, settings: MailSettings, announce: Callable[[str], None]) -> Any:
     import uvicorn
+
+    from accord.mail.http_service import TimedProtocol
 
     address = parse_address(settings.http.listen, "http.listen")
     if address.path:
@@ -92,7 +98,7 @@ async def _http_server(app: Any, settings: MailSettings, announce: Callable[[str
     server = uvicorn.Server(
         uvicorn.Config(
             app, **where, log_config=None, access_log=False, lifespan="off", server_header=False, loop="asyncio",
-            ws="none",
+            http=TimedProtocol, ws="none",
             limit_concurrency=settings.limits.connections, timeout_keep_alive=30, h11_max_incomplete_event_size=65536,
             timeout_graceful_shutdown=int(_GRACE),
         )

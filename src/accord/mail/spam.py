@@ -76,16 +76,12 @@ class CollectiveSpamFilter(BaseEstimator):
         ----------
         messages : list of bytes, Message or Signature
         labels : list of bool
-            True for spam.
+            True (or 1) for spam, False (or 0) for other mail.
         batches : list, optional
             The batch of each mail; default: every mail is one, which gives an ordinary filter.
         """
         self._check()
-        y = np.asarray(labels).astype(bool)
-        if len(y) != len(messages):
-            raise InputError(f"labels has {len(y)} entries but messages has {len(messages)}")
-        if len(np.unique(y)) < 2:
-            raise InputError("labels must have spam (True) and other mail (False)")
+        y = _checked_labels(labels, _checked_messages(messages))
         rows = self._rows(batch_statistics(messages))
         if batches is not None:
             rows = sp.vstack([rows, self._rows(batch_statistics(messages, batches))])
@@ -107,7 +103,7 @@ class CollectiveSpamFilter(BaseEstimator):
 
     def score(self, messages: Sequence[Any], labels: Sequence[Any], batches: Sequence[Hashable] | None = None) -> float:
         """Area under the ROC curve."""
-        y = np.asarray(labels).astype(bool)
+        y = _checked_labels(labels, _checked_messages(messages))
         return float(roc_auc_score(y, self.decision_function(messages, batches)))
 
     def decision(self, batch: Any) -> float:
@@ -128,6 +124,9 @@ class CollectiveSpamFilter(BaseEstimator):
         save(self, path)
 
     def _check(self) -> None:
+        is_number = isinstance(self.C, (int, float, np.integer, np.floating)) and not isinstance(self.C, bool)
+        if not (is_number and 0 < self.C < np.inf):
+            raise InputError(f"C={self.C!r} must be a positive number")
         if self.counts not in ("log", "raw"):
             raise InputError(f"counts={self.counts!r} must be 'log' or 'raw'")
         if not isinstance(self.n_buckets, int) or self.n_buckets < 2 or self.n_buckets & (self.n_buckets - 1):
@@ -164,22 +163,51 @@ class CollectiveSpamFilter(BaseEstimator):
 
 def batch_statistics(messages: Sequence[Any], batches: Sequence[Hashable] | None = None) -> list[BatchStatistics]:
     """For each mail what is known about its whole batch; mails of a batch share one object."""
-    names = list(range(len(messages))) if batches is None else list(batches)
-    if len(names) != len(messages):
-        raise InputError(f"batches has {len(names)} entries but messages has {len(messages)}")
+    n = _checked_messages(messages)
+    names = list(range(n)) if batches is None else list(batches)
+    if len(names) != n:
+        raise InputError(f"batches has {len(names)} entries but messages has {n}")
+    for k, name in enumerate(names):
+        try:
+            hash(name)
+        except TypeError:
+            raise InputError(f"batches[{k}] is {name!r}; expected an id such as a string or a number") from None
     places: dict[Hashable, int] = {}
     window = Window(max(len(set(names)), 1), n_rows=0)
-    for mail, name in zip(messages, names):
+    for k, (mail, name) in enumerate(zip(messages, names)):
         if name not in places:
             places[name] = window.open_batch()
-        window.count(_signed(mail), places[name], True)
+        window.count(_signed(mail, k), places[name], True)
     made = {name: window.statistics(place) for name, place in places.items()}
     return [made[name] for name in names]
 
 
-def _signed(mail: Any) -> Signature:
+def _signed(mail: Any, k: int) -> Signature:
     if isinstance(mail, Signature):
         return mail
-    if isinstance(mail, (bytes, Message)):
-        return sign(mail)
-    raise InputError(f"messages has a {type(mail).__name__}; expected the bytes of a mail, a Message or a Signature")
+    if isinstance(mail, (bytes, bytearray, memoryview, Message)):
+        return sign(mail if isinstance(mail, Message) else bytes(mail))
+    raise InputError(
+        f"messages[{k}] is a {type(mail).__name__}; expected the bytes of a mail, a Message or a Signature"
+    )
+
+
+def _checked_messages(messages: Any) -> int:
+    """Their number."""
+    if isinstance(messages, (str, bytes, bytearray, Message, Signature)) or not hasattr(messages, "__len__"):
+        raise InputError(f"messages is a {type(messages).__name__}; expected a list of mails")
+    return len(messages)
+
+
+def _checked_labels(labels: Any, n_messages: int) -> np.ndarray:
+    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__len__"):
+        raise InputError(f"labels is {labels!r}; expected a list of booleans (or 0 and 1), True for spam")
+    if len(labels) != n_messages:
+        raise InputError(f"labels has {len(labels)} entries but messages has {n_messages}")
+    for k, label in enumerate(labels):
+        if not (isinstance(label, (bool, int, float, np.bool_, np.integer, np.floating)) and label in (0, 1)):
+            raise InputError(f"labels[{k}] is {label!r}; expected a boolean (or 0 or 1), True for spam")
+    y = np.asarray(labels).astype(bool)
+    if len(np.unique(y)) < 2:
+        raise InputError("labels must have spam (True) and other mail (False)")
+    return y

@@ -43,7 +43,7 @@ class Window:
         self.places = np.full(size, -1, np.int64)  # of the batch of each row, -1: the row is empty
         self.compared = self.places.copy()  # the same, with -1 for short mails, too
         self.received = np.zeros(size)
-        self.first, self.n_rows = 0, 0  # oldest row, number of rows in use
+        self.first, self.n_rows = 0, 0  # oldest row, rows from it to the newest; some between may be empty
         self.serials = np.zeros(size, np.int64)
         self.sizes = np.zeros(size, np.int64)
         self.members = np.zeros(size, np.int64)  # in the window
@@ -58,20 +58,34 @@ class Window:
         return self.size - len(self.free)
 
     @property
+    def n_mails(self) -> int:
+        return int(np.count_nonzero(self.places >= 0))
+
+    @property
     def n_used(self) -> int:
         """Rows from the start of the arrays that may be in use."""
         return self.n_rows if self.first == 0 else self.size
 
-    def expire(self, before: float | None) -> None:
-        """Make room for one mail, and drop the oldest while they came before that time."""
-        while self.n_rows and (self.n_rows == self.size or (before is not None and self.received[self.first] < before)):
-            self._drop_oldest()
+    @property
+    def latest(self) -> float | None:
+        """When the last mail came; None if there is none."""
+        return float(self.received[(self.first + self.n_rows - 1) % self.size]) if self.n_rows else None
 
-    def _drop_oldest(self) -> None:
-        place = int(self.places[self.first])
-        self.places[self.first] = self.compared[self.first] = -1
-        self.first = (self.first + 1) % self.size
-        self.n_rows -= 1
+    def compared_since(self, time: float | None) -> np.ndarray:
+        """``compared`` without mails that came before that time."""
+        return self.compared if time is None else np.where(self.received < time, -1, self.compared)
+
+    def expire(self, before: float) -> None:
+        """Drop mails that came before that time. All are looked at, since one from the future may be the oldest row."""
+        for row in np.flatnonzero((self.places >= 0) & (self.received < before)).tolist():
+            self._drop(row)
+
+    def _drop(self, row: int) -> None:
+        place = int(self.places[row])
+        self.places[row] = self.compared[row] = -1
+        while self.n_rows and self.places[self.first] < 0:
+            self.first = (self.first + 1) % self.size
+            self.n_rows -= 1
         if self.n_rows == 0:
             self.first = 0
         self.members[place] -= 1
@@ -87,15 +101,25 @@ class Window:
         self.sizes[place] = self.members[place] = 0
         return place
 
-    def add(self, mail: Signature, place: int, received: float, keep_words: bool, short: bool) -> None:
-        """Put a mail into the window, as a member of the batch at ``place``; short ones are never compared."""
+    def add(self, mail: Signature, place: int | None, received: float, keep_words: bool, short: bool) -> int:
+        """Put a mail into the window, as a member of the batch at ``place`` (None: a new one), which is returned.
+
+        The oldest leaves if the window is full. Short mails are never compared.
+        """
+        if place is not None:
+            self.members[place] += 1  # first: the mail that leaves may be the only other member
+        if self.n_rows == self.size:
+            self._drop(self.first)
+        if place is None:
+            place = self.open_batch()
+            self.members[place] = 1
         row = (self.first + self.n_rows) % self.size
         copy_row(mail.row, 0, self.rows, row)
         self.places[row], self.received[row] = place, received
         self.compared[row] = -1 if short else place
         self.n_rows += 1
-        self.members[place] += 1
         self.count(mail, place, keep_words)
+        return place
 
     def count(self, mail: Signature, place: int, keep_words: bool) -> None:
         """Take a mail into the sums of the batch at ``place``."""
@@ -145,13 +169,16 @@ class Window:
         window.words = list(zip(words, counts))
         used = (window.first + np.arange(window.n_rows)) % window.size
         taken = window.places[used]
+        taken = taken[taken >= 0]
         sound = (
             0 <= window.first < window.size
             and 0 <= window.n_rows <= window.size
             and len(window.words) == window.size
             and np.array_equal(np.sort(np.concatenate([window.free, np.unique(taken)])), np.arange(window.size))
             and np.array_equal(np.bincount(taken, minlength=window.size)[taken], window.members[taken])
-            and np.count_nonzero(window.places >= 0) == window.n_rows
+            and window.n_mails == len(taken)
+            and (window.n_rows == 0 or window.places[window.first] >= 0)
+            and bool(np.isfinite(window.received).all())
             and bool(((window.compared == window.places) | (window.compared == -1)).all())
             and bool((window.rows.lengths <= window.rows.subject.shape[1] + 16).all())
             and bool((window.rows.lengths[:, 2] <= window.rows.subject.shape[1]).all())

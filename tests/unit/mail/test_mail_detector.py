@@ -255,7 +255,14 @@ def test_ties_go_to_the_oldest_batch():
     [
         ({"window": 0}, "window=0 must be a whole number of at least 1"),
         ({"window": 2.5}, "window=2.5"),
+        ({"window": 10**12}, "at most 10,000,000"),
         ({"max_age": -1}, "max_age=-1 must be a positive number"),
+        ({"max_age": "x"}, "max_age='x' must be a positive number"),
+        ({"prefix": "a\r\nX-Evil: 1"}, "prefix='a.* must be a string of at most 40 printable ASCII"),
+        ({"prefix": "B\u00fcro-"}, "prefix"),
+        ({"prefix": "a b"}, "prefix"),
+        ({"prefix": "b" * 41}, "prefix"),
+        ({"prefix": 5}, "prefix=5"),
         ({"min_words": -1}, "min_words=-1"),
         ({"model": "x"}, "model is a str; expected a fitted ClusteringSVM"),
     ],
@@ -263,6 +270,14 @@ def test_ties_go_to_the_oldest_batch():
 def test_bad_settings(arguments, message):
     with pytest.raises(InputError, match=message):
         BatchDetector(**arguments)
+
+
+def test_a_state_with_a_bad_prefix_is_refused(tmp_path):
+    detector = BatchDetector()
+    detector.prefix = "a\r\nX-Evil: 1"
+    detector.save(tmp_path / "state")
+    with pytest.raises(ModelFileError, match=r"prefix='a.* must be a string"):
+        BatchDetector.restore(tmp_path / "state")
 
 
 def test_bad_pairs():
@@ -313,8 +328,29 @@ def test_bad_spam_filters():
         CollectiveSpamFilter(n_buckets=1000).fit([b"x", b"y"], [True, False])
     with pytest.raises(InputError, match="not fitted"):
         CollectiveSpamFilter().decision(None)
-    with pytest.raises(InputError, match="messages has a int"):
-        CollectiveSpamFilter().fit([1, b"y"], [True, False])
-    fitted = CollectiveSpamFilter().fit([b"\n\nbuy pills", b"\n\nlunch"], [True, False])
+    fitted = CollectiveSpamFilter().fit([b"\n\nbuy pills", bytearray(b"\n\nlunch")], np.array([1.0, 0.0]))
     with pytest.raises(InputError, match="batch is a str"):
         fitted.decision("b1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([b"x", 1], [True, False]), r"messages\[1\] is a int; expected the bytes"),
+        ((b"xy", [True, False]), "messages is a bytes; expected a list"),
+        (([b"x", b"y"], None), "labels is None; expected a list of booleans"),
+        (([b"x", b"y"], ["spam", "ham"]), r"labels\[0\] is 'spam'; expected a boolean \(or 0 or 1\)"),
+        (([b"x", b"y"], [0, float("nan")]), r"labels\[1\] is nan"),
+        (([b"x", b"y"], [0, 2]), r"labels\[1\] is 2"),
+        (([b"x", b"y"], [0, 1], ["a", ["b"]]), r"batches\[1\] is \['b'\]; expected an id"),
+    ],
+)
+def test_bad_training_mail(arguments, message):
+    with pytest.raises(InputError, match=message):
+        CollectiveSpamFilter().fit(*arguments)
+
+
+@pytest.mark.parametrize("C", [-1, 0, float("nan"), "1", True])
+def test_bad_weight_of_errors(C):
+    with pytest.raises(InputError, match=r"C=.* must be a positive number"):
+        CollectiveSpamFilter(C=C).fit([b"x", b"y"], [True, False])

@@ -1,13 +1,18 @@
 """Where mail comes from: the generator, and files of all kinds."""
 
+import bz2
+import gzip
 import io
+import lzma
 import mailbox
+import os
 import tarfile
+import threading
 from collections import Counter
 
 import pytest
 
-from accord.datasets.formats.mail import iter_mail
+from accord.datasets.formats.mail import iter_mail, iter_sources
 from accord.exceptions import FormatError, InputError
 from accord.mail import MailGenerator, parse
 
@@ -43,8 +48,9 @@ def test_campaigns_vary():
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"spam": 0.9, "newsletters": 0.2}, {"spam": -1}, {"batch_size": 0}, {"active": 0}]
-)
+    "arguments", [{"spam": 0.9, "newsletters": 0.2}, {"spam": -1}, {"batch_size": 0}, {"active": 0},
+                  {"batch_size": float("inf")}, {"spam": float("nan")}]
+)  # fmt: skip
 def test_bad_generators(arguments):
     with pytest.raises(InputError):
         MailGenerator(**arguments)
@@ -93,3 +99,72 @@ def test_what_cannot_be_read(places):
     (places / "cut.tar.xz").write_bytes(content[: len(content) // 2])
     with pytest.raises(FormatError, match="cannot be read"):
         list(iter_mail(places / "cut.tar.xz"))
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_compressed_files(places, ending, pack):
+    packed = pack((places / "box").read_bytes())
+    folder = places / ending
+    folder.mkdir()
+    (folder / f"box.mbox.{ending}").write_bytes(packed)
+    for source in (folder / f"box.mbox.{ending}", folder):
+        assert [raw for _, raw in iter_mail(source)] == RAWS
+    (places / f"cut.{ending}").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(FormatError, match=rf"cut\.{ending}: cannot be read"):
+        list(iter_mail(places / f"cut.{ending}"))
+
+
+def test_an_mbox_in_an_archive(places):
+    with tarfile.open(places / "boxes.tar", "w") as archive:
+        archive.add(places / "box", "mail/box")
+        one = b"From a@b Thu Jun  1 00:00:00 2006\n" + RAWS[0]
+        info = tarfile.TarInfo("mail/one")
+        info.size = len(one)
+        archive.addfile(info, io.BytesIO(one))
+    found = list(iter_mail(places / "boxes.tar"))
+    assert found == [*((f"mail/box:{k + 1}", raw) for k, raw in enumerate(RAWS)), ("mail/one", one)]
+
+
+def test_pipes(places):
+    pipe = places / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=((places / "box").read_bytes(),))
+    writer.start()
+    assert [raw for _, raw in iter_mail(pipe)] == RAWS
+    writer.join()
+    assert list(iter_mail("/dev/null")) == []
+
+
+def test_files_that_vanish_or_cannot_be_read_are_skipped(places):
+    folder = places / "folder" / "sub"
+    (folder / "3.eml").symlink_to("/proc/self/mem")  # opens, but cannot be read
+    (folder / "4.eml").write_bytes(RAWS[0])
+
+    def read():
+        for name, _ in iter_mail(places / "folder"):
+            if name == "sub/0.eml":
+                (folder / "1.eml").rename(folder / ".moved")
+            yield name
+
+    with pytest.warns(UserWarning, match="skipped|could not be read") as warned:
+        found = list(read())
+    assert found == ["sub/0.eml", "sub/2.eml", "sub/4.eml"]
+    assert [str(warning.message) for warning in warned] == [
+        f"skipped {folder / '1.eml'}: No such file or directory",
+        f"skipped {folder / '3.eml'}: cannot be read: Input/output error",
+        f"2 files in {places / 'folder'} could not be read",
+    ]
+
+
+def test_names_tell_sources_apart(places, monkeypatch):
+    monkeypatch.chdir(places)
+    (places / "other").mkdir()
+    (places / "other" / "box").write_bytes((places / "box").read_bytes())
+
+    def names(*sources):
+        return [name for name, _ in iter_sources(sources)]
+
+    assert names("box") == names("./box", "./box")[:3] == ["box:1", "box:2", "box:3"]
+    assert names("box", "other/box") == [f"{name}:{k}" for name in ("box", "other/box") for k in (1, 2, 3)]
+    assert names("box", "folder/") == [*names("box"), *(f"folder/sub/{k}.eml" for k in range(3))]
+    assert names("folder") == [f"sub/{k}.eml" for k in range(3)]
