@@ -77,11 +77,9 @@ def explain(message: str, among: tuple[str, ...], top: int, as_json: bool, **opt
 
 def _restored(settings: DetectorSettings, flags: set[str]) -> BatchDetector:
     """The detector of a state, with the settings that are given by flags or differ from the defaults."""
-    import numpy as np
-
     import accord
     from accord.mail.detector import BatchDetector
-    from accord.mail.model import similarity_of
+    from accord.mail.model import same_similarity, similarity_of
 
     given = {name for name in vars(settings) if name in flags or getattr(settings, name) != _DEFAULTS[name]}
     detector = BatchDetector.restore(settings.state)
@@ -91,7 +89,7 @@ def _restored(settings: DetectorSettings, flags: set[str]) -> BatchDetector:
         )
     if "model" in given:
         model = similarity_of(accord.load(settings.model) if settings.model else None)
-        if not all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(model, detector.similarity)):
+        if not same_similarity(model, detector.similarity):
             raise InputError(f"--model {settings.model}, but {settings.state} was made with another; leave out --model")
     if "min_words" in given:
         detector.min_words = settings.min_words

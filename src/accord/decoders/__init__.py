@@ -25,7 +25,7 @@ def forget_old_kernels(folder: Path) -> bool:
     """Remove compiled kernels from ``folder/__pycache__`` if any source file in ``folder`` has changed since.
 
     Numba recompiles a kernel when its own file changes, not when a helper from another file does, and would go on
-    running the old machine code of that helper. Returns whether there was something to forget.
+    running the old machine code of that helper. Returns whether any has.
     """
     cache = folder / "__pycache__"
     digest = hashlib.sha256()

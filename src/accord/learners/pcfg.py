@@ -230,16 +230,6 @@ class PCFG(ProbabilisticLearner):
             np.concatenate([np.ones(plain.size), np.array(shares, float)]),
         )
 
-    def _pseudo_counts(self) -> np.ndarray:
-        """Of the lexicon's entries: the same for all tags of a word; those of a signature as often as rare words have
-        them, and the same on average. Else a look that was never seen would favour the tags that are seldom."""
-        lexicon = self.structure_.lexicon_
-        shares = np.ones(lexicon.tag.size)
-        for look in np.flatnonzero(lexicon.is_look):
-            of_look = slice(lexicon.ptr[look], lexicon.ptr[look + 1])
-            shares[of_look] = lexicon.count[of_look] / lexicon.count[of_look].mean()
-        return self.smoothing * shares
-
     def _estimate(self, counts: Counts) -> None:
         """Log probabilities from counts, each with the pseudo-count."""
         s, g, a = self.structure_, self.structure_.grammar_, self.smoothing
@@ -247,7 +237,7 @@ class PCFG(ProbabilisticLearner):
         rule = counts.rule + a
         of_parent = np.bincount(parent, rule, g.n_symbols)
         start = np.where(g.start_counts > 0, counts.start + a, 0.0)
-        emission = counts.emission + self._pseudo_counts()
+        emission = counts.emission + a * s.lexicon_.shares
         of_tag = np.bincount(s.lexicon_.tag, emission, len(g.tags))
         with np.errstate(divide="ignore"):
             top = np.log(start / start.sum())
@@ -266,7 +256,7 @@ class PCFG(ProbabilisticLearner):
         rules, _, starts, _ = s.split_transitions(self.weights_.transitions)
         possible = s.grammar_.start_counts > 0
         value = (counts.rule + a) @ rules + (counts.start + a)[possible] @ starts[possible]
-        return float(value + (counts.emission + self._pseudo_counts()) @ self.emissions_)
+        return float(value + (counts.emission + a * s.lexicon_.shares) @ self.emissions_)
 
     def _expected(self, rows: Rows, weight: float) -> tuple[float, Counts]:
         """Log probability of sentences and their expected counts times ``weight``; nothing of those without a parse."""

@@ -20,6 +20,9 @@ _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,39}")
 Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
 
+MAX_WINDOW = 10_000_000  # messages, about 8 GB
+
+
 def _setting(default: Any, text: str, low: float | None = None, high: int = 1_000_000) -> Any:
     """A field: `text` explains it, `low` and `high` are the smallest and the largest number that make sense."""
     return field(default=default, metadata={"help": text, "low": low, "high": high})
@@ -30,7 +33,7 @@ class DetectorSettings:
     """What finds the batches."""
 
     model: str = _setting("", 'Model written by `accord mail train`; "" is the one that comes with Accord.')
-    window: int = _setting(5000, "Messages that a new one is compared with; older ones are forgotten.", 1, 10_000_000)
+    window: int = _setting(5000, "Messages that a new one is compared with; older ones are forgotten.", 1, MAX_WINDOW)
     max_age: float = _setting(
         0.0, "Messages older than so many seconds are forgotten, too; 0 keeps them.", 0, 10_000_000_000
     )

@@ -20,6 +20,7 @@ import numpy as np
 
 from accord.decoders.mail import HIGH, best_batch, features_between
 from accord.exceptions import InputError, ModelFileError
+from accord.mail.config import MAX_WINDOW
 from accord.mail.features import NAMES
 from accord.mail.message import Message
 from accord.mail.model import Similarity, similarity_of
@@ -28,7 +29,6 @@ from accord.mail.window import BatchStatistics, Window
 from accord.persistence import read_model, write_model
 
 _KIND = "BatchDetector"
-MAX_WINDOW = 10_000_000  # about 8 GB
 _PREFIX = re.compile(r"[!-~]{0,40}")  # ids are written into headers of mail
 
 

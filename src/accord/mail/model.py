@@ -24,6 +24,11 @@ class Similarity(NamedTuple):
     idf: np.ndarray
 
 
+def same_similarity(a: Similarity, b: Similarity) -> bool:
+    """Whether two detectors would decide alike."""
+    return all(np.array_equal(np.asarray(one), np.asarray(other)) for one, other in zip(a, b))
+
+
 def similarity_of(model: Any) -> Similarity:
     """The similarity of a fitted ClusteringSVM with `MailPairs`, or the one that comes with Accord for None."""
     if model is None:

@@ -8,8 +8,6 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from accord.exceptions import AccordError, InputError, ModelFileError
 from accord.persistence import looks_like_model, read_model, remove_leftovers
 
@@ -79,6 +77,8 @@ def restore_state(state: str, fresh: BatchDetector) -> BatchDetector | None:
     A state that is damaged or was made with other settings is put aside, and None is returned: mail must not wait for
     somebody to repair it. A file that is no state at all is left alone, and is an error.
     """
+    from accord.mail.model import same_similarity
+
     path = os.path.realpath(state)
     if not os.path.exists(path):
         return None
@@ -86,8 +86,7 @@ def restore_state(state: str, fresh: BatchDetector) -> BatchDetector | None:
         kept = type(fresh).restore(path)
         if kept.window != fresh.window:
             raise InputError(f"it is of a window of {kept.window} messages, not {fresh.window}")
-        same = [np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(kept.similarity, fresh.similarity)]
-        if not all(same):
+        if not same_similarity(kept.similarity, fresh.similarity):
             raise InputError("it was made with another model")
     except AccordError as error:
         if not _is_state(path):

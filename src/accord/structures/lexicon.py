@@ -102,6 +102,17 @@ class Lexicon:
         """Which terminals are signatures (n_terminals,)."""
         return np.array([self.by_look and name.startswith(ANY) for name in self.terminals], np.bool_)
 
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """How pseudo-counts are shared out among the tags of a terminal, 1 on average (n_entries,).
+
+        The same for all tags of a word; those of a signature as often as rare words have them. Else a look that was
+        never seen would favour the tags that are seldom.
+        """
+        lengths = np.diff(self.ptr)
+        means = np.add.reduceat(self.count, self.ptr[:-1]) / lengths if lengths.size else lengths
+        return np.where(np.repeat(self.is_look, lengths), self.count / np.repeat(means, lengths), 1.0)
+
     def entries(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which entries (tags with counts) the terminals of tokens have: places among the tokens, and the entries."""
         known = np.flatnonzero(numbers >= 0)

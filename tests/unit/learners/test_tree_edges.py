@@ -135,8 +135,6 @@ def test_many_best_trees_equal_few():
 
 @pytest.mark.parametrize("learner", [StructuredPerceptron(Tree(rare=0)), CRF(Tree(rare=0))])
 def test_later_batches_with_tags_that_cannot_be(learner):
-    if not hasattr(learner, "partial_fit"):
-        pytest.skip("learns all at once")
     model = clone(learner)
     model.partial_fit(SENTENCES, TREES)
     with pytest.raises(InputError, match=r"Y\[0\] has the tag 'N' for the word 'barks'"):
