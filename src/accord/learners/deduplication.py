@@ -6,7 +6,8 @@ logarithms of odds. The pairwise machine keeps its own zero (t = 0): it learned 
 belong together, while the others learned whole clusterings. In a table of n records a record meets n / n0 times as many
 others that are different, n0 being the size of a fold, and no more that are the same, so its odds are lower by that
 factor; but similarities of different records fall off faster than a logistic curve has it, and half of its logarithm is
-enough. Then correlation clustering, component by component of the candidate pairs that are similar.
+enough. Then correlation clustering, component by component of the candidate pairs that are similar; clusters of a size
+that labeled clusters make improbable are kept only if they are similar by as much, see :func:`size_costs`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.learners.clustering import METHODS, ClusteringSVM
 from accord.learners.deduplication_decoding import cluster_table
-from accord.learners.deduplication_sets import check_ids, check_pairs, folds_of_clusters, training_sets
+from accord.learners.deduplication_sets import check_ids, check_pairs, folds_of_clusters, size_costs, training_sets
 from accord.learners.randomness import generator
 from accord.progress import Progress
 from accord.structures.partition import DECODERS
@@ -61,8 +62,9 @@ class Deduplicator(BaseEstimator):
         Taken off every similarity. Above 0 prefers precision: calibrated similarities differ by logarithms of odds, so
         with 2.3 two records have to be ten times as likely the same. Below 0 prefers recall.
     calibrate : bool
-        Fit the scale of similarities to labeled records that are held out, and be careful with large tables, see the
-        module's description. Without it similarities are those of the support vector machine.
+        Fit the scale of similarities to labeled records that are held out, and be careful with large tables and with
+        clusters larger than labeled ones, see the module's description. Without it similarities are those of the
+        support vector machine.
     n_folds : int
         Folds of the labeled clusters for that.
     n_candidates : int
@@ -88,6 +90,9 @@ class Deduplicator(BaseEstimator):
         s and t above; 1 and 0 without calibration.
     n_calibration_ : float or None
         n0 above; None without calibration.
+    size_costs_ : ndarray
+        What pairs of a cluster of 0, 1, 2, ... records have to be similar by; the last one is for all larger clusters.
+        0 without calibration.
     machine_ : ClusteringSVM
 
     Examples
@@ -158,7 +163,7 @@ class Deduplicator(BaseEstimator):
                 pairs.append(table.compare(members[j], members[k]))
                 progress.advance()
         self._learn(pairs, [truth[members] for members in sets])
-        self._set_scale(1.0, 0.0, None)
+        self._set_scale(1.0, 0.0, None, np.zeros(1))
         if self.calibrate:
             folds = folds_of_clusters(truth, int(self.n_folds), rng)
             self._calibrate(pairs, sets, truth, folds)
@@ -176,7 +181,7 @@ class Deduplicator(BaseEstimator):
         self.view_ = RecordPairs(self.fields).fit([records])
         pairs = self.view_.table(records).compare(left, right)
         self._learn([row[None] for row in pairs], [np.array([0, 1 - int(one)]) for one in same])
-        self._set_scale(1.0, 0.0, None)
+        self._set_scale(1.0, 0.0, None, np.zeros(1))
         return self
 
     def _check_params(self) -> None:
@@ -197,8 +202,8 @@ class Deduplicator(BaseEstimator):
         self.machine_ = self._machine().set_params(verbose=self.verbose).fit(pairs, truth)
         self.weights_, self.bias_ = self.machine_.weights_[:-1], float(self.machine_.weights_[-1])
 
-    def _set_scale(self, slope: float, offset: float, n_calibration: float | None) -> None:
-        self.slope_, self.offset_, self.n_calibration_ = slope, offset, n_calibration
+    def _set_scale(self, slope: float, offset: float, n_calibration: float | None, costs: np.ndarray) -> None:
+        self.slope_, self.offset_, self.n_calibration_, self.size_costs_ = slope, offset, n_calibration, costs
 
     def _calibrate(self, pairs: list[np.ndarray], sets: list[np.ndarray], truth: np.ndarray, folds: np.ndarray) -> None:
         """Scale and zero of similarities from records whose clusters were not trained on."""
@@ -227,7 +232,7 @@ class Deduplicator(BaseEstimator):
         if fitted.coef_[0, 0] > 0:
             size = float(np.mean([members.size for members in sets])) / (int(folds.max()) + 1)
             offset = 0.0 if self.method == "pairwise" else float(fitted.intercept_[0])
-            self._set_scale(float(fitted.coef_[0, 0]), offset, max(size, 1.0))
+            self._set_scale(float(fitted.coef_[0, 0]), offset, max(size, 1.0), size_costs(truth))
 
     # -- use ----------------------------------------------------------------------------------------------------
     def predict(self, records: Any) -> list[int]:
@@ -237,8 +242,8 @@ class Deduplicator(BaseEstimator):
     def predict_table(self, table: RecordTable) -> np.ndarray:
         """The same of packed records."""
         return cluster_table(
-            table, self.weights_ * self.slope_, self._constant(len(table)), self.decoder, self.n_candidates,
-            self.n_jobs, bool(self.verbose),
+            table, self.weights_ * self.slope_, self._constant(len(table)), self.size_costs_, self.decoder,
+            self.n_candidates, self.n_jobs, bool(self.verbose),
         )  # fmt: skip
 
     def similarity(self, a: Any, b: Any, n_records: int = 2) -> float:
@@ -277,6 +282,10 @@ class Deduplicator(BaseEstimator):
     def _table(self, records: Any) -> RecordTable:
         check_is_fitted(self, "weights_")
         return self.view_.table(records)
+
+    def _size_cost(self, n_records: int) -> float:
+        """What pairs of a cluster of so many records have to be similar by."""
+        return float(self.size_costs_[min(n_records, self.size_costs_.size - 1)])
 
     def _constant(self, n_records: int) -> float:
         """What is added to the products of features and weights in a table of so many records."""

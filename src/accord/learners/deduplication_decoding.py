@@ -21,12 +21,16 @@ def cluster_table(
     table: RecordTable,
     weights: np.ndarray,
     constant: float,
+    costs: np.ndarray,
     decoder: str,
     n_candidates: int,
     n_jobs: int | None = 1,
     verbose: bool = False,
 ) -> np.ndarray:
-    """Cluster numbers by first appearance, where similarity is the product of features and weights plus a constant."""
+    """Cluster numbers by first appearance, where similarity is the product of features and weights plus a constant.
+
+    `costs` are those of :func:`large_clusters_apart`.
+    """
     left, right = candidate_pairs(table, n_candidates, n_jobs=n_jobs)
     similar = table.scores(left, right, weights, n_jobs) + constant
     parts = small_parts(len(table), left, right, similar, MAX_COMPONENT)
@@ -41,11 +45,39 @@ def cluster_table(
                 table.scores(a, b, weights, n_jobs) + constant, np.cumsum([j.size for j, _ in pairs])[:-1]
             )
             for part, score in zip(batch, scores):
-                found = structure.decode(score, decoder)
+                found = large_clusters_apart(score, structure.decode(score, decoder), costs, decoder)
                 first = np.unique(found, return_index=True)[1]
                 labels[part] = part[first][found]  # a cluster is named by its first record
                 progress.advance(part.size)
     return numbered(labels)
+
+
+def large_clusters_apart(scores: np.ndarray, found: np.ndarray, costs: np.ndarray, decoder: str) -> np.ndarray:
+    """Clusters again, each by similarities less the cost of its size, until no cluster comes apart.
+
+    A cost is taken off every pair, because every pair counts as evidence of its own, however much they say the same.
+    `costs` are by number of records, 0 up to 2 records; the last one is that of all larger clusters.
+    """
+    if not costs.any():
+        return found
+    j, k = pair_numbers(found.size)
+    found, settled = found.copy(), 0  # clusters of numbers below `settled` stay
+    while True:
+        sizes = np.bincount(found)
+        inside = np.flatnonzero((found[j] == found[k]) & (found[j] >= settled))
+        inside = inside[np.argsort(found[j[inside]], kind="stable")]  # cluster by cluster, each in condensed order
+        first, fresh = 0, int(sizes.size)
+        for cluster in range(settled, sizes.size):
+            own = scores[inside[first : first + n_pairs(int(sizes[cluster]))]]
+            first += own.size
+            if sizes[cluster] > 2:
+                parts = Partition().decode(own - costs[min(int(sizes[cluster]), costs.size - 1)], decoder)
+                if parts.max() > 0:
+                    found[found == cluster] = fresh + parts
+                    fresh += int(parts.max()) + 1
+        if fresh == sizes.size:
+            return numbered(found)
+        settled = int(sizes.size)
 
 
 def small_parts(n: int, left: np.ndarray, right: np.ndarray, similar: np.ndarray, limit: int) -> list[np.ndarray]:

@@ -29,9 +29,10 @@ class RecordIndex:
     """Records with stable ids. Made by ``model.index(records, ids)``, read from a file by ``RecordIndex.load``.
 
     A new record joins the cluster with the largest sum of similarities to all its records if that sum is >= 0, else it
-    gets a fresh id (the sequential rule [thesis Table 8.2]). Decisions are made one after another, in the order of the
-    records, and never reconsidered. Only clusters with a similar candidate are looked at, see
-    :func:`accord.views.records_blocking.candidate_pairs`.
+    gets a fresh id (the sequential rule [thesis Table 8.2]). If labeled clusters make the size that the cluster would
+    then have improbable, similarities have to be larger by that, see ``size_costs_`` of the model. Decisions are made
+    one after another, in the order of the records, and never reconsidered. Only clusters with a similar candidate are
+    looked at, see :func:`accord.views.records_blocking.candidate_pairs`.
 
     Fresh ids: the next whole number if all ids are whole numbers (or texts of digits), else ``new-1``, ``new-2``, ...
     An id that was ever in the index is never given again.
@@ -118,7 +119,7 @@ class RecordIndex:
         for cluster in dict.fromkeys(self.ids[i] for i in similar):
             others = np.array(members[cluster])
             total = float(table.scores(np.full(others.size, r), others, weights).sum())
-            total += others.size * self.model._constant(r + 1)
+            total += others.size * (self.model._constant(r + 1) - self.model._size_cost(others.size + 1))
             if total >= 0 and total > largest:
                 best, largest = cluster, total
         return Assignment(best, False, largest) if largest >= 0 else Assignment(self._fresh(members), True, 0.0)

@@ -60,6 +60,21 @@ def folds_of_clusters(truth: np.ndarray, n_folds: int, rng: np.random.Generator)
     return fold[np.searchsorted(clusters, truth)]
 
 
+def size_costs(truth: np.ndarray) -> np.ndarray:
+    """What pairs of a cluster of 0, 1, 2, ... records have to be similar by; the last number is that of all larger ones.
+
+    Where clusters of k records are known, a further record has the probability (number of known clusters that are
+    larger + k / (k + 1)) / (number that have at least k + 1): a rule of succession whose guess for sizes that were
+    never seen is a tail that falls like 1 / k. The cost is minus the logarithm of the least probable step that leads to
+    the size; the step from one record to two is what similarities are about, and costs nothing here.
+    """
+    sizes = np.bincount(np.unique(truth, return_counts=True)[1])
+    at_least = np.append(np.cumsum(sizes[::-1])[::-1], 0)  # of 0, 1, ... and of one more than the largest
+    k = np.arange(2, sizes.size)
+    steps = -np.log((at_least[k + 1] + k / (k + 1)) / (at_least[k] + 1))
+    return np.maximum.accumulate(np.concatenate([np.zeros(3), steps]))
+
+
 def training_sets(table: RecordTable, truth: np.ndarray, size: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Records in sets of at most `size`, whole clusters if they fit, clusters that are alike in the same set.
 

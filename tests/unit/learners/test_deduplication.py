@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 import accord
 from accord import Deduplicator, InputError, RecordIndex
-from accord.learners.deduplication_decoding import small_parts
-from accord.learners.deduplication_sets import folds_of_clusters, training_sets
+from accord.learners.deduplication_decoding import large_clusters_apart, small_parts
+from accord.learners.deduplication_sets import folds_of_clusters, size_costs, training_sets
+from accord.structures.partition import Partition
 from accord.structures.partition_losses import pair_counts
 from accord.views.records import RecordPairs
 
@@ -133,7 +134,9 @@ def test_the_sequential_rule(model):
     for r in range(known, new):
         sums = {}
         for i in range(r):
-            sums[clusters[i]] = sums.get(clusters[i], 0.0) + model.similarity(records[r], records[i], r + 1)
+            cost = model.size_costs_[min(clusters.count(clusters[i]) + 1, model.size_costs_.size - 1)]
+            similarity = model.similarity(records[r], records[i], r + 1) - cost
+            sums[clusters[i]] = sums.get(clusters[i], 0.0) + similarity
         best = max(sums, key=lambda c: sums[c])
         assignment = given_ids[r - known]
         if sums[best] >= 0:
@@ -232,6 +235,74 @@ def test_large_components_are_taken_apart():
     parts = small_parts(11, left, right, similar, 4)
     assert [part.tolist() for part in parts] == [[0, 1, 2], [3, 4, 5]]
     assert small_parts(3, left[:0], right[:0], similar[:0], 4) == []
+
+
+# -- sizes -----------------------------------------------------------------------------------------------------------
+def test_costs_of_sizes_by_hand():
+    pairs_only = size_costs(np.repeat(np.arange(90), 2))
+    assert pairs_only == pytest.approx([0, 0, 0, -np.log((2 / 3) / 91)])
+    mixed = size_costs(np.array([0, 1, 1, 2, 2, 2, 2]))  # sizes 1, 2, 4
+    second, third, fourth = (1 + 2 / 3) / 3, (1 + 3 / 4) / 2, (4 / 5) / 2
+    assert mixed == pytest.approx([0, 0, 0, -np.log(second), -np.log(min(second, third)), -np.log(fourth)])
+
+
+@given(st.lists(st.integers(1, 60), min_size=2, max_size=60))
+def test_costs_of_sizes_never_fall_and_stay_small_where_sizes_vary(sizes):
+    costs = size_costs(np.repeat(np.arange(len(sizes)), sizes))
+    assert costs.size == max(*sizes, 2) + 2 - (max(sizes) == 1)
+    assert (np.diff(costs) >= 0).all()
+    assert not costs[:3].any()
+    assert costs[-1] <= np.log(1.5 * (len(sizes) + 1))  # the least probable step of all: none of them has a third record
+
+
+def apart_slowly(scores, found, costs, decoder):
+    """One cluster after another, from the matrix of similarities."""
+    n = found.size
+    matrix = np.zeros((n, n))
+    matrix[np.tril_indices(n, -1)] = scores
+    todo, done = [np.flatnonzero(found == c) for c in np.unique(found)], []
+    while todo:
+        members = todo.pop()
+        own = matrix[np.ix_(members, members)][np.tril_indices(members.size, -1)]
+        parts = np.zeros(members.size, int)
+        if members.size > 2:
+            parts = Partition().decode(own - costs[min(members.size, costs.size - 1)], decoder)
+        if parts.max() == 0:
+            done.append(members)
+        else:
+            todo += [members[parts == part] for part in range(parts.max() + 1)]
+    return sorted(members.tolist() for members in done)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 14), st.sampled_from(["agglomerative", "sequential"]))
+def test_large_clusters_come_apart_by_the_cost_of_their_size(seed, n, decoder):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(1.0, 2.0, n * (n - 1) // 2)
+    costs = np.concatenate([np.zeros(3), np.sort(rng.exponential(1.0, 4))])
+    found = Partition().decode(scores, decoder)
+    result = large_clusters_apart(scores, found, costs, decoder)
+    assert sorted(np.flatnonzero(result == c).tolist() for c in np.unique(result)) == apart_slowly(
+        scores, found, costs, decoder
+    )
+    assert (large_clusters_apart(scores, found, np.zeros(1), decoder) == found).all()
+    assert (large_clusters_apart(scores, result, costs, decoder) == result).all()
+    together = large_clusters_apart(np.full(n * (n - 1) // 2, 50.0), np.zeros(n, int), costs, decoder)
+    assert not together.any()  # similar enough for any size
+
+
+def test_sizes_that_were_never_seen_need_more():
+    """Labeled clusters are pairs; groups of records that are all alike are cut, pairs are not."""
+    records, ids = people(60, seed=0)
+    twos = [i for i in range(len(ids)) if ids[:i].count(ids[i]) < 2]
+    fitted = Deduplicator(FIELDS).fit([records[i] for i in twos], [ids[i] for i in twos])
+    assert fitted.size_costs_.size == 4
+    assert fitted.size_costs_[3] > 3
+    more, _ = people(60, seed=5)
+    largest = max(np.bincount(fitted.predict(more)))
+    n_clusters = len(set(fitted.predict(more)))
+    fitted.size_costs_ = np.zeros(1)
+    assert len(set(fitted.predict(more))) < n_clusters
+    assert max(np.bincount(fitted.predict(more))) >= largest
 
 
 # -- mistakes --------------------------------------------------------------------------------------------------------
