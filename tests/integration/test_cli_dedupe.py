@@ -82,6 +82,8 @@ def test_explain(folder):
     out = ok("dedupe", "explain", folder / "m.accord", folder / "train.csv", 1, 2)
     assert "name: " in out
     assert "similarity in a table of" in out
+    assert "needed in clusters of 3: " in out
+    assert " or more: " in out.splitlines()[-1]
 
 
 def test_settings(folder, tmp_path):
@@ -91,6 +93,7 @@ def test_settings(folder, tmp_path):
     )  # fmt: skip
     assert "name (text), born (category)" in out
     assert "calibrated  no" in out
+    assert "in clusters of" not in out
     counts = []
     for threshold in (-50, 50):
         lines = ok("dedupe", "apply", tmp_path / "m.accord", folder / "train.csv", "--threshold", threshold, "-q")

@@ -271,12 +271,21 @@ def explain(model: str, table: str, first: int, second: int, **options: Any) -> 
     lines = [[one.name, f"{one.value:.3f}", f"{one.weight:+.3f}", f"{one.contribution:+.3f}"] for one in found]
     print_table("", ["comparison", "value", "weight", "adds"], lines)
     click.echo(f"similarity in a table of {len(records):,} records: {similarity:+.3f}")
+    if sizes := _needed(fitted):
+        click.echo(f"needed in clusters of {sizes}")
 
 
 def _set(fitted: Any, threshold: float | None, options: dict[str, Any]) -> None:
     if threshold is not None:
         fitted.threshold = threshold
     fitted.n_jobs, fitted.verbose = options["n_jobs"], int(not options["quiet"])
+
+
+def _needed(fitted: Any) -> str:
+    """How similar pairs have to be in clusters of improbable sizes, from each size on at which that changes."""
+    costs = fitted.size_costs_
+    steps = [size for size in range(1, costs.size) if costs[size] > costs[size - 1]]
+    return ", ".join(f"{size}{' or more' if size == steps[-1] else ''}: {costs[size]:.2f}" for size in steps)
 
 
 def _clustered(fitted: Any, table: str, options: dict[str, Any]) -> Any:
@@ -298,6 +307,7 @@ def _report(fitted: Any, ids: list[str | None], model: Path) -> None:
             ("labeled", f"{len(known):,} in {len(set(known)):,} clusters"),
             ("fields", ", ".join(f"{name} ({kind})" for name, kind in fitted.view_.fields_.items())),
             ("calibrated", "no" if fitted.n_calibration_ is None else "yes"),
+            *([("similarity", f"at least 0; in clusters of {sizes}")] if (sizes := _needed(fitted)) else []),
         ],
     )
     strongest = abs(fitted.weights_).argsort()[::-1][:_N_WEIGHTS]

@@ -61,7 +61,7 @@ def folds_of_clusters(truth: np.ndarray, n_folds: int, rng: np.random.Generator)
 
 
 def size_costs(truth: np.ndarray) -> np.ndarray:
-    """What pairs of a cluster of 0, 1, 2, ... records have to be similar by; the last number is that of all larger ones.
+    """What pairs of a cluster of 0, 1, 2, ... records have to be similar by; the last number is for all larger ones.
 
     Where clusters of k records are known, a further record has the probability (number of known clusters that are
     larger + k / (k + 1)) / (number that have at least k + 1): a rule of succession whose guess for sizes that were

@@ -252,7 +252,7 @@ def test_costs_of_sizes_never_fall_and_stay_small_where_sizes_vary(sizes):
     assert costs.size == max(*sizes, 2) + 2 - (max(sizes) == 1)
     assert (np.diff(costs) >= 0).all()
     assert not costs[:3].any()
-    assert costs[-1] <= np.log(1.5 * (len(sizes) + 1))  # the least probable step of all: none of them has a third record
+    assert costs[-1] <= np.log(1.5 * (len(sizes) + 1))  # the least probable of all: none has a third record
 
 
 def apart_slowly(scores, found, costs, decoder):
