@@ -64,6 +64,7 @@ class Federation:
         bin_folder = Path(sys.executable).parent
         self.environment = quiet_environment() | {
             "FLWR_HOME": str(folder / "flwr"),
+            "TMPDIR": str(folder / "tmp"),
             "OPENBLAS_NUM_THREADS": "1",
             "PATH": f"{bin_folder}{os.pathsep}{os.environ.get('PATH', '')}",
             "NO_PROXY": HOST,
@@ -71,6 +72,7 @@ class Federation:
         }
         write_certificates(folder)
         (folder / "flwr").mkdir()
+        (folder / "tmp").mkdir()
         (folder / "flwr" / "config.toml").write_text(
             f'[superlink]\ndefault = "here"\n\n[superlink.here]\naddress = "{HOST}:{self.port}"\n'
             f'root-certificates = "{folder / "ca.crt"}"\n'

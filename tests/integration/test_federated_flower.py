@@ -205,6 +205,10 @@ def sites_run_nothing_that_they_are_sent(story):
     assert [path.name for path in story.folder.glob("ran.*")] == ["ran.flwr-serverapp"]
 
 
+def killed_sites_leave_no_secrets_behind(story):
+    assert list((story.folder / "tmp").glob("accord*")) == []
+
+
 def no_process_reports_its_use_or_asks_for_updates(story):
     seen = [environment for environment in story.environments if environment]
     assert len(seen) in (0, len(story.environments))  # where there is no /proc, nothing can be seen
@@ -219,5 +223,6 @@ CHECKS = [
     models_stay_at_the_sites_and_survive_a_kill,
     sites_without_a_registered_key_are_refused,
     sites_run_nothing_that_they_are_sent,
+    killed_sites_leave_no_secrets_behind,
     no_process_reports_its_use_or_asks_for_updates,
 ]

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import secrets
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -62,18 +62,15 @@ def run_site(
     settings.make()  # what is wrong with the data is to be seen here and now
     secret = secrets.token_bytes(32)
     port = free_port()
-    with tempfile.TemporaryDirectory(prefix="accord-") as folder:  # only its owner may look into it
-        secret_file = Path(folder) / "secret"
-        secret_file.write_bytes(secret)
-        arguments = ["--superlink", superlink, "--isolation", "process", "--host", LOOPBACK, "--port", str(port)]
-        arguments += ["--superexec-auth-secret-file", str(secret_file)]
-        arguments += ["--insecure"] if insecure else []
-        arguments += ["--root-certificates", str(root_certificates)] if root_certificates else []
-        arguments += ["--auth-supernode-private-key", str(key)] if key else []
-        worker = Worker(client_app(settings), f"{LOOPBACK}:{port}", secret)
-        threading.Thread(target=worker.run, name="accord-site", daemon=True).start()
-        sys.argv = ["flower-supernode", *arguments]
-        flower_supernode()
+    arguments = ["--superlink", superlink, "--isolation", "process", "--host", LOOPBACK, "--port", str(port)]
+    arguments += ["--superexec-auth-secret-file", _pipe_with(secret)]
+    arguments += ["--insecure"] if insecure else []
+    arguments += ["--root-certificates", str(root_certificates)] if root_certificates else []
+    arguments += ["--auth-supernode-private-key", str(key)] if key else []
+    worker = Worker(client_app(settings), f"{LOOPBACK}:{port}", secret)
+    threading.Thread(target=worker.run, name="accord-site", daemon=True).start()
+    sys.argv = ["flower-supernode", *arguments]
+    flower_supernode()
 
 
 class Worker:
@@ -141,6 +138,14 @@ class Worker:
             push_task_output(client, context, SubStatus.COMPLETED, "")
         finally:
             client.close()
+
+
+def _pipe_with(secret: bytes) -> str:
+    """A path that this process can read the secret from, once: a file would stay behind if the process were killed."""
+    read_end, write_end = os.pipe()
+    os.write(write_end, secret)  # 32 bytes fit into any pipe
+    os.close(write_end)
+    return f"/dev/fd/{read_end}"
 
 
 def free_port(host: str = LOOPBACK) -> int:
