@@ -2,8 +2,8 @@
 
     python benchmarks/deduplication.py --data DIR --dedupe-python /path/to/venv/bin/python --output OUT
 
-Halves of the clusters and labeled records are those of `accord reproduce deduplication`. What is done is kept in
-OUT/results.jsonl, and the same command goes on from there.
+Halves of the clusters and labeled records are drawn as by `accord reproduce deduplication`, with other random numbers.
+What is done is kept in OUT/results.jsonl, and the same command goes on from there.
 """
 
 import argparse

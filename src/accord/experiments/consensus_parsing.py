@@ -15,7 +15,7 @@ from accord.learners import PCFG, CoPerceptron, CoSVM, StructuredPerceptron, Str
 from accord.structures import Tree
 from accord.views import RandomSplit
 
-REPETITIONS = 10  # the thesis has 100
+REPETITIONS = 8  # the thesis has 100
 LABELED = (4, 40)
 UNLABELED = (0, 25, 100)
 HOLDOUT = 100
