@@ -63,9 +63,9 @@ def folds_of_clusters(truth: np.ndarray, n_folds: int, rng: np.random.Generator)
 def size_costs(truth: np.ndarray) -> np.ndarray:
     """What pairs of a cluster of 0, 1, 2, ... records have to be similar by; the last number is for all larger ones.
 
-    Where clusters of k records are known, a further record has the probability (number of known clusters that are
-    larger + k / (k + 1)) / (number that have at least k + 1): a rule of succession whose guess for sizes that were
-    never seen is a tail that falls like 1 / k. The cost is minus the logarithm of the least probable step that leads to
+    A cluster of k records has one more with the probability a / b, where a is k / (k + 1) plus the number of known
+    clusters of more than k, and b is 1 plus the number of those with k or more: a rule of succession whose guess for
+    sizes that were never seen is a tail that falls like 1 / k. The cost is minus the logarithm of the least probable step that leads to
     the size; the step from one record to two is what similarities are about, and costs nothing here.
     """
     sizes = np.bincount(np.unique(truth, return_counts=True)[1])
