@@ -65,8 +65,8 @@ def size_costs(truth: np.ndarray) -> np.ndarray:
 
     A cluster of k records has one more with the probability a / b, where a is k / (k + 1) plus the number of known
     clusters of more than k, and b is 1 plus the number of those with k or more: a rule of succession whose guess for
-    sizes that were never seen is a tail that falls like 1 / k. The cost is minus the logarithm of the least probable step that leads to
-    the size; the step from one record to two is what similarities are about, and costs nothing here.
+    sizes that were never seen is a tail that falls like 1 / k. The cost is minus the logarithm of the least probable
+    step that leads to the size; the step from one record to two is what similarities are about, and costs nothing here.
     """
     sizes = np.bincount(np.unique(truth, return_counts=True)[1])
     at_least = np.append(np.cumsum(sizes[::-1])[::-1], 0)  # of 0, 1, ... and of one more than the largest
