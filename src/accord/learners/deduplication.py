@@ -283,10 +283,6 @@ class Deduplicator(BaseEstimator):
         check_is_fitted(self, "weights_")
         return self.view_.table(records)
 
-    def _size_cost(self, n_records: int) -> float:
-        """What pairs of a cluster of so many records have to be similar by."""
-        return float(self.size_costs_[min(n_records, self.size_costs_.size - 1)])
-
     def _constant(self, n_records: int) -> float:
         """What is added to the products of features and weights in a table of so many records."""
         rarity = 0.0 if self.n_calibration_ is None else np.log(max(n_records, 1) / self.n_calibration_)

@@ -52,11 +52,16 @@ def cluster_table(
     return numbered(labels)
 
 
+def cost_of_size(costs: np.ndarray, n_records: int) -> float:
+    """What pairs of a cluster of so many records have to be similar by; the last cost is for all larger clusters."""
+    return float(costs[min(n_records, costs.size - 1)])
+
+
 def large_clusters_apart(scores: np.ndarray, found: np.ndarray, costs: np.ndarray, decoder: str) -> np.ndarray:
     """Clusters again, each by similarities less the cost of its size, until no cluster comes apart.
 
     A cost is taken off every pair, because every pair counts as evidence of its own, however much they say the same.
-    `costs` are by number of records, 0 up to 2 records; the last one is that of all larger clusters.
+    `costs` are by number of records, see :func:`cost_of_size`, and 0 up to 2 records.
     """
     if not costs.any():
         return found
@@ -71,7 +76,7 @@ def large_clusters_apart(scores: np.ndarray, found: np.ndarray, costs: np.ndarra
             own = scores[inside[first : first + n_pairs(int(sizes[cluster]))]]
             first += own.size
             if sizes[cluster] > 2:
-                parts = Partition().decode(own - costs[min(int(sizes[cluster]), costs.size - 1)], decoder)
+                parts = Partition().decode(own - cost_of_size(costs, int(sizes[cluster])), decoder)
                 if parts.max() > 0:
                     found[found == cluster] = fresh + parts
                     fresh += int(parts.max()) + 1

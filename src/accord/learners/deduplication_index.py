@@ -10,6 +10,7 @@ import numpy as np
 
 from accord.exceptions import InputError
 from accord.learners.deduplication import Deduplicator
+from accord.learners.deduplication_decoding import cost_of_size
 from accord.learners.deduplication_sets import check_ids
 from accord.views.records import RecordTable, as_records
 from accord.views.records_blocking import candidate_pairs
@@ -119,7 +120,7 @@ class RecordIndex:
         for cluster in dict.fromkeys(self.ids[i] for i in similar):
             others = np.array(members[cluster])
             total = float(table.scores(np.full(others.size, r), others, weights).sum())
-            total += others.size * (self.model._constant(r + 1) - self.model._size_cost(others.size + 1))
+            total += others.size * (self.model._constant(r + 1) - cost_of_size(self.model.size_costs_, others.size + 1))
             if total >= 0 and total > largest:
                 best, largest = cluster, total
         return Assignment(best, False, largest) if largest >= 0 else Assignment(self._fresh(members), True, 0.0)
