@@ -116,10 +116,9 @@ class _Point:
         D = self.alpha / self.s
         S = self._sums(D)
         E = S + self.beta / self.xi
-        weighted = self._sums(D[:, None] * self.deltas)  # of each group
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                solve_system = self._factored(D, S, weighted / S[:, None], S / E * (self.beta / self.xi))
+                solve_system = self._factored(D, S, S / E * (self.beta / self.xi))
         except (np.linalg.LinAlgError, ValueError):  # not positive definite, or not finite
             return False
         off = self.w - self.deltas.T @ self.alpha
@@ -127,10 +126,10 @@ class _Point:
         def direction(r_alpha: np.ndarray, r_beta: np.ndarray) -> tuple[np.ndarray, ...]:
             """Newton's step by which the products alpha * s and beta * xi lose these amounts."""
             q = -r_beta / self.xi - self._sums(r_alpha / self.s)
-            rhs = -off - self.deltas.T @ (r_alpha / self.s) - weighted.T @ (q / E)
-            dw = solve_system(rhs)
-            dxi = (q - weighted @ dw) / E
-            ds = self.deltas @ dw + dxi[self.group]
+            dw = solve_system(-off - self.deltas.T @ (r_alpha / self.s + D * (q / E)[self.group]))
+            along = self.deltas @ dw
+            dxi = (q - self._sums(D * along)) / E
+            ds = along + dxi[self.group]
             return dw, dxi, ds, -D * ds - r_alpha / self.s, -(r_beta + self.beta * dxi) / self.xi
 
         n = self.alpha.size + self.beta.size
@@ -153,15 +152,16 @@ class _Point:
         self.beta += size * dbeta
         return True
 
-    def _factored(
-        self, D: np.ndarray, S: np.ndarray, mean: np.ndarray, rest: np.ndarray
-    ) -> Callable[[np.ndarray], np.ndarray]:
+    def _factored(self, D: np.ndarray, S: np.ndarray, rest: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Solver of the system for w: ``I + sum_m D_m d_m d_m' - sum_g v_g v_g' / E_g`` with v_g the sum of D_m d_m.
 
         It is summed about the mean ``v_g / S_g`` of each group, since the difference would lose all its digits.
         """
-        system = np.eye(self.w.size) + (rest[:, None] * mean).T @ mean
-        if S.size < D.size:
+        single = S.size == D.size
+        mean = self.deltas if single else self._sums(D[:, None] * self.deltas) / S[:, None]
+        between = np.sqrt(rest)[:, None] * mean
+        system = np.eye(self.w.size) + between.T @ between  # of one array and itself: half the work
+        if not single:
             apart = np.sqrt(D)[:, None] * (self.deltas - mean[self.group])
             system += apart.T @ apart
         scale = 1.0 / np.sqrt(np.diagonal(system))
