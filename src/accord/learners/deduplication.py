@@ -1,30 +1,31 @@
 """De-duplication: which records of a table are about the same thing, learned from records whose clusters are known.
 
-``similarity(a, b) = s (<w, psi(a, b)> + bias) + t - log(n / n0) / 2 - threshold``: weights by a :class:`ClusteringSVM`,
-s and t by a logistic fit to the similarities of held-out labeled records, which makes differences of similarities
-logarithms of odds. The pairwise machine keeps its own zero (t = 0): it learned from all labeled records which pairs
-belong together, while the others learned whole clusterings. In a table of n records a record meets n / n0 times as many
-others that are different, n0 being the size of a fold, and no more that are the same, so its odds are lower by that
-factor; but similarities of different records fall off faster than a logistic curve has it, and half of its logarithm is
-enough. Then correlation clustering, component by component of the candidate pairs that are similar; clusters of a size
-that labeled clusters make improbable are kept only if they are similar by as much, see :func:`size_costs`.
+``similarity(a, b) = s (<w, psi(a, b)> + bias) - log(n / n0) / 2 - threshold``: weights and bias are means over machines
+that compare records in different ways (:class:`Machines`); s is the median of logistic fits to similarities of held-out
+labeled records, one for each fold, which makes differences of similarities logarithms of odds. In a table of n records
+a record meets n / n0 times as many others that are different, n0 being the number of labeled records that were compared
+with each other, and no more that are the same, so its odds are lower by that factor; but similarities of different
+records fall off faster than a logistic curve has it, and half of its logarithm is enough. Then correlation clustering,
+component by component of the candidate pairs that are similar; clusters of a size that labeled clusters make improbable
+are kept only if they are similar by as much, see :func:`size_costs`.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
 from accord.learners.clustering import METHODS, ClusteringSVM
 from accord.learners.deduplication_decoding import cluster_table
+from accord.learners.deduplication_machines import Machines, held_out_slopes
 from accord.learners.deduplication_sets import check_ids, check_pairs, folds_of_clusters, size_costs, training_sets
 from accord.learners.randomness import generator
 from accord.progress import Progress
@@ -33,7 +34,6 @@ from accord.views.pairs import pair_numbers
 from accord.views.records import RecordPairs, RecordTable, as_records
 
 _RARITY = 0.5  # how much of log(n / n0) is taken off similarities
-_LOOSE = 100.0  # C of the logistic fit, whose only feature is the similarity: margins of about 1 at either side
 
 
 class Contribution(NamedTuple):
@@ -86,14 +86,15 @@ class Deduplicator(BaseEstimator):
     view_ : RecordPairs
     weights_ : ndarray (d,)
     bias_ : float
-    slope_, offset_ : float
-        s and t above; 1 and 0 without calibration.
+    slope_ : float
+        s above; 1 without calibration.
     n_calibration_ : float or None
         n0 above; None without calibration.
     size_costs_ : ndarray
         What pairs of a cluster of 0, 1, 2, ... records have to be similar by; the last one is for all larger clusters.
         0 without calibration.
-    machine_ : ClusteringSVM
+    machines_ : list of ClusteringSVM
+        One for each way to compare records, see :meth:`RecordPairs.ways`.
 
     Examples
     --------
@@ -135,6 +136,8 @@ class Deduplicator(BaseEstimator):
         self.verbose = verbose
 
     # -- training -----------------------------------------------------------------------------------------------
+    n_calibration_: float | None
+
     def fit(self, records: Any, ids: Sequence[Hashable | None]) -> Deduplicator:
         """Learn from records, dicts or rows of a DataFrame, and the cluster of each; None where it is not known.
 
@@ -162,11 +165,20 @@ class Deduplicator(BaseEstimator):
                 j, k = pair_numbers(members.size)
                 pairs.append(table.compare(members[j], members[k]))
                 progress.advance()
-        self._learn(pairs, [truth[members] for members in sets])
-        self._set_scale(1.0, 0.0, None, np.zeros(1))
-        if self.calibrate:
-            folds = folds_of_clusters(truth, int(self.n_folds), rng)
-            self._calibrate(pairs, sets, truth, folds)
+        folds = folds_of_clusters(truth, int(self.n_folds), rng)
+        n_fits = 1 + (int(folds.max()) + 1 if self.calibrate else 0)
+        with self._machines(n_fits) as machines:
+            self._learn(machines, pairs, [truth[members] for members in sets])
+            slopes = held_out_slopes(machines, pairs, sets, truth, folds) if self.calibrate else []
+        if slopes and np.median(slopes) > 0:
+            self.slope_, self.size_costs_ = float(np.median(slopes)), size_costs(truth)
+            self.n_calibration_ = float(np.mean([members.size for members in sets]))
+        elif self.calibrate:
+            warnings.warn(
+                "too few labeled clusters to calibrate similarities; those of the support vector machines are taken as "
+                "they are, and a larger table may need threshold > 0",
+                stacklevel=2,
+            )
         return self
 
     def fit_pairs(self, records: Any, matches: Any, distinct: Any) -> Deduplicator:
@@ -180,8 +192,8 @@ class Deduplicator(BaseEstimator):
         left, right, same = check_pairs(matches, distinct, len(records))
         self.view_ = RecordPairs(self.fields).fit([records])
         pairs = self.view_.table(records).compare(left, right)
-        self._learn([row[None] for row in pairs], [np.array([0, 1 - int(one)]) for one in same])
-        self._set_scale(1.0, 0.0, None, np.zeros(1))
+        with self._machines(1) as machines:
+            self._learn(machines, [row[None] for row in pairs], [np.array([0, 1 - int(one)]) for one in same])
         return self
 
     def _check_params(self) -> None:
@@ -195,44 +207,18 @@ class Deduplicator(BaseEstimator):
         if not isinstance(self.threshold, (int, float)) or not np.isfinite(self.threshold):
             raise InputError(f"threshold is {self.threshold!r}; expected a number")
 
-    def _machine(self) -> ClusteringSVM:
-        return ClusteringSVM(self.method, self.decoder, C=self.C, tol=self.tol, n_jobs=self.n_jobs)
+    @contextmanager
+    def _machines(self, n_fits: int) -> Iterator[Machines]:
+        """Machines to fit so many times, showing progress."""
+        machine = ClusteringSVM(self.method, self.decoder, C=self.C, tol=self.tol)
+        ways = self.view_.ways()
+        with Progress(n_fits * len(ways), "learning", bool(self.verbose)) as progress:
+            yield Machines(machine, ways, self.n_jobs, progress.advance)
 
-    def _learn(self, pairs: list[np.ndarray], truth: list[np.ndarray]) -> None:
-        self.machine_ = self._machine().set_params(verbose=self.verbose).fit(pairs, truth)
-        self.weights_, self.bias_ = self.machine_.weights_[:-1], float(self.machine_.weights_[-1])
-
-    def _set_scale(self, slope: float, offset: float, n_calibration: float | None, costs: np.ndarray) -> None:
-        self.slope_, self.offset_, self.n_calibration_, self.size_costs_ = slope, offset, n_calibration, costs
-
-    def _calibrate(self, pairs: list[np.ndarray], sets: list[np.ndarray], truth: np.ndarray, folds: np.ndarray) -> None:
-        """Scale and zero of similarities from records whose clusters were not trained on."""
-        scores, same = [], []
-        for fold in range(int(folds.max()) + 1):
-            inner = [_part(p, members, folds != fold) for p, members in zip(pairs, sets)]
-            outer = [_part(p, members, folds == fold) for p, members in zip(pairs, sets)]
-            known = [(p, truth[members]) for p, members in inner if members.size > 1]
-            sizes = [(np.unique(t).size, t.size) for _, t in known]
-            if all(n == size for n, size in sizes) or all(n == 1 for n, _ in sizes):  # no pair of one of the kinds
-                continue
-            machine = self._machine().fit([p for p, _ in known], [t for _, t in known])
-            for p, members in outer:
-                j, k = pair_numbers(members.size)
-                scores.append(p @ machine.weights_[:-1] + machine.weights_[-1])
-                same.append(truth[members[j]] == truth[members[k]])
-        together = np.concatenate(same) if same else np.empty(0, np.bool_)
-        if together.all() or not together.any():
-            warnings.warn(
-                "too few labeled clusters to calibrate similarities; those of the support vector machine are taken as "
-                "they are, and a larger table may need threshold > 0",
-                stacklevel=3,
-            )
-            return
-        fitted = LogisticRegression(C=_LOOSE).fit(np.concatenate(scores)[:, None], together)
-        if fitted.coef_[0, 0] > 0:
-            size = float(np.mean([members.size for members in sets])) / (int(folds.max()) + 1)
-            offset = 0.0 if self.method == "pairwise" else float(fitted.intercept_[0])
-            self._set_scale(float(fitted.coef_[0, 0]), offset, max(size, 1.0), size_costs(truth))
+    def _learn(self, machines: Machines, pairs: list[np.ndarray], truth: list[np.ndarray]) -> None:
+        self.machines_ = machines.fit(pairs, truth)
+        self.weights_, self.bias_ = machines.mean(self.machines_, len(self.view_.names_))
+        self.slope_, self.n_calibration_, self.size_costs_ = 1.0, None, np.zeros(1)
 
     # -- use ----------------------------------------------------------------------------------------------------
     def predict(self, records: Any) -> list[int]:
@@ -286,11 +272,4 @@ class Deduplicator(BaseEstimator):
     def _constant(self, n_records: int) -> float:
         """What is added to the products of features and weights in a table of so many records."""
         rarity = 0.0 if self.n_calibration_ is None else np.log(max(n_records, 1) / self.n_calibration_)
-        return float(self.slope_ * self.bias_ + self.offset_ - _RARITY * max(rarity, 0.0) - self.threshold)
-
-
-def _part(pairs: np.ndarray, members: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs and members of those records of a set that are wanted."""
-    j, k = pair_numbers(members.size)
-    here = wanted[members]
-    return pairs[here[j] & here[k]], members[here]
+        return float(self.slope_ * self.bias_ - _RARITY * max(rarity, 0.0) - self.threshold)

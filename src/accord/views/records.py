@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.threads import map_threads
 from accord.views.pairs import PairFeatures, pair_numbers
-from accord.views.records_columns import COLUMNS, COMPARISONS, MISSING, Column, DateColumn
+from accord.views.records_columns import COLUMNS, COMPARISONS, MISSING, WAYS, Column, DateColumn
 from accord.views.records_values import KINDS, cell_text, guess_kind, plain_words, says_day_first
 
 CHUNK = 1 << 15  # pairs compared at a time
@@ -83,16 +83,30 @@ class RecordPairs(PairFeatures):
             self.value_counts_[name] = {v: n for v, n in Counter(values).items() if n > 1}
             words = Counter(word for value in values for word in set(value.split()))
             self.word_counts_[name] = {w: n for w, n in words.items() if n > 1}
-        self.names_ = [
-            f"{name}: {comparison}"
-            for name, kind in self.fields_.items()
-            for comparison in [*COMPARISONS[kind], *MISSING]
-        ]
+        self.names_ = [f"{name}: {comparison}" for name, _, comparison in self._comparisons()]
         return self
+
+    def ways(self) -> list[np.ndarray]:
+        """Numbers of the features of several ways to compare records: all; and for each way to compare texts its own.
+
+        The latter have few features that say the same: one for each text, what is missing, and all of other fields.
+        """
+        check_is_fitted(self, "names_")
+        compared = [(kind, one) for _, kind, one in self._comparisons()]
+        found = [np.arange(len(compared))]
+        for way in WAYS if "text" in self.fields_.values() else []:
+            chosen = [i for i, (kind, one) in enumerate(compared) if kind != "text" or one in (way, *MISSING)]
+            found.append(np.array(chosen))
+        return found
 
     def table(self, records: Any = ()) -> RecordTable:
         """Records packed for many comparisons."""
         check_is_fitted(self, "names_")
+        if len(self.names_) != len(self._comparisons()):  # it comes from a file
+            raise InputError(
+                f"the model was learned from {len(self.names_)} comparisons by another version of Accord, and this one "
+                f"makes {len(self._comparisons())}; learn it again"
+            )
         table = RecordTable(self)
         table.append(as_records(records, "records"))
         return table
@@ -117,6 +131,10 @@ class RecordPairs(PairFeatures):
 
     def count(self, objects: Any) -> int:
         return len(as_records(objects, "a set"))
+
+    def _comparisons(self) -> list[tuple[str, str, str]]:
+        """Field, its kind and the comparison of every feature."""
+        return [(name, kind, one) for name, kind in self.fields_.items() for one in (*COMPARISONS[kind], *MISSING)]
 
     def _names(self, records: Sequence[Mapping[str, Any]]) -> list[str]:
         if self.fields is None:
