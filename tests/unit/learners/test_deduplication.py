@@ -7,14 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_cases import people
+from scipy.optimize import minimize
 from sklearn.base import clone
 
 import accord
-from accord import Deduplicator, InputError, RecordIndex
+from accord import ClusteringSVM, Deduplicator, InputError, RecordIndex
 from accord.learners.deduplication_decoding import large_clusters_apart, small_parts
-from accord.learners.deduplication_sets import folds_of_clusters, size_costs, training_sets
+from accord.learners.deduplication_machines import Machines, held_out_slopes
+from accord.learners.deduplication_sets import check_ids, folds_of_clusters, size_costs, training_sets
+from accord.solvers import margin_qp
 from accord.structures.partition import Partition
 from accord.structures.partition_losses import pair_counts
+from accord.views.pairs import pair_numbers
 from accord.views.records import RecordPairs
 
 FIELDS = {"name": "text", "street": "text", "born": "date"}
@@ -305,6 +309,105 @@ def test_sizes_that_were_never_seen_need_more():
     assert max(np.bincount(fitted.predict(more))) >= largest
 
 
+# -- machines and held-out records ------------------------------------------------------------------------------------
+def test_weights_are_the_mean_of_a_machine_for_each_way(model):
+    records, ids = people(60, seed=0)
+    table = model.view_.table(records)
+    pairs = table.compare(*pair_numbers(len(records)))
+    weights, bias = np.zeros(pairs.shape[1]), 0.0
+    ways = model.view_.ways()
+    for columns in ways:
+        machine = ClusteringSVM("pairwise", tol=model.tol).fit([pairs[:, columns]], [ids])
+        for column, weight in zip(columns, machine.weights_[:-1]):
+            weights[column] += weight / len(ways)
+        bias += machine.weights_[-1] / len(ways)
+    np.testing.assert_allclose(model.weights_, weights, rtol=1e-6, atol=1e-9)
+    assert model.bias_ == pytest.approx(bias)
+    assert len(model.machines_) == len(ways) > 2
+    threads = Deduplicator(FIELDS, n_jobs=2).fit(records, ids)
+    np.testing.assert_allclose(threads.weights_, model.weights_, rtol=1e-6, atol=1e-9)
+
+
+def logistic_cost(line: np.ndarray, score: np.ndarray, sign: np.ndarray) -> float:
+    return float(np.logaddexp(0.0, -sign * (line[0] * score + line[1])).sum() + line[0] ** 2 / 200)
+
+
+def test_slopes_of_held_out_records_by_the_book():
+    """Folds one after another, pairs one after another, the logistic fit by a general minimiser."""
+    records, ids = people(40, seed=0)
+    truth = np.array(ids)
+    view = RecordPairs(FIELDS).fit([records])
+    table = view.table(records)
+    sets = training_sets(table, truth, 30, np.random.default_rng(1))
+    assert len(sets) > 1
+    pairs = [table.compare(*(members[side] for side in pair_numbers(members.size))) for members in sets]
+    folds = folds_of_clusters(truth, 3, np.random.default_rng(2))
+    machines = Machines(ClusteringSVM("pairwise", C=0.1, tol=1e-6), view.ways(), None)
+    expected = []
+    for fold in range(3):
+        known = [members[folds[members] != fold] for members in sets]
+        inner = [table.compare(*(members[side] for side in pair_numbers(members.size))) for members in known]
+        weights, bias = machines.mean(machines.fit(inner, [truth[members] for members in known]), len(view.names_))
+        score, sign = [], []
+        for members in sets:
+            for a, i in enumerate(members):
+                for j in members[:a]:
+                    if folds[i] == folds[j] == fold:
+                        score.append(table.compare(np.array([i]), np.array([j]))[0] @ weights + bias)
+                        sign.append(1.0 if truth[i] == truth[j] else -1.0)
+        expected.append(minimize(logistic_cost, np.zeros(2), (np.array(score), np.array(sign)), tol=1e-9).x[0])
+    found = held_out_slopes(machines, pairs, sets, truth, folds)
+    np.testing.assert_allclose(found, expected, rtol=0.02)  # as exact as the logistic fit
+
+
+def test_similarities_are_scaled_by_the_median_fold(model):
+    records, ids = people(60, seed=0)
+    table, truth = model.view_.table(records), check_ids(ids, len(ids))
+    rng = np.random.default_rng(0)
+    sets = training_sets(table, truth, 200, rng)
+    assert len(sets) == 1
+    pairs = [table.compare(*pair_numbers(len(records)))]
+    machines = Machines(ClusteringSVM("pairwise", tol=model.tol), model.view_.ways(), None)
+    slopes = held_out_slopes(machines, pairs, sets, truth, folds_of_clusters(truth, 4, rng))
+    assert len(slopes) == 4
+    assert model.slope_ == pytest.approx(np.median(slopes), rel=1e-6)
+    assert model.n_calibration_ == len(records)
+
+
+def test_folds_about_which_nothing_can_be_learned_are_left_out():
+    """Six records: the first fold has one cluster and the second two; what means "together" differs, or does not."""
+    truth, folds, sets = np.repeat(np.arange(3), 2), np.repeat([0, 0, 1], 2), [np.arange(6)]
+    j, k = pair_numbers(6)
+    together = (truth[j] == truth[k]).astype(float)[:, None]
+    machines = Machines(ClusteringSVM("pairwise"), [np.arange(1)], None)
+    assert held_out_slopes(machines, [together], sets, truth, folds) == []  # neither fold tells and is told about
+    assert held_out_slopes(machines, [together], sets, np.arange(6), folds) == []
+    truth, folds, sets = np.repeat(np.arange(4), 2), np.repeat([0, 1], 4), [np.arange(8)]
+    j, k = pair_numbers(8)
+    together = np.where(truth[j] == truth[k], 1.0, 0.0)[:, None]
+    assert min(held_out_slopes(machines, [together], sets, truth, folds)) > 0
+    opposite = together * np.where(folds[j] == 0, 1.0, -1.0)[:, None]
+    assert max(held_out_slopes(machines, [opposite], sets, truth, folds)) < 0
+
+
+def test_ctrl_c_while_it_learns(monkeypatch):
+    """A machine that was interrupted is a usable model by itself, but no use if the others are missing."""
+    calls = []
+
+    def interrupted(*args, **kwargs):
+        result = solve(*args, **kwargs)
+        result.interrupted = True
+        calls.append(1)
+        return result
+
+    solve = margin_qp.solve
+    monkeypatch.setattr(margin_qp, "solve", interrupted)
+    records, ids = people(20, seed=0)
+    with pytest.raises(KeyboardInterrupt):
+        Deduplicator(FIELDS).fit(records, ids)
+    assert len(calls) == 1
+
+
 # -- mistakes --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("settings", "ids", "message"),
@@ -339,6 +442,15 @@ def test_mistakes_of_pairs_and_indexes(model):
             learner.fit_pairs(records, matches, distinct)
     with pytest.raises(InputError, match=r"ids\[1\] is missing"):
         model.index(people(5, seed=0)[0][:2], [1, None])
+
+
+def test_a_model_of_other_comparisons_is_refused(model, tmp_path):
+    """A file of a version that compared in other ways would give nonsense."""
+    model.save(tmp_path / "m.accord")
+    old = accord.load(tmp_path / "m.accord")
+    old.view_.names_ = old.view_.names_[:-1]
+    with pytest.raises(InputError, match=r"learned from \d+ comparisons by another version of Accord.* learn it again"):
+        old.predict([{"name": "Ann Lee"}])
 
 
 def test_too_little_to_calibrate_is_said():

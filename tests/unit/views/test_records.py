@@ -19,6 +19,28 @@ def compared(view: RecordPairs, a: dict, b: dict) -> dict[str, float]:
     return dict(zip(view.names_, values[0].tolist()))
 
 
+def test_ways_to_compare():
+    """All features; and for each way to compare texts one feature of each, with other fields and what is missing."""
+    view = RecordPairs({"n": "text", "z": "category", "t": "text"}).fit([[{"n": "a b", "z": "1", "t": "c"}]])
+    everything, *ways = view.ways()
+    assert everything.tolist() == list(range(len(view.names_)))
+    kept = [
+        "z: equal",
+        "z: equal and rare",
+        *(f"{f}: {m}" for f in "nzt" for m in ("one is missing", "both are missing")),
+    ]
+    seen = []
+    for columns in ways:
+        names = [view.names_[i] for i in columns]
+        texts = [name for name in names if name not in kept]
+        assert sorted(names) == sorted([*kept, *texts])
+        assert [name[0] for name in texts] == ["n", "t"]
+        assert len({name[3:] for name in texts}) == 1
+        seen.append(texts[0])
+    assert len(set(seen)) == len(ways) > 1
+    assert [one.tolist() for one in RecordPairs({"z": "category"}).fit([[{"z": "1"}]]).ways()] == [[0, 1, 2, 3]]
+
+
 def test_text_by_hand():
     records = [{"n": text} for text in ("John Smith 12", "Smith, Jon 12", "john smith 12", "Ann Lee 7", "Bob Smith")]
     view = RecordPairs({"n": "text"}).fit([records])
@@ -27,6 +49,7 @@ def test_text_by_hand():
     assert same["n: equal and rare"] == pytest.approx(math.log(5 / 2) / math.log(5))  # two of five records have it
     near = compared(view, records[0], records[1])
     assert near["n: equal"] == 0.0
+    assert compared(view, records[0], {"n": "smth"})["n: edits within"] == 3 / 4  # smith
     assert near["n: words"] == 2 / 4  # smith, 12 of john, smith, 12, jon
     assert near["n: numbers"] == 1.0
     # smith and 12 are there, jon is no spelling of john that counts: too short
