@@ -10,16 +10,6 @@ def levenshtein(a: str, b: str) -> int:
     return row[-1]
 
 
-def edits_within(a: str, b: str) -> int:
-    """From a to the nearest piece of b, which may be empty: a row for each beginning of a, free to start anywhere."""
-    row = [0] * (len(b) + 1)
-    for i, x in enumerate(a, 1):
-        before, row[0] = row[0], i
-        for j, y in enumerate(b, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (x != y))
-    return min(row)
-
-
 def jaro_winkler(a: str, b: str) -> float:
     if not a or not b:
         return float(a == b)

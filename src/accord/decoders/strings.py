@@ -51,14 +51,14 @@ def _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b):
 
 
 @njit(cache=True, nogil=True)
-def _levenshtein(codes, a, a_end, b, b_end, places, up, down, within):
-    """Insertions, deletions and replacements from one string to the other, or to the nearest piece of it (`within`).
+def _levenshtein(codes, a, a_end, b, b_end, places, up, down):
+    """Insertions, deletions and replacements from one string to the other.
 
     ``places[s, w]``: the bits of word ``w`` at which the first string has symbol ``s``; all zero before and after.
     """
     n_a, n_b = a_end - a, b_end - b
     if n_a == 0 or n_b == 0:
-        return n_a if within else max(n_a, n_b)
+        return max(n_a, n_b)
     n_words = (n_a + 63) // 64
     for i in range(n_a):
         places[codes[a + i], i // 64] |= _ONE << np.uint64(i % 64)
@@ -66,10 +66,10 @@ def _levenshtein(codes, a, a_end, b, b_end, places, up, down, within):
         up[w] = _ALL
         down[w] = _ZERO
     last = _ONE << np.uint64((n_a - 1) % 64)
-    distance = nearest = n_a
+    distance = n_a
     for j in range(n_b):
         symbol = codes[b + j]
-        carry_up, carry_down = _ZERO if within else _ONE, _ZERO  # what comes before a piece costs nothing
+        carry_up, carry_down = _ONE, _ZERO
         for w in range(n_words):
             vertical_up, vertical_down, equal = up[w], down[w], places[symbol, w]
             changed = equal | vertical_down
@@ -88,10 +88,9 @@ def _levenshtein(codes, a, a_end, b, b_end, places, up, down, within):
             up[w] = falling | ~(changed | rising)
             down[w] = rising & changed
             carry_up, carry_down = next_up, next_down
-        nearest = min(nearest, distance)
     for i in range(n_a):
         places[codes[a + i], i // 64] = _ZERO
-    return nearest if within else distance
+    return distance
 
 
 @njit(cache=True, nogil=True)
@@ -123,11 +122,10 @@ def _longest_run(codes, a, a_end, b, b_end):
 
 @njit(cache=True, nogil=True)
 def compare(codes, starts, n_symbols, longest, left, right, out):
-    """Six similarities of every pair of strings, all between 0 and 1.
+    """Five similarities of every pair of strings, all between 0 and 1.
 
     ``out[p]``: Jaro-Winkler; 1 - edits / length of the longer one; longest common piece / length of the shorter one;
-    common beginning / length of the shorter one; the same backwards; 1 - edits from the shorter one to the nearest
-    piece of the longer one / length of the shorter one. ``longest`` is the length of the longest string.
+    common beginning / length of the shorter one; the same backwards. ``longest`` is the length of the longest string.
     """
     taken_a, taken_b = np.empty(longest, np.bool_), np.empty(longest, np.bool_)
     n_words = (longest + 63) // 64
@@ -138,10 +136,10 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
         b, b_end = starts[right[p]], starts[right[p] + 1]
         shorter, longer = min(a_end - a, b_end - b), max(a_end - a, b_end - b)
         out[p, 0] = _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b)
-        edits = _levenshtein(codes, a, a_end, b, b_end, places, up, down, False)
+        edits = _levenshtein(codes, a, a_end, b, b_end, places, up, down)
         out[p, 1] = 1.0 - edits / longer if longer else 1.0
         if shorter == 0:
-            for k in range(2, 6):
+            for k in range(2, 5):
                 out[p, k] = 1.0 if longer == 0 else 0.0
             continue
         out[p, 2] = _longest_run(codes, a, a_end, b, b_end) / shorter
@@ -153,12 +151,6 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
         while same < shorter and codes[a_end - 1 - same] == codes[b_end - 1 - same]:
             same += 1
         out[p, 4] = same / shorter
-        if a_end - a > b_end - b:
-            a, a_end, b, b_end = b, b_end, a, a_end
-        edits = _levenshtein(codes, a, a_end, b, b_end, places, up, down, True)
-        if shorter == longer:  # the same whichever comes first
-            edits = min(edits, _levenshtein(codes, b, b_end, a, a_end, places, up, down, True))
-        out[p, 5] = 1.0 - edits / shorter
 
 
 @njit(cache=True, nogil=True)

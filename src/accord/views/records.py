@@ -102,11 +102,6 @@ class RecordPairs(PairFeatures):
     def table(self, records: Any = ()) -> RecordTable:
         """Records packed for many comparisons."""
         check_is_fitted(self, "names_")
-        if len(self.names_) != len(self._comparisons()):  # it comes from a file
-            raise InputError(
-                f"the model was learned from {len(self.names_)} comparisons by another version of Accord, and this one "
-                f"makes {len(self._comparisons())}; learn it again"
-            )
         table = RecordTable(self)
         table.append(as_records(records, "records"))
         return table

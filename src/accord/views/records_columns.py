@@ -19,13 +19,16 @@ MISSING = ["one is missing", "both are missing"]
 _MONTH = 30.0  # days after which closeness of dates has fallen to 1 / e
 _TEXT = [
     "equal", "equal and rare", "jaro-winkler", "edits", "longest common piece", "common beginning", "common end",
-    "edits within", "words", "rare words", "words aligned", "words contained", "trigrams", "numbers", "numbers differ",
+    "words", "rare words", "words aligned", "words contained", "trigrams", "numbers", "numbers differ",
 ]  # fmt: skip
 _NUMBER = ["equal", "equal and rare", "close", "jaro-winkler", "edits"]
 _DATE = ["equal", "equal and rare", "close", "same year", "same day and month", "day and month swapped", "edits"]
 _CATEGORY = ["equal", "equal and rare"]
 # Ways to compare two texts as a whole, each of which is enough to tell how similar they are.
-WAYS = ["edits within", "longest common piece", "words contained", "trigrams"]
+WAYS = [
+    "jaro-winkler", "edits", "longest common piece", "words", "rare words", "words aligned", "words contained",
+    "trigrams",
+]  # fmt: skip
 COMPARISONS = {"text": _TEXT, "number": _NUMBER, "date": _DATE, "category": _CATEGORY}
 
 
@@ -99,7 +102,7 @@ class Trigrams:
 
 
 def _spellings(text: Packed, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    out = np.empty((a.size, 6))
+    out = np.empty((a.size, 5))
     strings.compare(text.codes.array, text.starts.array, len(text.symbols), text.longest, a, b, out)
     return out
 
@@ -187,24 +190,24 @@ class TextColumn(Column):
     def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         out = np.empty((a.size, len(_TEXT)))
         out[:, :2] = super().values(a, b)
-        out[:, 2:8] = _spellings(self.text, a, b)
+        out[:, 2:7] = _spellings(self.text, a, b)
         rarity, digits = self.word_rarity.array, self.has_digit.array
         ones, squares = np.ones(rarity.size), rarity**2
         shared, totals = self._shared(ones, a, b)
-        out[:, 8] = shared / (totals[a] + totals[b] - shared)
+        out[:, 7] = shared / (totals[a] + totals[b] - shared)
         shared, totals = self._shared(squares, a, b)
-        out[:, 9] = np.minimum(shared / np.sqrt(totals[a] * totals[b]), 1.0)
+        out[:, 8] = np.minimum(shared / np.sqrt(totals[a] * totals[b]), 1.0)
         two = np.empty((a.size, 2))
         pointers, words = self.word_ptr.array, self.word_ids.array
         strings.align_words(self.spelling.codes.array, self.spelling.starts.array, pointers, words, rarity, a, b, two)
-        out[:, 10:12] = two
+        out[:, 9:11] = two
         n_shared, sizes = np.empty(a.size), np.diff(self.grams.ptr.array)
         strings.shared_keys(self.grams.ptr.array, self.grams.keys.array, a, b, n_shared)
-        out[:, 12] = 2 * n_shared / (sizes[a] + sizes[b])
+        out[:, 11] = 2 * n_shared / (sizes[a] + sizes[b])
         shared, totals = self._shared(digits, a, b)
         both = (totals[a] > 0) & (totals[b] > 0)
-        out[:, 13] = np.where(both, shared / np.maximum(totals[a] + totals[b] - shared, 1), 0.0)
-        out[:, 14] = both & (shared == 0)
+        out[:, 12] = np.where(both, shared / np.maximum(totals[a] + totals[b] - shared, 1), 0.0)
+        out[:, 13] = both & (shared == 0)
         return out
 
     def keys(self) -> tuple[np.ndarray, np.ndarray]:

@@ -444,15 +444,6 @@ def test_mistakes_of_pairs_and_indexes(model):
         model.index(people(5, seed=0)[0][:2], [1, None])
 
 
-def test_a_model_of_other_comparisons_is_refused(model, tmp_path):
-    """A file of a version that compared in other ways would give nonsense."""
-    model.save(tmp_path / "m.accord")
-    old = accord.load(tmp_path / "m.accord")
-    old.view_.names_ = old.view_.names_[:-1]
-    with pytest.raises(InputError, match=r"learned from \d+ comparisons by another version of Accord.* learn it again"):
-        old.predict([{"name": "Ann Lee"}])
-
-
 def test_too_little_to_calibrate_is_said():
     records = [{"a": "green house"}, {"a": "green hous"}, {"a": "old mill"}]
     with pytest.warns(UserWarning, match="too few labeled clusters to calibrate"):
