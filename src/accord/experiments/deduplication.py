@@ -27,7 +27,7 @@ SETS = (
 )  # fmt: skip
 QUICK = ("restaurant_fodors_zagat",)
 N_LABELED, QUICK_LABELED = 200, 80
-N_CANDIDATES = 20  # the learner's own
+N_CANDIDATES = Deduplicator().n_candidates
 REPETITIONS = 3
 PLAIN, SINGLE = "SVM on pairs, components", "SVM on pairs"
 METHODS: dict[str, dict[str, Any]] = {

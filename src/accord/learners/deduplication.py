@@ -4,10 +4,10 @@
 that compare records in different ways (:class:`Machines`); s is the median of logistic fits to similarities of held-out
 labeled records, one for each fold, which makes differences of similarities logarithms of odds. In a table of n records
 a record meets n / n0 times as many others that are different, n0 being the number of labeled records that were compared
-with each other, and no more that are the same, so its odds are lower by that factor; but similarities of different
-records fall off faster than a logistic curve has it, and half of its logarithm is enough. Then correlation clustering,
-component by component of the candidate pairs that are similar; clusters of a size that labeled clusters make improbable
-are kept only if they are similar by as much, see :func:`size_costs`.
+with each other, and no more that are the same, so its odds are lower by that factor; half of its logarithm is taken,
+which trials on public tables suggest. Then correlation clustering, component by component of the candidate pairs that
+are similar; clusters of a size that labeled clusters make improbable are kept only if they are similar by as much, see
+:func:`size_costs`.
 """
 
 from __future__ import annotations

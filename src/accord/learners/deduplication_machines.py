@@ -20,8 +20,8 @@ _LOOSE = 100.0  # C of the logistic fit, whose only feature is the similarity: m
 class Machines:
     """Machines of the same kind, each for some of the features, and their mean.
 
-    Comparisons of texts mostly say the same, and few labeled clusters say little about which of them to believe: a
-    machine for all of them goes by chance more than machines that have one each, and their mean less than either.
+    Comparisons of texts mostly say the same, and few labeled clusters say little about which of them to believe. The
+    mean believes all of them a little; where that pays and where not is among the experiments.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Machines:
             self.on_machine()
             return fitted
 
-        with threadpool_limits(1, user_api="blas"):  # products are small
+        with threadpool_limits(1, user_api="blas"):  # threads of small products cost more than they gain
             return map_threads(learn, [(columns,) for columns in self.ways], self.n_jobs)
 
     def mean(self, fitted: Sequence[ClusteringSVM], n_features: int) -> tuple[np.ndarray, float]:

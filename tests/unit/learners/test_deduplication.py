@@ -375,7 +375,7 @@ def test_similarities_are_scaled_by_the_median_fold(model):
 
 
 def test_folds_about_which_nothing_can_be_learned_are_left_out():
-    """Six records: the first fold has one cluster and the second two; what means "together" differs, or does not."""
+    """Of two folds one has a single cluster; then both have two, and a feature that means the same or the opposite."""
     truth, folds, sets = np.repeat(np.arange(3), 2), np.repeat([0, 0, 1], 2), [np.arange(6)]
     j, k = pair_numbers(6)
     together = (truth[j] == truth[k]).astype(float)[:, None]
