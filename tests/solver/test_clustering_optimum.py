@@ -113,6 +113,57 @@ def test_interior_points_reach_the_optimum_of_working_set_programs(seed, n_group
     np.testing.assert_allclose(found.w, deltas.T @ found.alpha, atol=1e-12 * max(C, 1))
 
 
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.sampled_from([1e-3, 1.0, 1e3]), st.sampled_from([1e-2, 1e-8]))
+def test_of_many_groups_some_are_enough(seed, largest, C, tol):
+    """Groups chosen few by few have the optimum of all of them, with certificates that hold for all of them."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, largest + 1, 90)
+    sign = np.where(rng.random(sizes.sum()) < 0.1, 1.0, -1.0)
+    features = np.hstack([rng.normal(size=(sign.size, 2)) + 1.5 * sign[:, None], np.ones((sign.size, 1))])
+    deltas, offsets, starts = sign[:, None] * features, np.ones(sign.size), np.cumsum([0, *sizes[:-1]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(margin_qp, "FEW", 1000)
+        every = margin_qp.solve(deltas, offsets, starts, C, tol)
+        patch.setattr(margin_qp, "FEW", 5)
+        found = margin_qp.solve(deltas, offsets, starts, C, tol, 1000)
+    assert found.converged
+    assert every.dual <= found.primal <= every.primal * (1 + 2 * tol)
+    xi = np.maximum.reduceat(np.maximum(offsets - deltas @ found.w, 0.0), starts)
+    assert found.primal == pytest.approx(0.5 * found.w @ found.w + C * xi.sum())
+    assert found.dual == pytest.approx(found.alpha @ offsets - 0.5 * found.w @ found.w)
+    assert found.gap <= tol * found.primal
+    assert np.all(found.alpha >= 0)
+    assert np.all(np.add.reduceat(found.alpha, starts) <= C * (1 + 1e-12))
+    np.testing.assert_allclose(found.w, deltas.T @ found.alpha, atol=1e-12 * max(C, 1))
+
+
+def test_many_groups_end_early_but_feasible(monkeypatch):
+    monkeypatch.setattr(margin_qp, "FEW", 10)
+    rng = np.random.default_rng(0)
+    deltas = rng.normal(size=(60, 4)) * np.array([1e6, 1.0, 1e-6, 1.0])
+    for max_iter in (3, 200):
+        found = margin_qp.solve(deltas, np.ones(60), np.arange(60), 1e4, max_iter=max_iter)
+        assert found.n_iter <= max_iter
+        assert found.dual <= found.primal
+        assert np.all(np.isfinite(found.w))
+
+
+@pytest.mark.parametrize("loss", ["total", "rand"])
+@pytest.mark.parametrize("method", ["pairwise", "sequential", "iterative", "compact"])
+def test_single_pairs_are_sets_of_two(method, loss):
+    sets, Y = make_sets(4, (5, 4))
+    rng = np.random.default_rng(5)
+    pairs, together = rng.normal(size=(7, 3)), rng.random(7) < 0.5
+    options = {"loss": loss, "tol": 1e-7}
+    found = ClusteringSVM(method, **options).fit(sets, Y, pairs, together)
+    expected = ClusteringSVM(method, **options).fit(
+        [*sets, *(row[None] for row in pairs)], [*Y, *([0, 0] if one else [0, 1] for one in together)]
+    )
+    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-6)
+    np.testing.assert_allclose(found.weights_, expected.weights_, atol=1e-3)
+
+
 def test_wild_scales_end_early_but_feasible():
     rng = np.random.default_rng(0)
     deltas = rng.normal(size=(60, 4)) * np.array([1e6, 1.0, 1e-6, 1.0])

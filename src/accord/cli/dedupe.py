@@ -69,8 +69,9 @@ def dedupe() -> None:
 )  # fmt: skip
 @click.option("--ignore", type=NAMES, default=[], help="Columns not to compare, such as row numbers.")
 @click.option(
-    "--unlabeled", metavar="FILE", multiple=True, help="More records, without clusters: they tell what is rare."
-)
+    "--unlabeled", metavar="FILE", multiple=True,
+    help="More records, without clusters: they tell what is rare, and take part in self-training.",
+)  # fmt: skip
 @click.option(
     "--method", type=click.Choice(["pairwise", "sequential", "iterative", "compact"]), default="pairwise",
     show_default=True, help="How weights are learned.",
@@ -90,6 +91,10 @@ def dedupe() -> None:
     "--calibrate/--no-calibrate", default=True, show_default=True, help="Fit similarities to held-out records."
 )
 @click.option(
+    "--self-training/--no-self-training", default=True, show_default=True,
+    help="Learn from clusters found among unlabeled records too, unless held-out records speak against it.",
+)  # fmt: skip
+@click.option(
     "--n-candidates", type=click.IntRange(min=1), default=20, show_default=True,
     help="Records that each record is compared with.",
 )  # fmt: skip
@@ -101,7 +106,8 @@ def dedupe() -> None:
 def learn(table: str, model: Path, **options: Any) -> None:
     """Learn from TABLE, in which a column says which records belong together.
 
-    Rows with an empty cell there are unlabeled: they say which words and values are frequent. A few hundred labeled
+    Rows with an empty cell there are unlabeled: they say which words and values are frequent, and clusters found among
+    them are learned from as well, unless that makes those of held-out labeled rows worse. A few hundred labeled
     records are usually enough, as long as some clusters have two or more of them.
 
     \b
@@ -125,7 +131,8 @@ def learn(table: str, model: Path, **options: Any) -> None:
         need_columns(more, fields, "which --field names")
         records += more.records(without)
         ids += [None] * len(more.rows)
-    settings = {n: options[n] for n in ("method", "decoder", "C", "threshold", "calibrate", "n_candidates", "n_jobs")}
+    names = ("method", "decoder", "C", "threshold", "calibrate", "self_training", "n_candidates", "n_jobs")
+    settings = {name: options[name] for name in names}
     try:
         with computing(announce=False if options["quiet"] else None):
             import accord
@@ -298,6 +305,13 @@ def _clustered(fitted: Any, table: str, options: dict[str, Any]) -> Any:
     return known
 
 
+def _tried(fitted: Any) -> str:
+    """What self-training did to held-out records, and whether it was kept."""
+    before, after = 100.0 * fitted.held_out_f1_.mean(axis=0)
+    kept = "yes" if fitted.self_trained_ else "no"
+    return f"{kept}; F1 of pairs of held-out records {before:.1f} % without, {after:.1f} % with it"
+
+
 def _report(fitted: Any, ids: list[str | None], model: Path) -> None:
     known = [one for one in ids if one is not None]
     print_pairs(
@@ -307,6 +321,7 @@ def _report(fitted: Any, ids: list[str | None], model: Path) -> None:
             ("labeled", f"{len(known):,} in {len(set(known)):,} clusters"),
             ("fields", ", ".join(f"{name} ({kind})" for name, kind in fitted.view_.fields_.items())),
             ("calibrated", "no" if fitted.n_calibration_ is None else "yes"),
+            *([] if fitted.held_out_f1_ is None else [("self-training", _tried(fitted))]),
             *([("similarity", f"at least 0; in clusters of {sizes}")] if (sizes := _needed(fitted)) else []),
         ],
     )

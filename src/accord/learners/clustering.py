@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from accord.decoders.correlation import SequentialClusters, square
 from accord.exceptions import InputError
-from accord.learners.clustering_inputs import check_sizes, pair_matrix, read_partitions, scale_of
+from accord.learners.clustering_inputs import check_sizes, pair_matrix, read_partitions, read_single, scale_of
 from accord.learners.randomness import generator
 from accord.progress import Progress
 from accord.solvers import cutting_sets, margin_qp
@@ -25,6 +25,7 @@ from accord.structures.partition_problem import (
     joined,
     pairwise_constraints,
     sequential_constraints,
+    single_constraints,
 )
 from accord.threads import map_anywhere
 from accord.views.pairs import PairFeatures, ReadyPairs
@@ -136,7 +137,9 @@ class ClusteringSVM(BaseEstimator):
     # -- training -----------------------------------------------------------------------------------------------
     weights_: np.ndarray
 
-    def fit(self, sets: Sequence[Any], partitions: Sequence[Any]) -> ClusteringSVM:
+    def fit(
+        self, sets: Sequence[Any], partitions: Sequence[Any], pairs: Any = None, together: Any = None
+    ) -> ClusteringSVM:
         """Train on sets of objects and the cluster of every object.
 
         Parameters
@@ -146,6 +149,10 @@ class ClusteringSVM(BaseEstimator):
         partitions : list
             ``partitions[i]`` are the names of the clusters of all objects of ``sets[i]``, or None: then only the view
             sees the set.
+        pairs : array (n, d), optional
+            Features of more pairs, of which nothing is known but whether they belong together. Each is a set of two.
+        together : array of bool (n,), optional
+            Whether they do.
         """
         structure = self._check_params()
         view = self._new_view()
@@ -154,11 +161,12 @@ class ClusteringSVM(BaseEstimator):
             raise InputError("no labeled set has two objects: there is no pair to learn from")
         view.fit(sets)
         check_sizes(view, sets, labeled, y)
-        pairs = [pair_matrix(view, sets[i], i, self.bias) for i in labeled]
+        features = [pair_matrix(view, sets[i], i, self.bias) for i in labeled]
+        single, same = read_single(view, pairs, together, self.bias)
         self.pair_features_, self.structure_ = view, structure
         self.names_ = [*view.names_, "bias"] if self.bias else list(view.names_)
-        scale = scale_of(pairs) if self.standardize else np.ones(len(self.names_))
-        self._learn(structure, [p / scale for p in pairs], y)
+        scale = scale_of([*features, single]) if self.standardize else np.ones(len(self.names_))
+        self._learn(structure, [p / scale for p in features], y, single / scale, same)
         self.weights_ = self.weights_ / scale
         self._warn_if_early()
         return self
@@ -186,7 +194,9 @@ class ClusteringSVM(BaseEstimator):
             )
         return clone(self.pair_features)
 
-    def _learn(self, structure: Partition, pairs: list[np.ndarray], y: list[np.ndarray]) -> None:
+    def _learn(
+        self, structure: Partition, pairs: list[np.ndarray], y: list[np.ndarray], single: np.ndarray, same: np.ndarray
+    ) -> None:
         title = f"{self.method} clustering"
         self.exact_ = True
         with Progress(int(self.max_iter), title, bool(self.verbose)) as progress:
@@ -194,7 +204,10 @@ class ClusteringSVM(BaseEstimator):
             result: Any
             if self.method in ("iterative", "compact"):
                 decoder = "relaxed" if self.method == "compact" else self.training_decoder
-                problem = PartitionProblem(structure, pairs, y, decoder, self.n_jobs or 1)
+                twos = [np.array([0, 1 - int(one)]) for one in same]
+                problem = PartitionProblem(
+                    structure, [*pairs, *(row[None] for row in single)], [*y, *twos], decoder, self.n_jobs or 1
+                )
                 result = cutting_sets.train(problem, self.C, self.tol, int(self.max_iter), report)
                 self.exact_ = problem.exact
                 self.n_constraints_, self.history_ = result.n_constraints, result.history
@@ -205,6 +218,7 @@ class ClusteringSVM(BaseEstimator):
                     else sequential_constraints(p, truth, self.loss)
                     for p, truth in zip(pairs, y)
                 ]
+                found.append(single_constraints(single, same, self.method))
                 constraints = joined(found, pairs[0].shape[1])
                 result = margin_qp.solve(*constraints, self.C, self.tol, int(self.max_iter), report)
                 # variables of an interior point are never quite zero

@@ -48,6 +48,27 @@ def pair_matrix(view: PairFeatures, objects: Any, number: int, bias: bool) -> np
     return np.hstack([pairs, np.ones((len(pairs), 1))]) if bias else pairs
 
 
+def read_single(view: PairFeatures, pairs: Any, together: Any, bias: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Features of single pairs, with a column of ones for the bias, and whether each belongs together."""
+    width = len(view.names_)
+    if pairs is None and together is None:
+        return np.empty((0, width + bias)), np.empty(0, np.bool_)
+    features, same = np.asarray(pairs, dtype=np.float64), np.asarray(together)
+    if features.ndim != 2 or features.shape[1] != width:
+        raise InputError(f"pairs has shape {features.shape}; expected (number of pairs, {width}): a row for each pair")
+    if same.shape != (len(features),) or same.dtype != np.bool_:
+        raise InputError(
+            f"together has shape {same.shape} and type {same.dtype}; expected True or False for each of "
+            f"{len(features)} pairs"
+        )
+    if not np.all(np.isfinite(features)):
+        pair, feature = np.argwhere(~np.isfinite(features))[0]
+        raise InputError(
+            f"pairs[{pair}]: feature {view.names_[feature]!r} is {features[pair, feature]}; expected finite numbers"
+        )
+    return np.hstack([features, np.ones((len(features), 1))]) if bias else features, same
+
+
 def scale_of(pairs: Sequence[np.ndarray]) -> np.ndarray:
     """The root mean square of the non-zero values of each feature; 1 where there are none."""
     squares, counts = np.zeros(pairs[0].shape[1]), np.zeros(pairs[0].shape[1])

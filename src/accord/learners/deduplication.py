@@ -5,7 +5,8 @@ that compare records in different ways (:class:`Machines`); s is the median of l
 labeled records, one for each fold, which makes differences of similarities logarithms of odds. In a table of n records
 a record meets n / n0 times as many others that are different, n0 being the number of labeled records that were compared
 with each other, and no more that are the same, so its odds are lower by that factor; half of its logarithm is taken,
-which trials on public tables suggest. Then correlation clustering, component by component of the candidate pairs that
+which trials on public tables suggest. Unlabeled records take part by self-training (:class:`SelfTraining`), unless
+held-out labeled records speak against it. Then correlation clustering, component by component of the candidate pairs that
 are similar; clusters of a size that labeled clusters make improbable are kept only if they are similar by as much, see
 :func:`size_costs`.
 """
@@ -25,8 +26,10 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.learners.clustering import METHODS, ClusteringSVM
 from accord.learners.deduplication_decoding import cluster_table
-from accord.learners.deduplication_machines import Machines, held_out_slopes
+from accord.learners.deduplication_machines import FoldModel, Machines, held_out_models
 from accord.learners.deduplication_sets import check_ids, check_pairs, folds_of_clusters, size_costs, training_sets
+from accord.learners.deduplication_unlabeled import METHODS as SELF_TRAINING_METHODS
+from accord.learners.deduplication_unlabeled import Labeled, SelfTraining, some_neighbourhoods, speaks_against
 from accord.learners.randomness import generator
 from accord.progress import Progress
 from accord.structures.partition import DECODERS
@@ -67,6 +70,9 @@ class Deduplicator(BaseEstimator):
         support vector machine.
     n_folds : int
         Folds of the labeled clusters for that.
+    self_training : bool
+        Learn again, from labeled records and from clusters found among the unlabeled ones, unless that makes clusters
+        of held-out labeled records worse. Only with ``calibrate``, and by methods "pairwise" and "sequential".
     n_candidates : int
         Nearest records by rare words and trigrams that each record is compared with. All pairs within the components
         that similar pairs make are then compared as well; other pairs never are, and count as different.
@@ -95,6 +101,10 @@ class Deduplicator(BaseEstimator):
         0 without calibration.
     machines_ : list of ClusteringSVM
         One for each way to compare records, see :meth:`RecordPairs.ways`.
+    self_trained_ : bool
+        Whether they learned from unlabeled records.
+    held_out_f1_ : ndarray (folds, 2), or None
+        F1 of pairs of held-out labeled records, without and with self-training; None if it was not tried.
 
     Examples
     --------
@@ -114,6 +124,7 @@ class Deduplicator(BaseEstimator):
         threshold: float = 0.0,
         calibrate: bool = True,
         n_folds: int = 4,
+        self_training: bool = True,
         n_candidates: int = 20,
         set_size: int = 200,
         tol: float = 1e-3,
@@ -128,6 +139,7 @@ class Deduplicator(BaseEstimator):
         self.threshold = threshold
         self.calibrate = calibrate
         self.n_folds = n_folds
+        self.self_training = self_training
         self.n_candidates = n_candidates
         self.set_size = set_size
         self.tol = tol
@@ -137,11 +149,12 @@ class Deduplicator(BaseEstimator):
 
     # -- training -----------------------------------------------------------------------------------------------
     n_calibration_: float | None
+    held_out_f1_: np.ndarray | None
 
     def fit(self, records: Any, ids: Sequence[Hashable | None]) -> Deduplicator:
         """Learn from records, dicts or rows of a DataFrame, and the cluster of each; None where it is not known.
 
-        Records without a cluster say which words and values are frequent.
+        Records without a cluster say which words and values are frequent, and take part in self-training.
         """
         self._check_params()
         records = as_records(records, "records")
@@ -166,19 +179,23 @@ class Deduplicator(BaseEstimator):
                 pairs.append(table.compare(members[j], members[k]))
                 progress.advance()
         folds = folds_of_clusters(truth, int(self.n_folds), rng)
+        others = [records[i] for i in np.flatnonzero(clusters < 0)]
+        again = self.self_training and self.calibrate and self.method in SELF_TRAINING_METHODS and bool(others)
         n_fits = 1 + (int(folds.max()) + 1 if self.calibrate else 0)
-        with self._machines(n_fits) as machines:
+        with self._machines(n_fits * (2 if again else 1)) as machines:
             self._learn(machines, pairs, [truth[members] for members in sets])
-            slopes = held_out_slopes(machines, pairs, sets, truth, folds) if self.calibrate else []
-        if slopes and np.median(slopes) > 0:
-            self.slope_, self.size_costs_ = float(np.median(slopes)), size_costs(truth)
-            self.n_calibration_ = float(np.mean([members.size for members in sets]))
-        elif self.calibrate:
-            warnings.warn(
-                "too few labeled clusters to calibrate similarities; those of the support vector machines are taken as "
-                "they are, and a larger table may need threshold > 0",
-                stacklevel=2,
-            )
+            models = held_out_models(machines, pairs, sets, truth, folds) if self.calibrate else []
+            if models and np.median([model.slope for model in models]) > 0:
+                self.slope_, self.size_costs_ = float(np.median([model.slope for model in models])), size_costs(truth)
+                self.n_calibration_ = float(np.mean([members.size for members in sets]))
+                if again:
+                    self._learn_again(machines, Labeled(pairs, sets, truth, folds), table, others, models, rng)
+            elif self.calibrate:
+                warnings.warn(
+                    "too few labeled clusters to calibrate similarities; those of the support vector machines are "
+                    "taken as they are, and a larger table may need threshold > 0",
+                    stacklevel=2,
+                )
         return self
 
     def fit_pairs(self, records: Any, matches: Any, distinct: Any) -> Deduplicator:
@@ -219,6 +236,27 @@ class Deduplicator(BaseEstimator):
         self.machines_ = machines.fit(pairs, truth)
         self.weights_, self.bias_ = machines.mean(self.machines_, len(self.view_.names_))
         self.slope_, self.n_calibration_, self.size_costs_ = 1.0, None, np.zeros(1)
+        self.self_trained_, self.held_out_f1_ = False, None
+
+    def _learn_again(
+        self,
+        machines: Machines,
+        labeled: Labeled,
+        table: RecordTable,
+        others: list[Any],
+        models: list[FoldModel],
+        rng: np.random.Generator,
+    ) -> None:
+        chosen = some_neighbourhoods(self.view_.table(others), self.n_candidates, rng)
+        table.append([others[i] for i in chosen])
+        training = SelfTraining(
+            machines, labeled, table, self.n_candidates, self.decoder, self.size_costs_, self._rarity(len(table)), rng
+        )
+        self.held_out_f1_ = training.held_out(models, self.slope_)
+        if not speaks_against(self.held_out_f1_):
+            found = training.learn(self.weights_, self.bias_, self.slope_)
+            self.machines_, self.weights_, self.bias_, self.slope_ = found
+            self.self_trained_ = True
 
     # -- use ----------------------------------------------------------------------------------------------------
     def predict(self, records: Any) -> list[int]:
@@ -271,5 +309,10 @@ class Deduplicator(BaseEstimator):
 
     def _constant(self, n_records: int) -> float:
         """What is added to the products of features and weights in a table of so many records."""
-        rarity = 0.0 if self.n_calibration_ is None else np.log(max(n_records, 1) / self.n_calibration_)
-        return float(self.slope_ * self.bias_ - _RARITY * max(rarity, 0.0) - self.threshold)
+        return self.slope_ * self.bias_ - self._rarity(n_records) - float(self.threshold)
+
+    def _rarity(self, n_records: int) -> float:
+        """What is taken off similarities because matches are rare among so many records."""
+        if self.n_calibration_ is None:
+            return 0.0
+        return float(_RARITY * max(np.log(max(n_records, 1) / self.n_calibration_), 0.0))

@@ -31,7 +31,22 @@ def cluster_table(
 
     `costs` are those of :func:`large_clusters_apart`.
     """
-    left, right = candidate_pairs(table, n_candidates, n_jobs=n_jobs)
+    candidates = candidate_pairs(table, n_candidates, n_jobs=n_jobs)
+    return cluster_candidates(table, *candidates, weights, constant, costs, decoder, n_jobs, verbose)
+
+
+def cluster_candidates(
+    table: RecordTable,
+    left: np.ndarray,
+    right: np.ndarray,
+    weights: np.ndarray,
+    constant: float,
+    costs: np.ndarray,
+    decoder: str,
+    n_jobs: int | None = 1,
+    verbose: bool = False,
+) -> np.ndarray:
+    """The same with candidate pairs that were found already."""
     similar = table.scores(left, right, weights, n_jobs) + constant
     parts = small_parts(len(table), left, right, similar, MAX_COMPONENT)
     labels = np.arange(len(table))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -33,11 +33,18 @@ class Machines:
     ) -> None:
         self.machine, self.ways, self.n_jobs, self.on_machine = machine, ways, n_jobs, on_machine
 
-    def fit(self, pairs: Sequence[np.ndarray], truth: Sequence[np.ndarray]) -> list[ClusteringSVM]:
-        """A machine for each way, from features of pairs and clusters of sets of records."""
+    def fit(
+        self,
+        pairs: Sequence[np.ndarray],
+        truth: Sequence[np.ndarray],
+        more: np.ndarray | None = None,
+        together: np.ndarray | None = None,
+    ) -> list[ClusteringSVM]:
+        """A machine for each way, from features of pairs and clusters of sets of records, and from single pairs."""
 
         def learn(columns: np.ndarray) -> ClusteringSVM:
-            fitted = clone(self.machine).fit([p[:, columns] for p in pairs], truth)
+            single = None if more is None else more[:, columns]
+            fitted = clone(self.machine).fit([p[:, columns] for p in pairs], truth, single, together)
             if fitted.interrupted_:  # what was reached is no use if the others are missing
                 raise KeyboardInterrupt
             self.on_machine()
@@ -54,27 +61,43 @@ class Machines:
         return weights, float(np.mean([machine.weights_[-1] for machine in fitted]))
 
 
-def held_out_slopes(
+class FoldModel(NamedTuple):
+    """What was learned from all folds but one, and by how much its similarities change the logarithm of odds there."""
+
+    fold: int
+    weights: np.ndarray
+    bias: float
+    slope: float
+
+
+def held_out_models(
     machines: Machines, pairs: list[np.ndarray], sets: list[np.ndarray], truth: np.ndarray, folds: np.ndarray
-) -> list[float]:
-    """By how much similarities change the logarithm of odds: a logistic fit to each fold, learned from the others.
+) -> list[FoldModel]:
+    """Mean machines of all folds but one, with a logistic fit to that one, for each in turn.
 
     `pairs` are features of the pairs of the records in each of `sets`; each cluster (`truth`) is in one of the folds.
     Folds from which or about which nothing can be learned are left out.
     """
-    slopes = []
+    models = []
     for fold in range(int(folds.max()) + 1):
-        inner = [_part(p, members, folds != fold) for p, members in zip(pairs, sets)]
-        outer = [_part(p, members, folds == fold) for p, members in zip(pairs, sets)]
-        known = [(p, truth[members]) for p, members in inner if members.size > 1]
-        together = np.concatenate([_same(truth[members]) for _, members in outer])
-        if not _both_kinds([_same(t) for _, t in known]) or not _both_kinds([together]):
+        known, clusters = known_sets(pairs, sets, truth, folds != fold)
+        outer, held_out = known_sets(pairs, sets, truth, folds == fold)
+        together = np.concatenate([np.empty(0, np.bool_), *(_same(one) for one in held_out)])
+        if not _both_kinds([_same(one) for one in clusters]) or not _both_kinds([together]):
             continue
-        fitted = machines.fit([p for p, _ in known], [t for _, t in known])
-        weights, bias = machines.mean(fitted, pairs[0].shape[1])
-        scores = np.concatenate([p @ weights + bias for p, _ in outer])
-        slopes.append(float(LogisticRegression(C=_LOOSE).fit(scores[:, None], together).coef_[0, 0]))
-    return slopes
+        weights, bias = machines.mean(machines.fit(known, clusters), pairs[0].shape[1])
+        scores = np.concatenate([p @ weights + bias for p in outer])
+        slope = float(LogisticRegression(C=_LOOSE).fit(scores[:, None], together).coef_[0, 0])
+        models.append(FoldModel(fold, weights, bias, slope))
+    return models
+
+
+def known_sets(
+    pairs: list[np.ndarray], sets: list[np.ndarray], truth: np.ndarray, wanted: np.ndarray
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Features of pairs and clusters of the records that are wanted, of each set that has two of them."""
+    parts = [_part(p, members, wanted) for p, members in zip(pairs, sets)]
+    return [p for p, members in parts if members.size > 1], [truth[members] for _, members in parts if members.size > 1]
 
 
 def _part(pairs: np.ndarray, members: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -38,6 +38,13 @@ def pairwise_constraints(pairs: np.ndarray, y: np.ndarray) -> Constraints:
     return Constraints(sign[:, None] * pairs, np.ones(sign.size), np.arange(sign.size))
 
 
+def single_constraints(pairs: np.ndarray, together: np.ndarray, method: str) -> Constraints:
+    """What sets of two objects each demand: the same margin by either method, "sequential" asks both objects for it."""
+    times = 2 if method == "sequential" else 1
+    deltas = np.repeat(np.where(together, 1.0, -1.0)[:, None] * pairs, times, axis=0)
+    return Constraints(deltas, np.ones(len(deltas)), np.arange(len(deltas)))
+
+
 def sequential_constraints(pairs: np.ndarray, y: np.ndarray, loss: str) -> Constraints:
     """Each object in turn as the latest, all others clustered correctly [thesis OP 8.2].
 

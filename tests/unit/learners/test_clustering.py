@@ -180,6 +180,26 @@ def test_fitting_changes_nothing_that_was_given():
     assert not hasattr(view, "names_")
 
 
+@pytest.mark.parametrize(
+    ("pairs", "together", "message"),
+    [
+        (np.zeros((3, 1)), [True] * 3, r"pairs has shape \(3, 1\); expected \(number of pairs, 2\)"),
+        (np.zeros(2), [True], "pairs has shape"),
+        (
+            np.zeros((3, 2)),
+            [True] * 2,
+            r"together has shape \(2,\) and type bool; expected True or False for each of 3",
+        ),
+        (np.zeros((3, 2)), [0, 1, 2], "together has shape .* and type int"),
+        (np.zeros((3, 2)), None, "together has shape"),
+        (np.array([[0.0, 1.0], [np.nan, 0.0]]), [True, False], r"pairs\[1\]: feature 'x0' is nan"),
+    ],
+)
+def test_mistakes_of_single_pairs(pairs, together, message):
+    with pytest.raises(InputError, match=message):
+        ClusteringSVM().fit([np.ones((3, 2))], [[0, 0, 1]], pairs, together)
+
+
 def test_too_few_iterations_are_told():
     sets, Y = points()
     with pytest.warns(UserWarning, match="duality gap"):

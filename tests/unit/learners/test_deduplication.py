@@ -13,7 +13,7 @@ from sklearn.base import clone
 import accord
 from accord import ClusteringSVM, Deduplicator, InputError, RecordIndex
 from accord.learners.deduplication_decoding import large_clusters_apart, small_parts
-from accord.learners.deduplication_machines import Machines, held_out_slopes
+from accord.learners.deduplication_machines import Machines, held_out_models
 from accord.learners.deduplication_sets import check_ids, folds_of_clusters, size_costs, training_sets
 from accord.solvers import margin_qp
 from accord.structures.partition import Partition
@@ -330,6 +330,10 @@ def test_weights_are_the_mean_of_a_machine_for_each_way(model):
 
 def logistic_cost(line: np.ndarray, score: np.ndarray, sign: np.ndarray) -> float:
     return float(np.logaddexp(0.0, -sign * (line[0] * score + line[1])).sum() + line[0] ** 2 / 200)
+
+
+def held_out_slopes(*args) -> list[float]:
+    return [model.slope for model in held_out_models(*args)]
 
 
 def test_slopes_of_held_out_records_by_the_book():
