@@ -92,7 +92,8 @@ def dedupe() -> None:
 )
 @click.option(
     "--self-training/--no-self-training", default=True, show_default=True,
-    help="Learn from clusters found among unlabeled records too, unless held-out records speak against it.",
+    help="Learn from clusters found among unlabeled records too, unless held-out records speak against it; with "
+    "--calibrate, by the methods pairwise and sequential.",
 )  # fmt: skip
 @click.option(
     "--n-candidates", type=click.IntRange(min=1), default=20, show_default=True,
@@ -107,7 +108,7 @@ def learn(table: str, model: Path, **options: Any) -> None:
     """Learn from TABLE, in which a column says which records belong together.
 
     Rows with an empty cell there are unlabeled: they say which words and values are frequent, and clusters found among
-    them are learned from as well, unless that makes those of held-out labeled rows worse. A few hundred labeled
+    them are learned from as well, unless those of held-out labeled rows get clearly worse. A few hundred labeled
     records are usually enough, as long as some clusters have two or more of them.
 
     \b

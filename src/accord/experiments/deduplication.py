@@ -87,9 +87,9 @@ class Deduplication(Experiment):
         f"Clusters are split into halves at random; whole clusters of one half are labeled until there are {N_LABELED} "
         "labeled records, and the other half is clustered. Fields and their kinds are guessed, and frequencies counted "
         "on labeled and unlabeled records. C = 1 throughout. 'SVM on pairs' is one machine for all comparisons, the "
-        "others are means of machines that compare in different ways. 'Self-training' learns from the unlabeled test half "
-        "as well, the others only count its words and values. 'Components' joins whatever positive pairs "
-        "connect. 'Candidates': share of the true pairs of the test half among the candidate pairs, and of those that "
+        "others are means of machines that compare in different ways. 'Self-training' learns from the unlabeled test "
+        "half as well, the others only count its words and values. 'Components' joins whatever positive pairs connect. "
+        "'Candidates': share of the true pairs of the test half among the candidate pairs, and of those that "
         "are connected by true candidates, which is what de-duplication needs."
     )
     data_sets = ("dedupe",)

@@ -67,14 +67,14 @@ class ClusteringSVM(BaseEstimator):
     training_decoder : str
         Decoder of the "iterative" method.
     standardize : bool
-        Divide every feature by the root mean square of its non-zero values in labeled sets while training. Features are
-        not centred, so zeros stay zeros. ``weights_`` are those of the features as they are.
+        Divide every feature by the root mean square of its non-zero values in what is learned from. Features are not
+        centred, so zeros stay zeros. ``weights_`` are those of the features as they are.
     bias : bool
         Append a feature that is 1 for every pair; its weight is part of ``|w|``.
     tol : float
         Largest duality gap, as a fraction of the objective.
     max_iter : int
-        Passes over the sets, or steps of the interior-point method, at most.
+        Passes over the sets, or steps of the interior-point method (of all its rounds), at most.
     random_state : int, optional
         No method draws random numbers; here so that all learners have the same parameters.
     n_jobs, verbose : as everywhere
@@ -150,7 +150,8 @@ class ClusteringSVM(BaseEstimator):
             ``partitions[i]`` are the names of the clusters of all objects of ``sets[i]``, or None: then only the view
             sees the set.
         pairs : array (n, d), optional
-            Features of more pairs, of which nothing is known but whether they belong together. Each is a set of two.
+            Features of more pairs, beside the sets, of which nothing is known but whether they belong together. Each is
+            a set of two.
         together : array of bool (n,), optional
             Whether they do.
         """

@@ -53,7 +53,11 @@ def read_single(view: PairFeatures, pairs: Any, together: Any, bias: bool) -> tu
     width = len(view.names_)
     if pairs is None and together is None:
         return np.empty((0, width + bias)), np.empty(0, np.bool_)
-    features, same = np.asarray(pairs, dtype=np.float64), np.asarray(together)
+    try:
+        features, same = np.asarray(pairs, dtype=np.float64), np.asarray(together)
+    except (TypeError, ValueError):
+        raise InputError("pairs does not hold numbers; expected a row of features for each pair") from None
+    same = same.astype(np.bool_) if not same.size else same  # of an empty list numpy says that it holds numbers
     if features.ndim != 2 or features.shape[1] != width:
         raise InputError(f"pairs has shape {features.shape}; expected (number of pairs, {width}): a row for each pair")
     if same.shape != (len(features),) or same.dtype != np.bool_:

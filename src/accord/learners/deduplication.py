@@ -6,9 +6,10 @@ labeled records, one for each fold, which makes differences of similarities loga
 a record meets n / n0 times as many others that are different, n0 being the number of labeled records that were compared
 with each other, and no more that are the same, so its odds are lower by that factor; half of its logarithm is taken,
 which trials on public tables suggest. Unlabeled records take part by self-training (:class:`SelfTraining`), unless
-held-out labeled records speak against it. Then correlation clustering, component by component of the candidate pairs that
-are similar; clusters of a size that labeled clusters make improbable are kept only if they are similar by as much, see
-:func:`size_costs`.
+held-out labeled records speak against it.
+
+Then correlation clustering, component by component of the candidate pairs that are similar; clusters of a size that
+labeled clusters make improbable are kept only if they are similar by as much, see :func:`size_costs`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,13 @@ from accord.learners.deduplication_decoding import cluster_table
 from accord.learners.deduplication_machines import FoldModel, Machines, held_out_models
 from accord.learners.deduplication_sets import check_ids, check_pairs, folds_of_clusters, size_costs, training_sets
 from accord.learners.deduplication_unlabeled import METHODS as SELF_TRAINING_METHODS
-from accord.learners.deduplication_unlabeled import Labeled, SelfTraining, some_neighbourhoods, speaks_against
+from accord.learners.deduplication_unlabeled import (
+    Labeled,
+    SelfTraining,
+    no_copies,
+    some_neighbourhoods,
+    speaks_against,
+)
 from accord.learners.randomness import generator
 from accord.progress import Progress
 from accord.structures.partition import DECODERS
@@ -71,8 +78,8 @@ class Deduplicator(BaseEstimator):
     n_folds : int
         Folds of the labeled clusters for that.
     self_training : bool
-        Learn again, from labeled records and from clusters found among the unlabeled ones, unless that makes clusters
-        of held-out labeled records worse. Only with ``calibrate``, and by methods "pairwise" and "sequential".
+        Learn again, from labeled records and from clusters found among the unlabeled ones, unless clusters of held-out
+        labeled records get clearly worse. Only with ``calibrate``, and by methods "pairwise" and "sequential".
     n_candidates : int
         Nearest records by rare words and trigrams that each record is compared with. All pairs within the components
         that similar pairs make are then compared as well; other pairs never are, and count as different.
@@ -81,7 +88,7 @@ class Deduplicator(BaseEstimator):
     tol : float
         Precision of the weights, see :class:`ClusteringSVM`.
     random_state : int or None
-        Seed of folds and of what is left out of very large clusters.
+        Seed of folds, and of what is left out of very large clusters and large tables.
     n_jobs : int or None
         Threads.
     verbose : int
@@ -178,18 +185,19 @@ class Deduplicator(BaseEstimator):
                 j, k = pair_numbers(members.size)
                 pairs.append(table.compare(members[j], members[k]))
                 progress.advance()
-        folds = folds_of_clusters(truth, int(self.n_folds), rng)
+        labeled_sets = Labeled(pairs, sets, truth, folds_of_clusters(truth, int(self.n_folds), rng))
         others = [records[i] for i in np.flatnonzero(clusters < 0)]
-        again = self.self_training and self.calibrate and self.method in SELF_TRAINING_METHODS and bool(others)
-        n_fits = 1 + (int(folds.max()) + 1 if self.calibrate else 0)
-        with self._machines(n_fits * (2 if again else 1)) as machines:
+        others = no_copies(others, [records[i] for i in labeled], self.view_.fields_)
+        again = bool(self.self_training and self.calibrate and self.method in SELF_TRAINING_METHODS and others)
+        n_fits = (1 + int(labeled_sets.folds.max()) + 1) * (1 + again) if self.calibrate else 1
+        with self._machines(n_fits) as machines:
             self._learn(machines, pairs, [truth[members] for members in sets])
-            models = held_out_models(machines, pairs, sets, truth, folds) if self.calibrate else []
+            models = held_out_models(machines, *labeled_sets) if self.calibrate else []
             if models and np.median([model.slope for model in models]) > 0:
                 self.slope_, self.size_costs_ = float(np.median([model.slope for model in models])), size_costs(truth)
                 self.n_calibration_ = float(np.mean([members.size for members in sets]))
                 if again:
-                    self._learn_again(machines, Labeled(pairs, sets, truth, folds), table, others, models, rng)
+                    self._learn_again(machines, labeled_sets, models, table, others, rng)
             elif self.calibrate:
                 warnings.warn(
                     "too few labeled clusters to calibrate similarities; those of the support vector machines are "
@@ -242,16 +250,18 @@ class Deduplicator(BaseEstimator):
         self,
         machines: Machines,
         labeled: Labeled,
+        models: list[FoldModel],
         table: RecordTable,
         others: list[Any],
-        models: list[FoldModel],
         rng: np.random.Generator,
     ) -> None:
-        chosen = some_neighbourhoods(self.view_.table(others), self.n_candidates, rng)
+        """Self-training: `table` has the labeled records, `others` are those without a cluster."""
+        chosen = some_neighbourhoods(self.view_.table(others), self.n_candidates, self.n_jobs, rng)
         table.append([others[i] for i in chosen])
-        training = SelfTraining(
-            machines, labeled, table, self.n_candidates, self.decoder, self.size_costs_, self._rarity(len(table)), rng
-        )
+        less = self._rarity(len(table)) + float(self.threshold)
+        training = SelfTraining(machines, labeled, table, self.n_candidates, self.decoder, self.size_costs_, less, rng)
+        if not training.n_guessed:
+            return
         self.held_out_f1_ = training.held_out(models, self.slope_)
         if not speaks_against(self.held_out_f1_):
             found = training.learn(self.weights_, self.bias_, self.slope_)

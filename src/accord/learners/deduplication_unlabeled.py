@@ -11,7 +11,8 @@ records are then as unlabeled as the others.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -26,6 +27,7 @@ from accord.views.records_blocking import candidate_pairs
 METHODS = ("pairwise", "sequential")  # those that are quick with many sets of two records
 _MOST_RECORDS = 5000  # unlabeled ones
 _MOST_PAIRS = 20_000  # about as many as 200 labeled records have
+_MUCH = 0.05  # of F1
 
 
 class Labeled(NamedTuple):
@@ -50,6 +52,7 @@ class SelfTraining:
     """Weights learned again, with clusters of the table that the weights of before find.
 
     `table` has the labeled records first; `rarity` is what predictions take off similarities in a table of its size.
+    ``n_guessed`` is the number of pairs that are not labeled.
     """
 
     def __init__(
@@ -66,10 +69,11 @@ class SelfTraining:
         self.machines, self.labeled, self.table = machines, labeled, table
         self.decoder, self.costs, self.rarity = decoder, costs, rarity
         self.left, self.right = candidate_pairs(table, n_candidates, n_jobs=machines.n_jobs)
-        pool = np.arange(self.left.size)
-        if pool.size > _MOST_PAIRS:
-            pool = np.sort(rng.choice(pool, _MOST_PAIRS, replace=False))
+        both = (self.left < labeled.truth.size) & (self.right < labeled.truth.size)
+        # pairs of labeled records are guessed only where they are held out
+        pool = np.concatenate([_some(np.flatnonzero(one), rng) for one in (~both, both)])
         self.pool_left, self.pool_right = self.left[pool], self.right[pool]
+        self.n_guessed = min(int(np.count_nonzero(~both)), _MOST_PAIRS)
         self.features = table.compare(self.pool_left, self.pool_right)
 
     def learn(self, weights: np.ndarray, bias: float, slope: float, fold: int = -1) -> Learned:
@@ -111,21 +115,23 @@ class SelfTraining:
 
 
 def speaks_against(f1: np.ndarray) -> bool:
-    """Whether F1 of folds (folds, 2) is lower in the second column, by more than two standard errors of the mean.
+    """Whether F1 of folds (folds, 2) is lower in the second column: clearly, or by much.
 
-    One pair more or less in one fold, or in two, is less than that.
+    Clearly: by more than two standard errors of the mean. By much: by five points, which few folds may not tell apart.
     """
     gains = f1[:, 1] - f1[:, 0]
     error = np.std(gains, ddof=1) / np.sqrt(gains.size) if gains.size > 1 else 0.0
-    return bool(gains.mean() < -2.0 * error)
+    return bool(gains.mean() < -min(2.0 * error, _MUCH))
 
 
-def some_neighbourhoods(table: RecordTable, n_candidates: int, rng: np.random.Generator) -> np.ndarray:
+def some_neighbourhoods(
+    table: RecordTable, n_candidates: int, n_jobs: int | None, rng: np.random.Generator
+) -> np.ndarray:
     """Records to learn from: all of a small table, of a large one some at random with all that are nearest to them."""
     n = len(table)
     if n <= _MOST_RECORDS:
         return np.arange(n)
-    left, right = candidate_pairs(table, n_candidates)
+    left, right = candidate_pairs(table, n_candidates, n_jobs=n_jobs)
     near = coo_array((np.ones(left.size, np.bool_), (left, right)), shape=(n, n)).tocsr()
     near = (near + near.T).tocsr()
     chosen = np.zeros(n, np.bool_)
@@ -135,3 +141,21 @@ def some_neighbourhoods(table: RecordTable, n_candidates: int, rng: np.random.Ge
         if np.count_nonzero(chosen) >= _MOST_RECORDS:
             break
     return np.flatnonzero(chosen)
+
+
+def no_copies(others: list[Any], records: list[Any], fields: Iterable[str]) -> list[Any]:
+    """Records that differ from all of `records` in some field.
+
+    Labeled records are often part of the table as well. A copy says nothing, and makes clusters look too large.
+    """
+    names = list(fields)
+
+    def cells(record: Any) -> tuple[str, ...]:
+        return tuple(str(record.get(name)) for name in names)
+
+    seen = {cells(record) for record in records}
+    return [record for record in others if cells(record) not in seen]
+
+
+def _some(pairs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return pairs if pairs.size <= _MOST_PAIRS else np.sort(rng.choice(pairs, _MOST_PAIRS, replace=False))

@@ -73,32 +73,54 @@ def solve(
         return MarginResult(np.zeros(deltas.shape[1]), 0.0, 0.0, converged=True)
     if starts.size <= FEW:
         return _solve_all(deltas, offsets, starts, C, tol, max_iter, on_epoch)
+    return _solve_some(deltas, offsets, starts, C, tol, max_iter, on_epoch)
+
+
+def _solve_some(
+    deltas: np.ndarray,
+    offsets: np.ndarray,
+    starts: np.ndarray,
+    C: float,
+    tol: float,
+    max_iter: int,
+    on_epoch: Callable[[str], None],
+) -> MarginResult:
+    """More and more of the groups; the best round is the result, with values of all groups."""
     sizes = np.diff(np.append(starts, offsets.size))
     chosen = np.zeros(starts.size, np.bool_)
     chosen[np.linspace(0, starts.size - 1, FEW).astype(np.int64)] = True
-    apart, n_iter, history = 0.1, 0, []  # the gap as a fraction of the primal value
-    while True:
-        rows = np.repeat(chosen, sizes)
-        firsts = np.cumsum(np.append(0, sizes[chosen][:-1]))
-        found = _solve_all(
-            deltas[rows], offsets[rows], firsts, C, max(tol / 2, apart / 10), max_iter - n_iter, on_epoch
-        )
-        n_iter += found.n_iter
-        slacks = np.maximum.reduceat(np.maximum(offsets - deltas @ found.w, 0.0), starts)
-        found.primal = 0.5 * float(found.w @ found.w) + C * float(slacks.sum())
-        history.append({"primal": found.primal, "dual": found.dual})
-        found.converged = found.gap <= tol * found.primal
-        left_out = np.flatnonzero(~chosen & (slacks > 0.0))
-        if found.converged or found.interrupted or n_iter >= max_iter:
-            break
-        if not left_out.size and apart / 10 <= tol / 2:  # and no more precision to be had
-            break
-        apart = found.gap / found.primal if left_out.size else 0.0
-        chosen[left_out[np.argsort(-slacks[left_out], kind="stable")[: np.count_nonzero(chosen)]]] = True
-    alpha = np.zeros(offsets.size)
-    alpha[rows] = found.alpha
-    found.alpha, found.n_iter, found.history = alpha, n_iter, history
-    return found
+    best = MarginResult(
+        np.zeros(deltas.shape[1]), C * float(np.maximum.reduceat(np.maximum(offsets, 0.0), starts).sum()), 0.0
+    )
+    best.alpha = np.zeros(offsets.size)
+    apart, n_iter = 0.1, 0  # the gap as a fraction of the primal value
+    history: list[dict[str, float]] = []
+    try:
+        while True:
+            rows = np.repeat(chosen, sizes)
+            firsts = np.cumsum(np.append(0, sizes[chosen][:-1]))
+            precision = max(tol / 2, apart / 10)
+            found = _solve_all(deltas[rows], offsets[rows], firsts, C, precision, max_iter - n_iter, on_epoch)
+            n_iter += found.n_iter
+            slacks = np.maximum.reduceat(np.maximum(offsets - deltas @ found.w, 0.0), starts)
+            found.primal = 0.5 * float(found.w @ found.w) + C * float(slacks.sum())
+            found.converged = found.gap <= tol * found.primal
+            if found.converged or found.primal < best.primal:
+                alpha = np.zeros(offsets.size)
+                alpha[rows] = found.alpha
+                best, best.alpha = found, alpha
+            best.interrupted = found.interrupted
+            history.append({"primal": best.primal, "dual": best.dual})
+            left_out = np.flatnonzero(~chosen & (slacks > 0.0))
+            exact = not left_out.size and precision <= tol / 2  # no more precision to be had
+            if found.converged or found.interrupted or n_iter >= max_iter or exact:
+                break
+            apart = found.gap / found.primal if left_out.size else 0.0
+            chosen[left_out[np.argsort(-slacks[left_out], kind="stable")[: np.count_nonzero(chosen)]]] = True
+    except KeyboardInterrupt:  # between rounds
+        best.interrupted = True
+    best.n_iter, best.history = n_iter, history
+    return best
 
 
 def _solve_all(

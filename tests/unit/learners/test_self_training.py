@@ -11,7 +11,13 @@ from accord.learners.clustering import ClusteringSVM
 from accord.learners.deduplication_decoding import cluster_table
 from accord.learners.deduplication_machines import Machines, held_out_models
 from accord.learners.deduplication_sets import check_ids, folds_of_clusters, size_costs, training_sets
-from accord.learners.deduplication_unlabeled import Labeled, SelfTraining, some_neighbourhoods, speaks_against
+from accord.learners.deduplication_unlabeled import (
+    Labeled,
+    SelfTraining,
+    no_copies,
+    some_neighbourhoods,
+    speaks_against,
+)
 from accord.structures.partition_losses import pair_counts
 from accord.views.pairs import pair_numbers
 from accord.views.records import RecordPairs
@@ -55,7 +61,7 @@ def case() -> Case:
 
 @pytest.mark.parametrize("fold", [-1, 1])
 def test_learning_again_by_the_book(case, fold):
-    """Every pair by itself: pairs of known records in one set as they are labeled, other candidates as they are found."""
+    """Every pair by itself: pairs of known records of one set as labeled, other candidates as they are found."""
     known = [i for i in range(len(case.known)) if case.folds[i] != fold]
     kept = [m[case.folds[m] != fold] for m in case.sets]
     inner = [case.table.compare(*(m[side] for side in pair_numbers(m.size))) for m in kept]
@@ -97,9 +103,10 @@ def test_held_out_records_are_clustered_with_the_table(case):
 def test_what_speaks_against_it():
     assert not speaks_against(np.array([[0.9, 0.9], [0.8, 0.8]]))
     assert not speaks_against(np.array([[0.9, 0.8], [0.8, 0.8], [0.7, 0.7], [0.9, 0.9]]))  # one fold
-    assert not speaks_against(np.array([[0.9, 0.8], [0.8, 0.7], [0.7, 0.7], [0.9, 0.9]]))  # two of four
+    assert not speaks_against(np.array([[0.9, 0.81], [0.8, 0.71], [0.7, 0.7], [0.9, 0.9]]))  # two of four
     assert speaks_against(np.array([[0.9, 0.8], [0.8, 0.7], [0.7, 0.6], [0.9, 0.9]]))  # three of four
     assert speaks_against(np.array([[0.9, 0.8]]))
+    assert speaks_against(np.array([[0.9, 0.6], [0.8, 0.8], [0.7, 0.7], [0.9, 0.9]]))  # one fold, by much
     assert not speaks_against(np.array([[0.8, 0.9]]))
 
 
@@ -115,15 +122,15 @@ def test_unlabeled_records_change_the_weights(records, method, tmp_path):
     settings = {"fields": FIELDS, "method": method, "tol": 0.01}
     with_them = Deduplicator(**settings).fit(*records)
     without = Deduplicator(**settings, self_training=False).fit(*records)
-    assert with_them.self_trained_
+    assert with_them.self_trained_ == (method == "pairwise")  # held-out records speak against it otherwise
     assert with_them.held_out_f1_.shape == (4, 2)
     assert not without.self_trained_
     assert without.held_out_f1_ is None
-    assert np.abs(with_them.weights_ - without.weights_).max() > 1e-3
+    assert (np.abs(with_them.weights_ - without.weights_).max() > 1e-3) == with_them.self_trained_
     assert with_them.n_calibration_ == without.n_calibration_
     with_them.save(tmp_path / "model")
     again = accord.load(tmp_path / "model")
-    assert again.self_trained_
+    assert again.self_trained_ == with_them.self_trained_
     np.testing.assert_array_equal(again.held_out_f1_, with_them.held_out_f1_)
     assert again.predict(records[0]) == with_them.predict(records[0])
 
@@ -146,16 +153,35 @@ def test_without_folds_or_a_quick_method_it_is_not_tried(records, settings):
 
 
 def test_without_unlabeled_records_it_is_not_tried():
-    fitted = Deduplicator(FIELDS).fit(*people(40, seed=0))
-    assert fitted.held_out_f1_ is None
+    known, ids = people(40, seed=0)
+    for others in ([], [{}, {"name": ""}], known):  # copies of labeled records are no news
+        fitted = Deduplicator(FIELDS).fit([*known, *others], [*ids, *[None] * len(others)])
+        assert fitted.held_out_f1_ is None
+        assert not fitted.self_trained_
+
+
+def test_copies_of_labeled_records_are_left_out(records):
+    """The whole table is often given beside its labeled part."""
+    known, ids = records[0][:40], records[1][:40]
+    assert None not in ids
+    others = records[0][40:]
+    copies = [dict(record) for record in known]
+    assert no_copies([*copies, *others], known, FIELDS) == [one for one in others if one not in known]
+    assert no_copies(others, [], FIELDS) == others
+
+
+def test_held_out_records_are_judged_by_the_threshold(records):
+    plain = Deduplicator(FIELDS).fit(*records)
+    strict = Deduplicator(FIELDS, threshold=30.0).fit(*records)
+    assert strict.held_out_f1_[:, 0].max() < plain.held_out_f1_[:, 0].min()
 
 
 def test_of_a_large_table_some_neighbourhoods(case, monkeypatch):
     table = case.view.table(case.others)
     rng = np.random.default_rng(0)
-    np.testing.assert_array_equal(some_neighbourhoods(table, 3, rng), np.arange(len(case.others)))
+    np.testing.assert_array_equal(some_neighbourhoods(table, 3, None, rng), np.arange(len(case.others)))
     monkeypatch.setattr(deduplication_unlabeled, "_MOST_RECORDS", 30)
-    chosen = some_neighbourhoods(table, 3, rng)
+    chosen = some_neighbourhoods(table, 3, None, rng)
     assert 30 <= chosen.size < 30 + len(case.others) // 2
     assert np.all(np.diff(chosen) > 0)
     left, right = candidate_pairs(table, 3)
@@ -172,9 +198,10 @@ def test_no_more_pairs_than_it_takes(case, monkeypatch):
     labeled = Labeled(case.pairs, case.sets, case.truth, case.folds)
     rng = np.random.default_rng(0)
     training = SelfTraining(case.machines, labeled, case.table, 6, "agglomerative", case.costs, 0.0, rng)
-    assert len(training.features) == 50
     kept = set(zip(training.pool_left.tolist(), training.pool_right.tolist()))
-    assert len(kept) == 50
+    assert len(kept) == len(training.features) == 100
+    n = len(case.known)
+    assert sum(i < n and j < n for i, j in kept) == training.n_guessed == 50
     assert kept <= set(zip(*(side.tolist() for side in candidate_pairs(case.table, 6))))
     for row, (i, j) in zip(training.features, zip(training.pool_left, training.pool_right)):
         np.testing.assert_array_equal(row, case.features(i, j))
