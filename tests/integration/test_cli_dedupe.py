@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,15 @@ def folder(tmp_path_factory) -> Path:
     assert "name (text), street (text), born (date)" in out
     assert "comparison" in out
     return folder
+
+
+def test_unlabeled_records_take_part(folder, tmp_path):
+    """Those of other people and copies of labeled ones alike."""
+    command = ["dedupe", folder / "train.csv", "--unlabeled", folder / "table.csv.gz", "--unlabeled"]
+    command += [folder / "train.csv", "--ignore", "cluster_id", "--model", tmp_path / "m.accord"]
+    out = ok(*command)
+    assert re.search(r"self-training +(yes|no); F1 of pairs of held-out records [\d.]+ % without, [\d.]+ % with it", out)
+    assert "self-training" not in ok(*command, "--no-self-training")
 
 
 def test_apply_and_assign(folder, tmp_path):
