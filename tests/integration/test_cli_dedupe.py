@@ -52,7 +52,8 @@ def test_unlabeled_records_take_part(folder, tmp_path):
     command = ["dedupe", folder / "train.csv", "--unlabeled", folder / "table.csv.gz", "--unlabeled"]
     command += [folder / "train.csv", "--ignore", "cluster_id", "--model", tmp_path / "m.accord"]
     out = ok(*command)
-    assert re.search(r"self-training +(yes|no); F1 of pairs of held-out records [\d.]+ % without, [\d.]+ % with it", out)
+    said = r"self-training +(yes|no); F1 of pairs of held-out records [\d.]+ % without, [\d.]+ % with it"
+    assert re.search(said, out)
     assert "self-training" not in ok(*command, "--no-self-training")
 
 
