@@ -112,8 +112,8 @@ def test_what_speaks_against_it():
 
 @pytest.fixture(scope="module")
 def records() -> tuple[list, list]:
-    known, ids = people(40, seed=0)
-    others, _ = people(150, seed=1)
+    known, ids = people(25, seed=0)
+    others, _ = people(50, seed=1)
     return [*known, *others], [*ids, *[None] * len(others)]
 
 
@@ -122,7 +122,7 @@ def test_unlabeled_records_change_the_weights(records, method, tmp_path):
     settings = {"fields": FIELDS, "method": method, "tol": 0.01}
     with_them = Deduplicator(**settings).fit(*records)
     without = Deduplicator(**settings, self_training=False).fit(*records)
-    assert with_them.self_trained_ == (method == "pairwise")  # held-out records speak against it otherwise
+    assert with_them.self_trained_
     assert with_them.held_out_f1_.shape == (4, 2)
     assert not without.self_trained_
     assert without.held_out_f1_ is None
@@ -136,9 +136,9 @@ def test_unlabeled_records_change_the_weights(records, method, tmp_path):
 
 
 def test_it_stands_back_where_held_out_records_speak_against_it(records, monkeypatch):
-    without = Deduplicator(FIELDS, self_training=False).fit(*records)
+    without = Deduplicator(FIELDS, self_training=False, tol=0.05).fit(*records)
     monkeypatch.setattr(deduplication, "speaks_against", lambda f1: True)
-    back = Deduplicator(FIELDS).fit(*records)
+    back = Deduplicator(FIELDS, tol=0.05).fit(*records)
     assert not back.self_trained_
     assert back.held_out_f1_.shape == (4, 2)
     np.testing.assert_array_equal(back.weights_, without.weights_)
@@ -153,26 +153,24 @@ def test_without_folds_or_a_quick_method_it_is_not_tried(records, settings):
 
 
 def test_without_unlabeled_records_it_is_not_tried():
-    known, ids = people(40, seed=0)
+    known, ids = people(20, seed=0)
     for others in ([], [{}, {"name": ""}], known):  # copies of labeled records are no news
-        fitted = Deduplicator(FIELDS).fit([*known, *others], [*ids, *[None] * len(others)])
+        fitted = Deduplicator(FIELDS, tol=0.05).fit([*known, *others], [*ids, *[None] * len(others)])
         assert fitted.held_out_f1_ is None
         assert not fitted.self_trained_
 
 
 def test_copies_of_labeled_records_are_left_out(records):
     """The whole table is often given beside its labeled part."""
-    known, ids = records[0][:40], records[1][:40]
-    assert None not in ids
-    others = records[0][40:]
+    known, others = records[0][:20], records[0][20:]
     copies = [dict(record) for record in known]
     assert no_copies([*copies, *others], known, FIELDS) == [one for one in others if one not in known]
     assert no_copies(others, [], FIELDS) == others
 
 
 def test_held_out_records_are_judged_by_the_threshold(records):
-    plain = Deduplicator(FIELDS).fit(*records)
-    strict = Deduplicator(FIELDS, threshold=30.0).fit(*records)
+    plain = Deduplicator(FIELDS, tol=0.05).fit(*records)
+    strict = Deduplicator(FIELDS, tol=0.05, threshold=30.0).fit(*records)
     assert strict.held_out_f1_[:, 0].max() < plain.held_out_f1_[:, 0].min()
 
 
