@@ -186,17 +186,19 @@ class Deduplicator(BaseEstimator):
                 pairs.append(table.compare(members[j], members[k]))
                 progress.advance()
         labeled_sets = Labeled(pairs, sets, truth, folds_of_clusters(truth, int(self.n_folds), rng))
-        others = [records[i] for i in np.flatnonzero(clusters < 0)]
-        others = no_copies(others, [records[i] for i in labeled], self.view_.fields_)
-        again = bool(self.self_training and self.calibrate and self.method in SELF_TRAINING_METHODS and others)
-        n_fits = (1 + int(labeled_sets.folds.max()) + 1) * (1 + again) if self.calibrate else 1
+        others: list[Any] = []
+        if self.self_training and self.calibrate and self.method in SELF_TRAINING_METHODS:
+            unlabeled = [records[i] for i in np.flatnonzero(clusters < 0)]
+            others = no_copies(unlabeled, [records[i] for i in labeled], self.view_.fields_)
+        n_fits = (2 + int(labeled_sets.folds.max())) * (2 if others else 1) if self.calibrate else 1
         with self._machines(n_fits) as machines:
             self._learn(machines, pairs, [truth[members] for members in sets])
             models = held_out_models(machines, *labeled_sets) if self.calibrate else []
-            if models and np.median([model.slope for model in models]) > 0:
-                self.slope_, self.size_costs_ = float(np.median([model.slope for model in models])), size_costs(truth)
+            slope = float(np.median([model.slope for model in models])) if models else 0.0
+            if slope > 0:
+                self.slope_, self.size_costs_ = slope, size_costs(truth)
                 self.n_calibration_ = float(np.mean([members.size for members in sets]))
-                if again:
+                if others:
                     self._learn_again(machines, labeled_sets, models, table, others, rng)
             elif self.calibrate:
                 warnings.warn(

@@ -1,9 +1,9 @@
 """Unlabeled records of a table: learning from clusters that were found among them (self-training).
 
-Labeled clusters are few, and most pairs of theirs are easy. A table has many more pairs that are nearly alike, and its
-clusters tell something about them that similarities alone do not: two records that are not much alike belong together
-if others between them are. So the table is clustered with what labeled records taught, and weights are learned again,
-from labeled records and from what was found about candidate pairs.
+Labeled clusters are few. A table has many more pairs that are nearly alike, and its clusters tell something about them
+that similarities alone do not: two records that are not much alike belong together if others between them are. So the
+table is clustered with what labeled records taught, and weights are learned again, from labeled records and from what
+was found about candidate pairs.
 
 Where that does not pay is a matter of the data. It is tried first without each fold of the labeled clusters, whose
 records are then as unlabeled as the others.
@@ -88,7 +88,7 @@ class SelfTraining:
         sure, clusters = known_sets(pairs, sets, truth, folds != fold)
         fitted = self.machines.fit(sure, clusters, self.features[guessed], found[left] == found[right])
         new, new_bias = self.machines.mean(fitted, weights.size)
-        # Machines that learned from their own guesses find them easy, so the scale of before is kept.
+        # The scale of before was calibrated on held-out records: labeled pairs keep the spread that they had.
         before, after = (np.std(np.concatenate([p @ w for p in sure])) for w in (weights, new))
         return Learned(fitted, new, new_bias, float(slope * before / after) if after > 0.0 else slope)
 

@@ -72,20 +72,8 @@ def solve(
     if not offsets.size:
         return MarginResult(np.zeros(deltas.shape[1]), 0.0, 0.0, converged=True)
     if starts.size <= FEW:
-        return _solve_all(deltas, offsets, starts, C, tol, max_iter, on_epoch)
-    return _solve_some(deltas, offsets, starts, C, tol, max_iter, on_epoch)
-
-
-def _solve_some(
-    deltas: np.ndarray,
-    offsets: np.ndarray,
-    starts: np.ndarray,
-    C: float,
-    tol: float,
-    max_iter: int,
-    on_epoch: Callable[[str], None],
-) -> MarginResult:
-    """More and more of the groups; the best round is the result, with values of all groups."""
+        return _solve_all(_Point(deltas, offsets, starts, C), tol, max_iter, on_epoch)
+    # More and more of the groups; the best round is the result, with values of all groups.
     sizes = np.diff(np.append(starts, offsets.size))
     chosen = np.zeros(starts.size, np.bool_)
     chosen[np.linspace(0, starts.size - 1, FEW).astype(np.int64)] = True
@@ -100,7 +88,8 @@ def _solve_some(
             rows = np.repeat(chosen, sizes)
             firsts = np.cumsum(np.append(0, sizes[chosen][:-1]))
             precision = max(tol / 2, apart / 10)
-            found = _solve_all(deltas[rows], offsets[rows], firsts, C, precision, max_iter - n_iter, on_epoch)
+            part = _Point(deltas[rows], offsets[rows], firsts, C)
+            found = _solve_all(part, precision, max_iter - n_iter, on_epoch)
             n_iter += found.n_iter
             slacks = np.maximum.reduceat(np.maximum(offsets - deltas @ found.w, 0.0), starts)
             found.primal = 0.5 * float(found.w @ found.w) + C * float(slacks.sum())
@@ -123,17 +112,8 @@ def _solve_some(
     return best
 
 
-def _solve_all(
-    deltas: np.ndarray,
-    offsets: np.ndarray,
-    starts: np.ndarray,
-    C: float,
-    tol: float,
-    max_iter: int,
-    on_epoch: Callable[[str], None],
-) -> MarginResult:
-    """The interior-point method on all constraints."""
-    point = _Point(deltas, offsets, starts, C)
+def _solve_all(point: _Point, tol: float, max_iter: int, on_epoch: Callable[[str], None]) -> MarginResult:
+    """The interior-point method on all constraints of a point, from there on."""
     best = point.certified()
     n_iter, since = 0, 0
     history: list[dict[str, float]] = []

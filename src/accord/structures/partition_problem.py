@@ -34,8 +34,7 @@ def joined(parts: Sequence[Constraints], n_dims: int) -> Constraints:
 def pairwise_constraints(pairs: np.ndarray, y: np.ndarray) -> Constraints:
     """A linear SVM on pairs: similarity at least 1 within clusters, at most -1 between them, a slack for each pair."""
     j, k = np.tril_indices(y.size, -1)
-    sign = np.where(y[j] == y[k], 1.0, -1.0)
-    return Constraints(sign[:, None] * pairs, np.ones(sign.size), np.arange(sign.size))
+    return single_constraints(pairs, y[j] == y[k], "pairwise")
 
 
 def single_constraints(pairs: np.ndarray, together: np.ndarray, method: str) -> Constraints:

@@ -126,11 +126,11 @@ def test_unlabeled_records_change_the_weights(records, method, tmp_path):
     assert with_them.held_out_f1_.shape == (4, 2)
     assert not without.self_trained_
     assert without.held_out_f1_ is None
-    assert (np.abs(with_them.weights_ - without.weights_).max() > 1e-3) == with_them.self_trained_
+    assert np.abs(with_them.weights_ - without.weights_).max() > 1e-3
     assert with_them.n_calibration_ == without.n_calibration_
     with_them.save(tmp_path / "model")
     again = accord.load(tmp_path / "model")
-    assert again.self_trained_ == with_them.self_trained_
+    assert again.self_trained_
     np.testing.assert_array_equal(again.held_out_f1_, with_them.held_out_f1_)
     assert again.predict(records[0]) == with_them.predict(records[0])
 
