@@ -26,7 +26,7 @@ SETS = (
     "dblp_acm",
 )  # fmt: skip
 QUICK = ("restaurant_fodors_zagat",)
-N_LABELED, QUICK_LABELED = 200, 80
+N_LABELED, QUICK_LABELED = 200, 60
 N_CANDIDATES = Deduplicator().n_candidates
 REPETITIONS = 3
 PLAIN, SINGLE, PAIRWISE = "SVM on pairs, components", "SVM on pairs", "pairwise"

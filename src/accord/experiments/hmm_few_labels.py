@@ -97,7 +97,7 @@ class FewLabels(Experiment):
     def tasks(self, quick: bool, seed: int) -> list[Task]:
         data, sizes = ([SPANISH, GENES], SIZES[:2]) if quick else ([SPANISH, GENES, GENES_IOB], SIZES)
         settings = {"data": data, "n_labeled": sizes}
-        return make_tasks(self.name, [*METHODS, ALWAYS_O], settings, repetitions=5 if quick else 100, seed=seed)
+        return make_tasks(self.name, [*METHODS, ALWAYS_O], settings, repetitions=2 if quick else 100, seed=seed)
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Pool]:
         rng = np.random.default_rng(seed)

@@ -19,7 +19,7 @@ from accord.structures.problem import ChainProblem
 
 REPETITIONS = 3
 LABELED = (25, 50, 100, 200, 400)
-QUICK_LABELED = (10, 20, 40)
+QUICK_LABELED = (10, 20)
 UNLABELED_PER_LABELED = 5
 C = 1.0  # of the smooth machines
 QP, QP_STEPS, SMOOTH, TRANSDUCTIVE = "SVM, QP", "SVM, QP per sentence", "∇SVM", "∇TSVM, 5 unlabeled each"

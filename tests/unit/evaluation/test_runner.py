@@ -218,6 +218,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_killed_run_resumes_to_the_same_results(tmp_path, n_jobs):
     script = tmp_path / "script.py"

@@ -117,6 +117,7 @@ def harmful(seed):
     return np.hstack([X, noise]), y
 
 
+@pytest.mark.slow
 @each_learner
 def test_auto_falls_back_when_unlabeled_examples_do_harm(make):
     views = [Select(slice(0, 4)), Select(slice(4, 8))]
@@ -140,6 +141,7 @@ def test_auto_falls_back_when_unlabeled_examples_do_harm(make):
     assert n_worse >= 2, "the data are not harmful"
 
 
+@pytest.mark.slow
 def test_the_fallback_of_the_co_svm_is_the_structured_svm():
     data, y = harmful(0)
     labels = [label if i < 24 else None for i, label in enumerate(y[:120])]
@@ -186,6 +188,7 @@ def test_two_labeled_examples_of_different_classes(make):
     assert len(model.auto_report_[0]["fold_errors"]) == 2
 
 
+@pytest.mark.slow
 @each_learner
 def test_what_auto_tries(make):
     with_hidden = tagger(make, unlabeled_weight="auto").fit(X, Y).auto_report_

@@ -35,6 +35,7 @@ def model() -> Deduplicator:
     return Deduplicator(FIELDS).fit(records, ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["pairwise", "sequential"])
 @pytest.mark.parametrize("decoder", ["agglomerative", "sequential"])
 def test_it_finds_duplicates(method, decoder):

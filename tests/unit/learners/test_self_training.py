@@ -117,6 +117,7 @@ def records() -> tuple[list, list]:
     return [*known, *others], [*ids, *[None] * len(others)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["pairwise", "sequential"])
 def test_unlabeled_records_change_the_weights(records, method, tmp_path):
     settings = {"fields": FIELDS, "method": method, "tol": 0.01}
@@ -168,6 +169,7 @@ def test_copies_of_labeled_records_are_left_out(records):
     assert no_copies(others, [], FIELDS) == others
 
 
+@pytest.mark.slow
 def test_held_out_records_are_judged_by_the_threshold(records):
     plain = Deduplicator(FIELDS, tol=0.05).fit(*records)
     strict = Deduplicator(FIELDS, tol=0.05, threshold=30.0).fit(*records)

@@ -40,6 +40,7 @@ def test_dense_rows_are_left_alone():
     assert tie(rows).rows is rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", [TokenFeatures(window=1), DictFeatures()], ids=["tokens", "dicts"])
 @pytest.mark.parametrize(
     ("module", "learner"),
