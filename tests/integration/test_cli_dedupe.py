@@ -10,6 +10,7 @@ import pytest
 from cli_helpers import ok, run
 from record_cases import people
 
+from accord.learners.deduplication_unlabeled import SelfTraining
 from accord.structures.partition_losses import pair_counts
 
 COLUMNS = ["name", "street", "born"]
@@ -56,6 +57,20 @@ def test_unlabeled_records_take_part(tmp_path):
     said = r"self-training +(yes|no); F1 of pairs of held-out records [\d.]+ % without, [\d.]+ % with it"
     assert re.search(said, out)
     assert "self-training" not in ok(*command, "--no-self-training")
+
+
+def test_ctrl_c_in_self_training_keeps_what_labeled_records_taught(tmp_path, monkeypatch):
+    few, table = write(tmp_path / "few.csv", *people(20, seed=0)), write(tmp_path / "table.csv", people(20, seed=1)[0])
+    model = tmp_path / "m.accord"
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SelfTraining, "held_out", interrupt)
+    result = run("dedupe", few, "--unlabeled", table, "--model", model)
+    assert result.exit_code == 130
+    assert f"accord: interrupted; {model} has what was learned from labeled records\n" in result.stderr
+    assert len(ok("dedupe", "apply", model, table).splitlines()) == 1 + len(read(table))
 
 
 def test_apply_and_assign(folder, tmp_path):

@@ -72,7 +72,7 @@ def test_blurred_letters(data_dir):
     words = experiment.load(data_dir, True, 0)
     settings = {"n_unlabeled": [QUICK_UNLABELED], "pixels": ["blurred"]}
     (task,) = make_tasks(experiment.name, ["∇SVM structured, graph"], settings, repetitions=1, seed=0)
-    words.widths["blurred", task.repetition_seed] = PROTOCOLS["blurred"].gammas[2]  # choosing one takes most of the time
+    words.widths["blurred", task.repetition_seed] = PROTOCOLS["blurred"].gammas[2]  # choosing one takes long
     for name, accuracy in experiment.run_task(task, words).items():
         assert 0.25 < accuracy < 0.7, name
 

@@ -147,6 +147,8 @@ def learn(table: str, model: Path, **options: Any) -> None:
         raise Interrupted(f"the model is lost, and {model} {state}") from None
     fitted.verbose = 0
     fitted.save(model)
+    if fitted.interrupted_:
+        raise Interrupted(f"{model} has what was learned from labeled records")
     if not options["quiet"]:
         _report(fitted, ids, model)
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
@@ -112,6 +113,8 @@ class Deduplicator(BaseEstimator):
         Whether they learned from unlabeled records.
     held_out_f1_ : ndarray (folds, 2), or None
         F1 of pairs of held-out labeled records, without and with self-training; None if it was not tried.
+    interrupted_ : bool
+        Ctrl-C ended self-training, and the model is what labeled records taught.
 
     Examples
     --------
@@ -199,7 +202,15 @@ class Deduplicator(BaseEstimator):
                 self.slope_, self.size_costs_ = slope, size_costs(truth)
                 self.n_calibration_ = float(np.mean([members.size for members in sets]))
                 if others:
-                    self._learn_again(machines, labeled_sets, models, table, others, rng)
+                    try:
+                        self._learn_again(machines, labeled_sets, models, table, others, rng)
+                    except KeyboardInterrupt:
+                        self.interrupted_ = True
+                        warnings.warn(
+                            "self-training was stopped by Ctrl-C; the model is what labeled records taught",
+                            ConvergenceWarning,
+                            stacklevel=2,
+                        )
             elif self.calibrate:
                 warnings.warn(
                     "too few labeled clusters to calibrate similarities; those of the support vector machines are "
@@ -246,7 +257,7 @@ class Deduplicator(BaseEstimator):
         self.machines_ = machines.fit(pairs, truth)
         self.weights_, self.bias_ = machines.mean(self.machines_, len(self.view_.names_))
         self.slope_, self.n_calibration_, self.size_costs_ = 1.0, None, np.zeros(1)
-        self.self_trained_, self.held_out_f1_ = False, None
+        self.self_trained_, self.held_out_f1_, self.interrupted_ = False, None, False
 
     def _learn_again(
         self,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from record_cases import people
+from sklearn.exceptions import ConvergenceWarning
 
 import accord
 from accord import Deduplicator
@@ -144,6 +145,24 @@ def test_it_stands_back_where_held_out_records_speak_against_it(records, monkeyp
     assert back.held_out_f1_.shape == (4, 2)
     np.testing.assert_array_equal(back.weights_, without.weights_)
     assert (back.bias_, back.slope_) == (without.bias_, without.slope_)
+
+
+@pytest.mark.parametrize("step", ["held_out", "learn"])
+def test_ctrl_c_leaves_what_labeled_records_taught(records, monkeypatch, step):
+    without = Deduplicator(FIELDS, self_training=False, tol=0.05).fit(*records)
+    assert not without.interrupted_
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SelfTraining, step, interrupt)
+    stopped = Deduplicator(FIELDS, tol=0.05)
+    with pytest.warns(ConvergenceWarning, match="what labeled records taught"):
+        stopped.fit(*records)
+    assert stopped.interrupted_
+    assert not stopped.self_trained_
+    np.testing.assert_array_equal(stopped.weights_, without.weights_)
+    assert stopped.predict(records[0]) == without.predict(records[0])
 
 
 @pytest.mark.parametrize("settings", [{"calibrate": False}, {"method": "iterative", "tol": 0.1}])
