@@ -202,15 +202,7 @@ class Deduplicator(BaseEstimator):
                 self.slope_, self.size_costs_ = slope, size_costs(truth)
                 self.n_calibration_ = float(np.mean([members.size for members in sets]))
                 if others:
-                    try:
-                        self._learn_again(machines, labeled_sets, models, table, others, rng)
-                    except KeyboardInterrupt:
-                        self.interrupted_ = True
-                        warnings.warn(
-                            "self-training was stopped by Ctrl-C; the model is what labeled records taught",
-                            ConvergenceWarning,
-                            stacklevel=2,
-                        )
+                    self._learn_again(machines, labeled_sets, models, table, others, rng)
             elif self.calibrate:
                 warnings.warn(
                     "too few labeled clusters to calibrate similarities; those of the support vector machines are "
@@ -269,17 +261,27 @@ class Deduplicator(BaseEstimator):
         rng: np.random.Generator,
     ) -> None:
         """Self-training: `table` has the labeled records, `others` are those without a cluster."""
-        chosen = some_neighbourhoods(self.view_.table(others), self.n_candidates, self.n_jobs, rng)
-        table.append([others[i] for i in chosen])
-        less = self._rarity(len(table)) + float(self.threshold)
-        training = SelfTraining(machines, labeled, table, self.n_candidates, self.decoder, self.size_costs_, less, rng)
-        if not training.n_guessed:
-            return
-        self.held_out_f1_ = training.held_out(models, self.slope_)
-        if not speaks_against(self.held_out_f1_):
-            found = training.learn(self.weights_, self.bias_, self.slope_)
-            self.machines_, self.weights_, self.bias_, self.slope_ = found
-            self.self_trained_ = True
+        try:
+            chosen = some_neighbourhoods(self.view_.table(others), self.n_candidates, self.n_jobs, rng)
+            table.append([others[i] for i in chosen])
+            less = self._rarity(len(table)) + float(self.threshold)
+            training = SelfTraining(
+                machines, labeled, table, self.n_candidates, self.decoder, self.size_costs_, less, rng
+            )
+            if not training.n_guessed:
+                return
+            self.held_out_f1_ = training.held_out(models, self.slope_)
+            if not speaks_against(self.held_out_f1_):
+                found = training.learn(self.weights_, self.bias_, self.slope_)
+                self.machines_, self.weights_, self.bias_, self.slope_ = found
+                self.self_trained_ = True
+        except KeyboardInterrupt:  # what labeled records taught is complete
+            self.interrupted_ = True
+            warnings.warn(
+                "self-training was stopped by Ctrl-C; the model is what labeled records taught",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     # -- use ----------------------------------------------------------------------------------------------------
     def predict(self, records: Any) -> list[int]:

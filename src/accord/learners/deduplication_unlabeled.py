@@ -23,6 +23,7 @@ from accord.learners.deduplication_machines import FoldModel, Machines, known_se
 from accord.structures.partition_losses import pair_counts
 from accord.views.records import RecordTable
 from accord.views.records_blocking import candidate_pairs
+from accord.views.records_values import cell_text
 
 METHODS = ("pairwise", "sequential")  # those that are quick with many sets of two records
 _MOST_RECORDS = 5000  # unlabeled ones
@@ -71,9 +72,9 @@ class SelfTraining:
         self.left, self.right = candidate_pairs(table, n_candidates, n_jobs=machines.n_jobs)
         both = (self.left < labeled.truth.size) & (self.right < labeled.truth.size)
         # pairs of labeled records are guessed only where they are held out
-        pool = np.concatenate([_some(np.flatnonzero(one), rng) for one in (~both, both)])
+        parts = [_some(np.flatnonzero(one), rng) for one in (~both, both)]
+        pool, self.n_guessed = np.concatenate(parts), parts[0].size
         self.pool_left, self.pool_right = self.left[pool], self.right[pool]
-        self.n_guessed = min(int(np.count_nonzero(~both)), _MOST_PAIRS)
         self.features = table.compare(self.pool_left, self.pool_right)
 
     def learn(self, weights: np.ndarray, bias: float, slope: float, fold: int = -1) -> Learned:
@@ -150,8 +151,8 @@ def no_copies(others: list[Any], records: list[Any], fields: Iterable[str]) -> l
     """
     names = list(fields)
 
-    def cells(record: Any) -> tuple[str, ...]:
-        return tuple(str(record.get(name)) for name in names)
+    def cells(record: Any) -> tuple[str | None, ...]:
+        return tuple(cell_text(record.get(name), f"field {name!r}") for name in names)
 
     seen = {cells(record) for record in records}
     return [record for record in others if cells(record) not in seen]

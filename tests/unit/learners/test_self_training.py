@@ -147,20 +147,22 @@ def test_it_stands_back_where_held_out_records_speak_against_it(records, monkeyp
     assert (back.bias_, back.slope_) == (without.bias_, without.slope_)
 
 
-@pytest.mark.parametrize("step", ["held_out", "learn"])
-def test_ctrl_c_leaves_what_labeled_records_taught(records, monkeypatch, step):
+@pytest.mark.parametrize("tried", [False, True])
+def test_ctrl_c_leaves_what_labeled_records_taught(records, monkeypatch, tried):
+    """While it is tried on held-out records, and after that."""
     without = Deduplicator(FIELDS, self_training=False, tol=0.05).fit(*records)
     assert not without.interrupted_
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(SelfTraining, step, interrupt)
+    monkeypatch.setattr(*((deduplication, "speaks_against") if tried else (SelfTraining, "held_out")), interrupt)
     stopped = Deduplicator(FIELDS, tol=0.05)
     with pytest.warns(ConvergenceWarning, match="what labeled records taught"):
         stopped.fit(*records)
     assert stopped.interrupted_
     assert not stopped.self_trained_
+    assert (stopped.held_out_f1_ is not None) == tried
     np.testing.assert_array_equal(stopped.weights_, without.weights_)
     assert stopped.predict(records[0]) == without.predict(records[0])
 
@@ -186,6 +188,9 @@ def test_copies_of_labeled_records_are_left_out(records):
     copies = [dict(record) for record in known]
     assert no_copies([*copies, *others], known, FIELDS) == [one for one in others if one not in known]
     assert no_copies(others, [], FIELDS) == others
+    cells = [{"name": "Ann", "born": None}, {"name": " Ann ", "born": float("nan")}, {"name": "Ann", "street": ""}]
+    assert no_copies(cells, cells[:1], FIELDS) == []  # the same as far as cells are compared
+    assert no_copies([{"name": 7.0}, {"name": 8.0}], [{"name": "7"}], FIELDS) == [{"name": 8.0}]
 
 
 @pytest.mark.slow
