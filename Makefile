@@ -11,6 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 
 PIP_INSTALL = -m pip --disable-pip-version-check -qq install
 PYTEST_ARGS ?= -n 2 --dist worksteal
+HYPOTHESIS_PROFILE ?= ci
 BENCH_ARGS ?=
 DEMO_ARGS ?=
 
@@ -24,7 +25,7 @@ demo: $(VENV)/.installed  ## generate a small task, train the learners on it, pr
 	@$(VENV)/bin/accord demo $(DEMO_ARGS)
 
 test: $(VENV)/.installed  ## run all tests (those on real data only where ACCORD_DATA names a data folder)
-	@$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed  ## ruff, mypy and the import contracts
 	@$(VENV)/bin/ruff check -q src tests benchmarks docs
