@@ -215,8 +215,7 @@ def accord_peer(path: Path, name: str) -> dict[str, float]:
     """Fit one of ours; rmse on the unlabeled rows over their deviation."""
     import numpy as np
 
-    from accord import RLSR, CoRLSR
-    from accord.views import FeatureGroups
+    from accord import RLSR, CoRLSR, FeatureGroups
 
     with np.load(path) as task:
         X, y, second, n = task["X"], task["y"], task["second"], int(task["n_labeled"])

@@ -20,9 +20,9 @@ from scipy.stats import ttest_rel
 
 from accord import Deduplicator
 from accord.datasets import load
+from accord.dedupe.pairs import RecordPairs, _column
+from accord.dedupe.sets import folds_of_clusters
 from accord.experiments.deduplication import N_LABELED, SETS, draw, scores
-from accord.learners.deduplication_sets import folds_of_clusters
-from accord.views.records import RecordPairs, _column
 
 THRESHOLDS = [k / 10 for k in range(1, 10)]
 OURS, OWN, TUNED = "accord", "dedupe, threshold 0.5", "dedupe, tuned threshold"

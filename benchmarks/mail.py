@@ -118,7 +118,7 @@ def windows(mails: list[bytes], options: argparse.Namespace) -> dict[str, Any]:
             detector.assign(signed[k % (len(signed) - 300)])
         out["sequential"][size] = timed(detector.assign, signed[-300:])["p50_ms"]
         print(f"window {size}: {out['sequential'][size]:.3f} ms", flush=True)
-    from accord.decoders.correlation_lp import lp
+    from accord.kernels.partitions.lp import lp
     from accord.mail.features import MailPairs
 
     similarity = BatchDetector().similarity

@@ -16,9 +16,9 @@ from typing import Any
 import features
 import numpy as np
 
+from accord import ArrayFeatures, TokenFeatures
 from accord.datasets import registry
-from accord.views import ArrayFeatures, TokenFeatures
-from accord.views.rows import Rows
+from accord.packed.rows import Rows
 
 TEST_PART = {"conll2002_esp": "testb"}
 SETS = ("conll2002_esp", "conll2000_chunking", "ud_english_ewt_pos", "ocr_letters")

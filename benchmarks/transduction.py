@@ -70,7 +70,7 @@ def smooth_seconds(X: Any, Y: Any, regime: str) -> tuple[float, float]:
 def _problem(X: Any, Y: Any, regime: str, merge: bool = True) -> tuple[Any, float]:
     """The SVM's problem, and the CPU seconds of its features; ``merge`` those that go together, as learners do."""
     from accord import Sequence
-    from accord.structures.problem import ChainProblem
+    from accord.structures.chains.problem import ChainProblem
     from accord.views.tied import tie
 
     start = time.process_time()

@@ -23,8 +23,8 @@ def _kernel_cache_dir() -> Path:
     running the old machine code.
     """
     digest = hashlib.sha256(version("numba").encode())
-    for path in sorted((ROOT / "src" / "accord" / "decoders").rglob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for path in sorted((ROOT / "src" / "accord" / "kernels").rglob("*.py")):
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return CACHES / digest.hexdigest()[:16]
 
 

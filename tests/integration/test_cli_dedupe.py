@@ -10,8 +10,8 @@ import pytest
 from cli_helpers import ok, run
 from record_cases import people
 
-from accord.learners.deduplication_unlabeled import SelfTraining
-from accord.structures.partition_losses import pair_counts
+from accord.dedupe.self_training import SelfTraining
+from accord.structures.partitions.losses import pair_counts
 
 COLUMNS = ["name", "street", "born"]
 

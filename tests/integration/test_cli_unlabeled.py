@@ -408,7 +408,7 @@ def keyboard():
 @pytest.mark.parametrize("learner", ["co-perceptron", "co-svm"])
 def test_ctrl_c_keeps_what_was_learned_so_far(folder, monkeypatch, learner):
     """Ctrl-C in the third pass: the model of the two before is written."""
-    from accord.structures.consensus import ConsensusProblem
+    from accord.structures.chains.consensus import ConsensusProblem
 
     name = {"co-perceptron": "co_perceptron_epoch", "co-svm": "visit_unlabeled"}[learner]
     visit, passes = getattr(ConsensusProblem, name), []
@@ -455,7 +455,7 @@ def test_ctrl_c_keeps_the_smooth_machine_of_the_rounds_so_far(folder, monkeypatc
 
 
 def test_ctrl_c_while_auto_is_choosing_keeps_nothing(folder, monkeypatch):
-    from accord.structures.consensus import ConsensusProblem
+    from accord.structures.chains.consensus import ConsensusProblem
 
     monkeypatch.setattr(ConsensusProblem, "co_perceptron_epoch", lambda *_: os.kill(os.getpid(), signal.SIGINT))
     result = run("train", folder / "few.conll", "-o", folder / "never", "--unlabeled", folder / "many.txt", *FAST)

@@ -13,7 +13,8 @@ import numpy as np
 from enumerate_chain import NOTHING, Chain
 from hypothesis import strategies as st
 
-from accord.structures import MultiClass, Parts, Sequence, Taxonomy
+from accord import MultiClass, Sequence, Taxonomy
+from accord.packed.weights import Parts
 
 STYLES = ["real", "ties", "huge", "minus infinity", "wild"]
 

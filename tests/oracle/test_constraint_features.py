@@ -9,8 +9,8 @@ from enumerate_chain import all_outputs, joint_feature
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.decoders.frank_wolfe import best_mix, joint_difference
-from accord.decoders.sparse import Features
+from accord.kernels.chains.frank_wolfe import best_mix, joint_difference
+from accord.kernels.features.sparse import Features
 
 NO_INTS, NO_FLOATS = np.empty(0, np.int64), np.empty(0)
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from accord.exceptions import InfeasibleError
-from accord.structures import Weights
+from accord.packed.weights import Weights
 
 each_structure = pytest.mark.parametrize("structure", EVERY_STRUCTURE)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from enumerate_chain import Chain, violations
 
-from accord.structures import MultiClass, Sequence, Taxonomy
+from accord import MultiClass, Sequence, Taxonomy
 
 LABELS = ["O", "a", "b"]
 SETTINGS = [(rescaling, norm) for rescaling in ("margin", "slack") for norm in (1, 2)]

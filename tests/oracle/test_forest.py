@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_cases import EVERY_KIND, array, close
 
-from accord.decoders.cky import Brackets, fill_chart
-from accord.decoders.cky_trees import parse, tree_score
-from accord.decoders.forest import MAX_EDGES, pack_forest, parse_forest
-from accord.structures import Tree
+from accord import Tree
+from accord.kernels.trees.best_trees import parse, tree_score
+from accord.kernels.trees.cky import Brackets, fill_chart
+from accord.kernels.trees.forest import MAX_EDGES, pack_forest, parse_forest
 
 
 def forest_of(structure, parts, y):

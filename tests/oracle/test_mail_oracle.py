@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_mail import features_of, sequential_batches, sketches_of
 
-from accord.decoders.mail_text import COUNTS, HASHES, N_BIGRAMS, N_BINS, N_WORDS, Sketches, merge_counts, scan_text
+from accord.kernels.mail.text import COUNTS, HASHES, N_BIGRAMS, N_BINS, N_WORDS, Sketches, merge_counts, scan_text
 from accord.mail import BatchDetector, MailGenerator, MailPairs
 from accord.mail.features import NAMES
 from accord.mail.model import Similarity, default_similarity

@@ -8,8 +8,8 @@ from chain_cases import sequence
 from enumerate_chain import ranked, score
 from hypothesis import given, settings
 
-from accord.decoders.margin import best_with_margin
-from accord.decoders.viterbi import k_best, viterbi
+from accord.kernels.chains.margin import best_with_margin
+from accord.kernels.chains.viterbi import k_best, viterbi
 
 
 @settings(max_examples=300)

@@ -19,9 +19,9 @@ from enumerate_chain import (
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from accord.decoders import forward_backward as fb
-from accord.decoders.violator import MARGIN, SLACK, find_violator, find_violators
-from accord.decoders.viterbi import viterbi, viterbi_batch
+from accord.kernels.chains import forward_backward as fb
+from accord.kernels.chains.violator import MARGIN, SLACK, find_violator, find_violators
+from accord.kernels.chains.viterbi import viterbi, viterbi_batch
 
 RESCALINGS = {"margin": MARGIN, "slack": SLACK}
 

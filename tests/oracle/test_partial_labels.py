@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord import HMM, ArrayFeatures, Sequence
-from accord.decoders.viterbi import force_labels, viterbi_batch
+from accord.kernels.chains.viterbi import force_labels, viterbi_batch
+from accord.packed.weights import Weights
 from accord.solvers import gradient
-from accord.structures import Weights
-from accord.structures.problem import ChainProblem
+from accord.structures.chains.problem import ChainProblem
 
 PLAIN = ArrayFeatures(bias=False)
 HIDDEN = -1

@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from accord.decoders import correlation as cc
-from accord.decoders import correlation_lp as lp
-from accord.decoders import correlation_moves as moves
 from accord.exceptions import InputError
+from accord.kernels.partitions import correlation as cc
+from accord.kernels.partitions import lp, moves
 
 
 @st.composite

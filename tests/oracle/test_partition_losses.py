@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.decoders import correlation_lp
 from accord.exceptions import InputError
-from accord.structures.partition import DECODERS, Partition
-from accord.structures.partition_problem import sequential_constraints
+from accord.kernels.partitions import lp as correlation_lp
+from accord.structures.partitions.partition import DECODERS, Partition
+from accord.structures.partitions.problem import sequential_constraints
 
 
 @st.composite

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.decoders import blocking, strings
+from accord.kernels.records import blocking, strings
 
 few = st.text(alphabet="abcé ", max_size=12)  # few characters: much in common
 long = st.text(alphabet="ab", min_size=55, max_size=140)  # more than one and two words of 64 bits

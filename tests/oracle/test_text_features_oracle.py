@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.views import TokenFeatures
+from accord import TokenFeatures
 
 GREEK_NAMES = """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu
     nu xi omicron pi rho sigma tau upsilon phi chi psi omega"""

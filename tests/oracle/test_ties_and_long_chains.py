@@ -10,8 +10,8 @@ from enumerate_losses import is_valid
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from accord import Sequence
 from accord.exceptions import InfeasibleError
-from accord.structures import Sequence
 
 WITH_TIES = every_structure(styles=["ties"])  # whole and half scores, so equal sums are equal floats
 

@@ -9,8 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tree_cases import EVERY_KIND, SMOOTH, array, close, key
 
-from accord.decoders import cky_trees, inside_outside
 from accord.exceptions import InfeasibleError, InputError
+from accord.kernels.trees import best_trees as cky_trees
+from accord.kernels.trees import inside_outside
 
 each_kind = pytest.mark.parametrize("kind", EVERY_KIND)
 

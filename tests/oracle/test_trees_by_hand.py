@@ -8,8 +8,8 @@ import pytest
 from tree_cases import leaf_options, plain_grammar, plain_scores
 
 from accord.exceptions import InfeasibleError, InputError
-from accord.structures import tree_k_best
-from accord.structures.tree import Tree
+from accord.structures.trees import k_best as tree_k_best
+from accord.structures.trees.tree import Tree
 
 # Two trees of "x x x" with the rules S -> x x, S -> S x and S -> x S, in the order of the grammar: left child first.
 BANK = ["(S (S (x a) (x b)) (x c))", "(S (x a) (S (x b) (x c)))"]

@@ -9,8 +9,8 @@ from enumerate_chain import feasible, score
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.decoders.working_sets import best_other, wrong_outputs
-from accord.structures.working_sets import WorkingSet
+from accord.kernels.chains.working_sets import best_other, wrong_outputs
+from accord.structures.chains.working_sets import WorkingSet
 
 ADDITIVE = [name for name in SEQUENCE_LOSSES if "f1" not in name]
 

@@ -9,7 +9,7 @@ import enumerate_trees as et
 import numpy as np
 from hypothesis import strategies as st
 
-from accord.structures.tree import Tree
+from accord.structures.trees.tree import Tree
 
 STYLES = ["real", "small", "ties", "minus infinity", "large"]  # small: losses count for more than scores
 ROOTS = ["free", "TOP", "some TOP", "same"]

@@ -6,9 +6,8 @@ Needs a local data folder; set ACCORD_DATA.
 import numpy as np
 import pytest
 
+from accord import Sequence, StructuredPerceptron
 from accord.datasets import available, load
-from accord.learners import StructuredPerceptron
-from accord.structures import Sequence
 from accord.views.base import View
 from accord.views.compose import ConcatenatedViews
 from accord.views.distributional import DistributionalFeatures

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from accord import Taxonomy
 from accord.experiments import REGISTRY
 from accord.experiments.base import mean_of
 from accord.experiments.hierarchical_classification import _documents
-from accord.structures import Taxonomy
 
 pytestmark = pytest.mark.slow
 

@@ -10,10 +10,10 @@ from plain_co_svm import Unlabeled
 from solver_cases import COSTS, Data, multiclass, sequence, taxonomy
 
 from accord import ArrayFeatures, Select
+from accord.packed.rows import stack_channels
 from accord.solvers.balance import no_pseudo_outputs
-from accord.structures.consensus import ConsensusProblem
-from accord.views import as_view
-from accord.views.rows import stack_channels
+from accord.structures.chains.consensus import ConsensusProblem
+from accord.views.compose import as_view
 
 COLUMNS = {1: [[0, 1, 2]], 2: [[0, 1], [2]], 3: [[0], [1], [2]]}  # of each view
 

@@ -8,7 +8,7 @@ import numpy as np
 import plain_chain
 
 from accord import ArrayFeatures, MultiClass, Sequence, Taxonomy
-from accord.structures.problem import ChainProblem
+from accord.structures.chains.problem import ChainProblem
 
 TREE = {
     "cat": "animal",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from accord import ClusteringSVM
 from accord.solvers import cutting_sets, margin_qp, qp
-from accord.structures.partition import Partition
+from accord.structures.partitions.partition import Partition
 
 
 def make_sets(seed, sizes=(6, 5, 4), d=3, noise=1.0):

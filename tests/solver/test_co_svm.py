@@ -14,11 +14,11 @@ from accord import (
     Select,
     Sequence,
 )
-from accord.decoders.subspace import maximise_subspace
+from accord.kernels.chains.subspace import maximise_subspace
+from accord.packed.rows import stack_channels
 from accord.solvers import qp
-from accord.structures.consensus import ConsensusProblem
-from accord.views import as_view
-from accord.views.rows import stack_channels
+from accord.structures.chains.consensus import ConsensusProblem
+from accord.views.compose import as_view
 
 MACHINES = list(itertools.product(["margin", "slack"], [1, 2]))
 each_machine = pytest.mark.parametrize(("rescaling", "norm"), MACHINES)

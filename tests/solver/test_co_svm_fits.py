@@ -21,7 +21,7 @@ from accord import (
 )
 from accord.datasets import embedded_ner, gaussian_classes
 from accord.solvers import co_svm
-from accord.structures.consensus import ConsensusProblem
+from accord.structures.chains.consensus import ConsensusProblem
 
 each_machine = pytest.mark.parametrize(("rescaling", "norm"), list(itertools.product(["margin", "slack"], [1, 2])))
 PLAIN = ArrayFeatures(bias=False)

@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression
 from solver_cases import EVERY_DATA, multiclass
 
 from accord import CRF, ArrayFeatures, DictFeatures, MultiClass, Sequence, TokenFeatures
+from accord.packed.weights import Weights
 from accord.solvers import gradient
-from accord.structures import Weights
-from accord.structures.problem import ChainProblem
+from accord.structures.chains.problem import ChainProblem
 
 each_data = pytest.mark.parametrize("name", EVERY_DATA)
 

@@ -22,8 +22,8 @@ from accord import (
     TransductiveSVM,
 )
 from accord.learners import smooth_machines
+from accord.packed.rows import Rows
 from accord.solvers import transduction
-from accord.views.rows import Rows
 
 EXACT = {name: make for name, make in EVERY_DATA.items() if "F1" not in name}
 CLASSES = {"0/1": multiclass, "costs": partial(multiclass, "cost"), "taxonomy": taxonomy}

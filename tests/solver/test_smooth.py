@@ -12,8 +12,8 @@ from smooth_cases import assert_gradient, evaluate, make_objective
 from solver_cases import multiclass, sequence, taxonomy
 
 from accord.solvers import smooth
+from accord.structures.chains.working_sets import WorkingSet
 from accord.structures.spaces import ExpansionSpace, PrimalSpace
-from accord.structures.working_sets import WorkingSet
 from accord.views.gram import products
 
 DATA = {

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from tree_data import KINDS, WORDS, treebank
 
 from accord import CRF, CoSVM, StructuredSVM
+from accord.packed.weights import Weights
 from accord.solvers import gradient
-from accord.structures import Weights
 
 MACHINES = list(itertools.product(["margin", "slack"], [1, 2]))
 EXACT = [("hamming", "margin", 1), *(("zero-one", *machine) for machine in MACHINES)]

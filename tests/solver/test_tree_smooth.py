@@ -11,7 +11,7 @@ from tree_data import KINDS, WORDS, treebank
 from accord import GradientCoSVM, GradientSVM, InputError, TransductiveSVM
 from accord.learners.inputs import view_inputs, with_tokens
 from accord.structures.spaces import ExpansionSpace, PrimalSpace
-from accord.structures.tree_working_sets import TreeWorkingSet
+from accord.structures.trees.working_sets import TreeWorkingSet
 from accord.views.gram import products
 
 each_kind = pytest.mark.parametrize("kind", KINDS)

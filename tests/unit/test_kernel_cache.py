@@ -2,7 +2,7 @@
 
 import os
 
-from accord.decoders import forget_old_kernels
+from accord.kernels import forget_old_kernels
 
 
 def test_kernels_are_forgotten_when_any_source_changes(tmp_path):

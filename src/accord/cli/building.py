@@ -118,7 +118,7 @@ def _features(view: str, given: dict[str, Any], options: dict[str, Any]) -> Any:
         features = _class(view)(**parameters_of(view, given))
     about_words = {name: _about_words(name, options) for name in WORD_VIEWS if options[name]}
     if about_words:
-        from accord.views import ConcatenatedViews
+        from accord.views.compose import ConcatenatedViews
 
         features = ConcatenatedViews({view: features, **about_words})
     if "kernel" in given:

@@ -168,7 +168,7 @@ def _features(model: Any, top: int) -> dict[str, dict[str, list[list[Any]]]]:
 
 def _names(model: Any, features: Any) -> list[str]:
     """Names of features; columns of a file are called what they are called there."""
-    from accord.views import ArrayFeatures
+    from accord.views.dense import ArrayFeatures
 
     names = model.view_.feature_names(features)
     kept = getattr(model, "input_", {})

@@ -162,7 +162,7 @@ def _sets(values: Sequence[Any], size: int) -> list[list[Any]]:
 
 
 def _train_model(data: Labeled, cut: int, options: dict[str, Any]) -> None:
-    from accord.learners import ClusteringSVM
+    from accord.learners.clustering import ClusteringSVM
     from accord.mail.features import MailPairs
 
     learner = ClusteringSVM(method=options["method"], C=options["C"], pair_features=MailPairs(), verbose=1)

@@ -37,7 +37,7 @@ def unit(model: Any) -> str:
 
 def input_view(model: Any) -> Any:
     """The view that sees the inputs as they are read; views of parts of them (``Select``) do not."""
-    from accord.views import Select
+    from accord.views.select import Select
 
     if not predicts_numbers(model):
         return innermost(model.view_)

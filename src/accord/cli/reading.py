@@ -240,7 +240,8 @@ def default_format(model: Any, reader: Reader) -> str:
     """What a model reads when neither an option nor the file's name says it."""
     if reader.sequence:
         return "conll" if reader.feature_columns else "text"
-    from accord.views import ArrayFeatures, Select
+    from accord.views.dense import ArrayFeatures
+    from accord.views.select import Select
 
     return "csv" if isinstance(input_view(model), (ArrayFeatures, Select)) else "text"
 

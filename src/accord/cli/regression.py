@@ -150,7 +150,7 @@ def _print_choice(report: list[dict[str, Any]]) -> None:
 def print_regression(trained: Trained) -> None:
     """The examples, what was chosen and why, the error without the example's label, how far views differ."""
     from accord.cli.multiview import input_view
-    from accord.views import ArrayFeatures
+    from accord.views.dense import ArrayFeatures
 
     model, n = trained.model, trained.n_unlabeled
     click.echo(f"{type(model).__name__}: {trained.n_labeled:,} labeled and {n:,} unlabeled example{'s' * (n != 1)}")

@@ -14,8 +14,8 @@ import numpy as np
 
 from accord.evaluation.metrics import Counts, is_sequence
 from accord.exceptions import InputError
-from accord.structures import partition_losses as losses
-from accord.structures.partition import Partition
+from accord.structures.partitions import losses
+from accord.structures.partitions.partition import Partition
 
 
 def _sets(y_true: Any, y_pred: Any) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from accord.decoders.correlation import condensed
 from accord.evaluation import Metric, Results, Task, make_tasks
 from accord.evaluation.clusters import total_loss_per_object
 from accord.experiments.base import DataFolder, Experiment, mean_of
 from accord.experiments.mail_corpora import CORPORA, SET_SIZE, Corpus, draw_sets, read_corpus
 from accord.experiments.ordering import Claim, claim_notes
-from accord.learners import ClusteringSVM
+from accord.kernels.partitions.correlation import condensed
+from accord.learners.clustering import ClusteringSVM
 from accord.mail import MailPairs
-from accord.structures import Partition
+from accord.structures.partitions.partition import Partition
 
 REPETITIONS, QUICK_REPETITIONS = 30, 2
 N_TRAINING, QUICK_TRAINING = 9, 2

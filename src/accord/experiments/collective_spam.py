@@ -14,7 +14,7 @@ from accord.evaluation import Metric, Results, Task, make_tasks
 from accord.experiments.base import DataFolder, Experiment, mean_of
 from accord.experiments.mail_corpora import ARCHIVES, Corpus, read_corpus, training_sets
 from accord.experiments.ordering import Claim, claim_notes
-from accord.learners import ClusteringSVM
+from accord.learners.clustering import ClusteringSVM
 from accord.mail import BatchDetector, CollectiveSpamFilter, MailPairs
 
 REPETITIONS, QUICK_REPETITIONS = 20, 2

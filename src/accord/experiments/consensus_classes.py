@@ -19,10 +19,14 @@ from accord.datasets import load
 from accord.evaluation import Draw, Results, Task, draw, make_tasks, zero_one_loss
 from accord.experiments.base import DataFolder, Experiment
 from accord.experiments.ordering import Claim, claim_notes
-from accord.learners import CoPerceptron, CoSVM, StructuredPerceptron, StructuredSVM, SumOfViews
-from accord.structures import MultiClass
-from accord.views import ArrayFeatures, Select
+from accord.learners.consensus import CoPerceptron, CoSVM
+from accord.learners.perceptron import StructuredPerceptron
+from accord.learners.svm import StructuredSVM
+from accord.learners.view_sum import SumOfViews
+from accord.structures.chains.multiclass import MultiClass
 from accord.views.base import View
+from accord.views.dense import ArrayFeatures
+from accord.views.select import Select
 
 REPETITIONS = 30  # the thesis has 100
 N_UNLABELED = 1000  # at most

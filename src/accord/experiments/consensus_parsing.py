@@ -11,9 +11,13 @@ from accord.evaluation import Results, Task, bracket_scores, draw, make_tasks
 from accord.experiments.base import DataFolder, Experiment
 from accord.experiments.ordering import Claim, change_note, claim_notes
 from accord.experiments.supervised_parsing import CESS, QUICK_TREES, WSJ, load_treebank, parse
-from accord.learners import PCFG, CoPerceptron, CoSVM, StructuredPerceptron, StructuredSVM, SumOfViews
-from accord.structures import Tree
-from accord.views import RandomSplit
+from accord.learners.consensus import CoPerceptron, CoSVM
+from accord.learners.pcfg import PCFG
+from accord.learners.perceptron import StructuredPerceptron
+from accord.learners.svm import StructuredSVM
+from accord.learners.view_sum import SumOfViews
+from accord.structures.trees.tree import Tree
+from accord.views.splits import RandomSplit
 
 REPETITIONS = 8  # the thesis has 100
 LABELED = (4, 40)

@@ -17,11 +17,15 @@ from accord.evaluation import Draw, Metric, Published, Results, Task, draw, make
 from accord.experiments.base import DataFolder, Experiment, published_notes
 from accord.experiments.hmm_few_labels import GENES, SMOOTHING, SPANISH, FewLabels, Pool
 from accord.experiments.ordering import Claim, change_note, claim_notes
-from accord.learners import HMM, CoPerceptron, CoSVM, StructuredPerceptron, StructuredSVM, SumOfViews
 from accord.learners.base import StructuredLearner
-from accord.structures import Sequence
-from accord.views import FeatureGroups, OddEvenSplit, RandomSplit
+from accord.learners.consensus import CoPerceptron, CoSVM
+from accord.learners.generative import HMM
+from accord.learners.perceptron import StructuredPerceptron
+from accord.learners.svm import StructuredSVM
+from accord.learners.view_sum import SumOfViews
+from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
+from accord.views.splits import FeatureGroups, OddEvenSplit, RandomSplit
 
 REPETITIONS = 30  # the papers have 100
 SIZES = (5, 10, 20, 40)  # labeled sentences; the papers stop at 20

@@ -18,9 +18,10 @@ from accord.datasets import Dataset, load
 from accord.evaluation import Metric, Results, Task, draw, make_tasks
 from accord.experiments.base import DataFolder, Experiment, mean_of
 from accord.experiments.features import spanish_features
-from accord.learners import CoPerceptron, CoSVM, StructuredPerceptron
-from accord.structures import Sequence
-from accord.views import RandomSplit
+from accord.learners.consensus import CoPerceptron, CoSVM
+from accord.learners.perceptron import StructuredPerceptron
+from accord.structures.chains.sequence import Sequence
+from accord.views.splits import RandomSplit
 
 REPETITIONS = 3
 N_LABELED = 20

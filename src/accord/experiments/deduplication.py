@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accord.datasets import load
-from accord.decoders.correlation import numbered
+from accord.dedupe.blocking import candidate_pairs
+from accord.dedupe.decoding import cluster_table, small_parts
+from accord.dedupe.deduplicator import Deduplicator
+from accord.dedupe.pairs import RecordPairs
 from accord.evaluation import Metric, Results, Task, make_tasks
 from accord.evaluation.clusters import b_cubed_f1, pair_counts
 from accord.experiments.base import DataFolder, Experiment
 from accord.experiments.ordering import Claim, claim_notes
-from accord.learners import ClusteringSVM, Deduplicator
-from accord.learners.deduplication_decoding import cluster_table, small_parts
-from accord.views.records import RecordPairs
-from accord.views.records_blocking import candidate_pairs
+from accord.kernels.partitions.correlation import numbered
+from accord.learners.clustering import ClusteringSVM
 
 SETS = (
     "restaurant_fodors_zagat", "febrl1", "febrl2", "febrl3", "cora_1295", "cora_1879_hpi", "chicago_early_childhood",

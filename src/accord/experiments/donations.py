@@ -21,7 +21,8 @@ from accord.evaluation.protocol import take
 from accord.experiments.base import DataFolder, Experiment
 from accord.experiments.ordering import Claim, change_note, claim_notes
 from accord.experiments.regression_data import SCALED_RMSE, Examples, load_examples, scaled_rmse
-from accord.learners import RLSR, CoRLSR
+from accord.learners.co_regression import CoRLSR
+from accord.learners.regression import RLSR
 from accord.views.base import View
 
 RUNS = 25

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accord.views import TokenFeatures
+from accord.views.text import TokenFeatures
 
 
 def spanish_features() -> TokenFeatures:

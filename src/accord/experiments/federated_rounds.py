@@ -17,8 +17,9 @@ from accord.evaluation.panels import Line, plot_lines
 from accord.experiments.base import DataFolder, Experiment, mean_of
 from accord.experiments.regression_data import Examples, load_sets
 from accord.federated import LocalSites, Site, agree
-from accord.learners import RLSR, CoRLSR
-from accord.views import Select
+from accord.learners.co_regression import CoRLSR
+from accord.learners.regression import RLSR
+from accord.views.select import Select
 
 REPETITIONS = 5
 SETS = ("housing", "wine", "cpu_act")

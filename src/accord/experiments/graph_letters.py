@@ -20,11 +20,15 @@ from accord.evaluation import Metric, Published, Results, Task, make_tasks
 from accord.evaluation.protocol import take
 from accord.experiments.base import DataFolder, Experiment, published_notes
 from accord.experiments.ordering import Claim, claim_notes
-from accord.learners import GradientSVM, StructuredSVM, TransductiveSVM
-from accord.structures import MultiClass
-from accord.structures import Sequence as Chain
-from accord.views import ArrayFeatures, GraphFeatures, KernelFeatures
+from accord.learners.gradient import GradientSVM
+from accord.learners.svm import StructuredSVM
+from accord.learners.transductive import TransductiveSVM
+from accord.structures.chains.multiclass import MultiClass
+from accord.structures.chains.sequence import Sequence as Chain
 from accord.views.base import View
+from accord.views.dense import ArrayFeatures
+from accord.views.graph import GraphFeatures
+from accord.views.kernel import KernelFeatures
 
 REPETITIONS = 10  # the paper has 5
 N_LETTERS, N_LABELED, N_UNLABELED, N_TEST = 15, 10, 412, 200

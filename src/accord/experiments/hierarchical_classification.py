@@ -12,9 +12,10 @@ from accord.datasets import load
 from accord.evaluation import Published, Results, Task, TreeLoss, accuracy, make_tasks, per_class_folds, tune
 from accord.evaluation.protocol import take
 from accord.experiments.base import DataFolder, Experiment, divided_by_n, mean_of, published_notes
-from accord.learners import StructuredSVM
-from accord.structures import MultiClass, Taxonomy
-from accord.views import ArrayFeatures
+from accord.learners.svm import StructuredSVM
+from accord.structures.chains.multiclass import MultiClass
+from accord.structures.chains.taxonomy import Taxonomy
+from accord.views.dense import ArrayFeatures
 
 FOLDS = {4: 3, 2: 5}  # training documents per class → folds, as in the chapter
 REPETITIONS = 15  # the folds drawn anew 5 (3) times

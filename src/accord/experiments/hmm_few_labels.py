@@ -16,8 +16,11 @@ from accord.evaluation import Published, Results, Task, draw, make_tasks, span_f
 from accord.evaluation.protocol import take
 from accord.experiments.base import DataFolder, Experiment, divided_by_n, mean_of, published_notes
 from accord.experiments.features import gene_features, spanish_features
-from accord.learners import CRF, HMM, StructuredPerceptron, StructuredSVM
-from accord.structures import Sequence
+from accord.learners.crf import CRF
+from accord.learners.generative import HMM
+from accord.learners.perceptron import StructuredPerceptron
+from accord.learners.svm import StructuredSVM
+from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
 
 SIZES = (5, 10, 20)

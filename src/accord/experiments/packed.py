@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows
 from accord.views.base import View
-from accord.views.rows import Rows
 
 
 class PackedOnce(View):

@@ -17,10 +17,16 @@ from accord.evaluation import Results, Task, make_tasks, token_error
 from accord.evaluation.protocol import take
 from accord.experiments.base import DataFolder, Experiment
 from accord.experiments.ordering import Claim, claim_notes
-from accord.learners import CoSVM, GradientSVM, StructuredSVM, TransductiveSVM
-from accord.structures import Sequence
-from accord.views import ArrayFeatures, GraphFeatures, KernelFeatures, RandomSplit
+from accord.learners.consensus import CoSVM
+from accord.learners.gradient import GradientSVM
+from accord.learners.svm import StructuredSVM
+from accord.learners.transductive import TransductiveSVM
+from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
+from accord.views.dense import ArrayFeatures
+from accord.views.graph import GraphFeatures
+from accord.views.kernel import KernelFeatures
+from accord.views.splits import RandomSplit
 
 REPETITIONS = 10
 LABELED = (5, 10, 20)

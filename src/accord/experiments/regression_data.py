@@ -17,7 +17,7 @@ from accord.evaluation.protocol import Fold, take
 from accord.evaluation.significance import format_p
 from accord.exceptions import InputError
 from accord.experiments.base import DataFolder
-from accord.views import FeatureGroups
+from accord.views.splits import FeatureGroups
 
 N_FOLDS = 10
 RUNS = 2 * N_FOLDS

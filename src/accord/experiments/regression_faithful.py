@@ -25,7 +25,8 @@ from accord.experiments.regression_data import (
     set_by_set_note,
     signed_ranks_note,
 )
-from accord.learners import RLSR, CoRLSR
+from accord.learners.co_regression import CoRLSR
+from accord.learners.regression import RLSR
 from accord.views.base import View
 
 MAX_ROWS = 5000  # the exact mode factors matrices of all rows, and that 20 times

@@ -27,9 +27,10 @@ from accord.experiments.regression_data import (
     set_by_set_note,
     signed_ranks_note,
 )
-from accord.learners import RLSR, CoRLSR
-from accord.views import KernelFeatures
+from accord.learners.co_regression import CoRLSR
+from accord.learners.regression import RLSR
 from accord.views.base import View
+from accord.views.kernel import KernelFeatures
 
 N_LABELED, N_UNLABELED = 200, 5000  # at most
 MAX_EXACT = 600  # rows; seven systems of all rows are solved in each run

@@ -18,7 +18,8 @@ from accord.evaluation.panels import Line, plot_lines
 from accord.experiments.base import DataFolder, Experiment, mean_of
 from accord.experiments.consensus_time import exponent
 from accord.experiments.regression_data import Examples, load_sets
-from accord.learners import RLSR, CoRLSR
+from accord.learners.co_regression import CoRLSR
+from accord.learners.regression import RLSR
 from accord.views.base import View
 
 REPETITIONS = 3

@@ -16,9 +16,12 @@ import scipy.sparse as sp
 from accord.datasets import load
 from accord.evaluation import Results, Task, make_tasks
 from accord.experiments.base import DataFolder, Experiment, mean_of
-from accord.learners import CoSVM, StructuredSVM, SumOfViews
-from accord.structures import MultiClass
-from accord.views import ArrayFeatures, Select
+from accord.learners.consensus import CoSVM
+from accord.learners.svm import StructuredSVM
+from accord.learners.view_sum import SumOfViews
+from accord.structures.chains.multiclass import MultiClass
+from accord.views.dense import ArrayFeatures
+from accord.views.select import Select
 
 # Data set → (second view, labeled examples of each class)
 SETS: dict[str, tuple[str, Mapping[str, int] | int]] = {

@@ -14,17 +14,19 @@ from accord.datasets import load
 from accord.evaluation import Results, Task, draw, make_tasks, span_f1, token_error, tune
 from accord.experiments.base import DataFolder, Experiment, mean_of
 from accord.experiments.packed import PackedOnce
-from accord.learners import (
-    CRF,
-    CoPerceptron,
-    StructuredPerceptron,
-    StructuredSVM,
-    SumOfViews,
-    TypeConsistency,
-)
-from accord.structures import Sequence
-from accord.views import CanonicalFeatures, ConcatenatedViews, DistributionalFeatures, RandomSplit, TokenFeatures
+from accord.learners.consensus import CoPerceptron
+from accord.learners.crf import CRF
+from accord.learners.perceptron import StructuredPerceptron
+from accord.learners.svm import StructuredSVM
+from accord.learners.type_consistency import TypeConsistency
+from accord.learners.view_sum import SumOfViews
+from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
+from accord.views.canonical import CanonicalFeatures
+from accord.views.compose import ConcatenatedViews
+from accord.views.distributional import DistributionalFeatures
+from accord.views.splits import RandomSplit
+from accord.views.text import TokenFeatures
 
 SETS = {
     "Spanish": ("conll2002_esp", "testb"),

@@ -17,8 +17,11 @@ from accord.evaluation import Metric, Published, Results, Task, bootstrap_metric
 from accord.evaluation.protocol import take
 from accord.exceptions import NoParseWarning
 from accord.experiments.base import DataFolder, Experiment, divided_by_n, published_notes
-from accord.learners import CRF, PCFG, StructuredPerceptron, StructuredSVM
-from accord.structures import Tree
+from accord.learners.crf import CRF
+from accord.learners.pcfg import PCFG
+from accord.learners.perceptron import StructuredPerceptron
+from accord.learners.svm import StructuredSVM
+from accord.structures.trees.tree import Tree
 
 N_FOLDS = 5
 WSJ, CESS = "ptb_wsj_sample", "cess_esp"

@@ -15,8 +15,11 @@ from accord.evaluation import Metric, Published, Results, Task, folds, make_task
 from accord.evaluation.protocol import take
 from accord.experiments.base import DataFolder, Experiment, divided_by_n, mean_of, published_notes
 from accord.experiments.features import spanish_features
-from accord.learners import CRF, HMM, StructuredPerceptron, StructuredSVM
-from accord.structures import Sequence
+from accord.learners.crf import CRF
+from accord.learners.generative import HMM
+from accord.learners.perceptron import StructuredPerceptron
+from accord.learners.svm import StructuredSVM
+from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
 from accord.views.kernel import KernelFeatures
 

@@ -16,10 +16,14 @@ from accord.datasets import Dataset, load
 from accord.evaluation import Published, Results, Task, make_tasks, zero_one_loss
 from accord.experiments.base import DataFolder, Experiment, published_notes
 from accord.experiments.ordering import Claim, claim_notes
-from accord.learners import GradientSVM, StructuredSVM, TransductiveSVM
-from accord.structures import MultiClass
-from accord.views import ArrayFeatures, GraphFeatures, KernelFeatures
+from accord.learners.gradient import GradientSVM
+from accord.learners.svm import StructuredSVM
+from accord.learners.transductive import TransductiveSVM
+from accord.structures.chains.multiclass import MultiClass
 from accord.views.base import View
+from accord.views.dense import ArrayFeatures
+from accord.views.graph import GraphFeatures
+from accord.views.kernel import KernelFeatures
 
 SETS = ("COIL", "COIL2", "USPS", "g241c", "g241n", "Text")
 SIZES = (10, 100)

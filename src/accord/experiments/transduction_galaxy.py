@@ -16,10 +16,13 @@ from accord.datasets import galaxy
 from accord.evaluation import Metric, Results, Task, make_tasks, token_error
 from accord.experiments.base import DataFolder, Experiment
 from accord.experiments.ordering import Claim, claim_notes
-from accord.learners import GradientSVM, StructuredSVM, TransductiveSVM
-from accord.structures import Sequence
-from accord.views import GraphFeatures, KernelFeatures
+from accord.learners.gradient import GradientSVM
+from accord.learners.svm import StructuredSVM
+from accord.learners.transductive import TransductiveSVM
+from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
+from accord.views.graph import GraphFeatures
+from accord.views.kernel import KernelFeatures
 
 REPETITIONS = 20
 N_SEQUENCES, N_NEW = 100, 50  # and more sequences, which no learner has seen

@@ -15,9 +15,13 @@ from accord.evaluation import Results, Task, draw, make_tasks, zero_one_loss
 from accord.experiments.base import DataFolder, Experiment
 from accord.experiments.consensus_classes import PASSES, Pool, load_pool
 from accord.experiments.ordering import Claim, change_note, claim_notes
-from accord.learners import CoSVM, GradientCoSVM, GradientSVM, StructuredSVM, TransductiveSVM
-from accord.structures import MultiClass
-from accord.views import ArrayFeatures
+from accord.learners.consensus import CoSVM
+from accord.learners.gradient import GradientSVM
+from accord.learners.gradient_co import GradientCoSVM
+from accord.learners.svm import StructuredSVM
+from accord.learners.transductive import TransductiveSVM
+from accord.structures.chains.multiclass import MultiClass
+from accord.views.dense import ArrayFeatures
 
 REPETITIONS = 30
 LABELED = (200, 400)

@@ -16,9 +16,13 @@ from accord.experiments.base import DataFolder, Experiment
 from accord.experiments.hmm_few_labels import SPANISH, FewLabels
 from accord.experiments.hmm_few_labels import Pool as Sentences
 from accord.experiments.ordering import Claim, change_note, claim_notes
-from accord.learners import CoSVM, GradientCoSVM, GradientSVM, StructuredSVM, TransductiveSVM
-from accord.structures import Sequence
-from accord.views import RandomSplit
+from accord.learners.consensus import CoSVM
+from accord.learners.gradient import GradientSVM
+from accord.learners.gradient_co import GradientCoSVM
+from accord.learners.svm import StructuredSVM
+from accord.learners.transductive import TransductiveSVM
+from accord.structures.chains.sequence import Sequence
+from accord.views.splits import RandomSplit
 
 REPETITIONS = 15
 N_LABELED, N_HOLDOUT = 10, 300

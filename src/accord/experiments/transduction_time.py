@@ -12,10 +12,12 @@ from accord.evaluation import Metric, Results, Task, draw, make_tasks
 from accord.experiments.base import DataFolder, Experiment, mean_of
 from accord.experiments.consensus_time import exponent
 from accord.experiments.features import spanish_features
-from accord.learners import GradientSVM, StructuredSVM, TransductiveSVM
 from accord.learners.base import StructuredLearner
-from accord.structures import Sequence
-from accord.structures.problem import ChainProblem
+from accord.learners.gradient import GradientSVM
+from accord.learners.svm import StructuredSVM
+from accord.learners.transductive import TransductiveSVM
+from accord.structures.chains.problem import ChainProblem
+from accord.structures.chains.sequence import Sequence
 
 REPETITIONS = 3
 LABELED = (25, 50, 100, 200, 400)

@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
 from accord.learners import inputs
+from accord.packed.rows import Rows
+from accord.packed.weights import Weights
 from accord.progress import Progress
-from accord.structures.base import Structure, Weights
+from accord.structures.base import Structure
 from accord.structures.problems import make_problem
 from accord.threads import map_anywhere
 from accord.views.base import View
-from accord.views.rows import Rows
 from accord.views.tied import Tied
 
 # Inputs predicted at a time; `predict` takes up to twice as many: threads wait for the interpreter at every chunk.
@@ -185,7 +186,7 @@ class StructuredLearner(BaseEstimator):
     # -- saving -------------------------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`."""
-        from accord.learners.model_file import save
+        from accord.model_file import save
 
         check_is_fitted(self, "weights_")
         save(self, path)

@@ -12,15 +12,15 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from accord.decoders.correlation import SequentialClusters, square
 from accord.exceptions import InputError
+from accord.kernels.partitions.correlation import SequentialClusters, square
 from accord.learners.clustering_inputs import check_sizes, pair_matrix, read_partitions, read_single, scale_of
 from accord.learners.randomness import generator
 from accord.progress import Progress
 from accord.solvers import cutting_sets, margin_qp
-from accord.structures.partition import DECODERS, Partition
-from accord.structures.partition_losses import b_cubed
-from accord.structures.partition_problem import (
+from accord.structures.partitions.losses import b_cubed
+from accord.structures.partitions.partition import DECODERS, Partition
+from accord.structures.partitions.problem import (
     PartitionProblem,
     joined,
     pairwise_constraints,
@@ -278,7 +278,7 @@ class ClusteringSVM(BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`."""
-        from accord.learners.model_file import save
+        from accord.model_file import save
 
         check_is_fitted(self, "weights_")
         save(self, path)

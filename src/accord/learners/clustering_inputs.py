@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from accord.exceptions import InputError
-from accord.structures.partition import Partition
+from accord.structures.partitions.partition import Partition
 from accord.views.pairs import PairFeatures
 
 

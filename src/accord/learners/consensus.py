@@ -17,10 +17,11 @@ from accord.learners.multiview import MultiViewLearner, sum_weights
 from accord.learners.randomness import generator
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.svm import check_margin_params
+from accord.packed.rows import Rows, join_inputs, ragged_rows, stack_channels
+from accord.packed.weights import Weights
 from accord.solvers import co_perceptron, co_svm
-from accord.structures.base import Structure, Weights
+from accord.structures.base import Structure
 from accord.structures.problems import make_consensus_problem
-from accord.views.rows import Rows, join_inputs, ragged_rows, stack_channels
 
 # What "auto" tries for unlabeled_weight, on top of the supervised learner with one view.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)

@@ -12,10 +12,10 @@ from accord.exceptions import InputError
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.online import OnlineLearner
 from accord.learners.randomness import generator
+from accord.packed.rows import Rows
 from accord.solvers import gradient
 from accord.structures.base import Structure
 from accord.views.base import View
-from accord.views.rows import Rows
 from accord.views.tied import tie
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from accord.exceptions import InputError
-from accord.views.rows import Rows, as_table
+from accord.packed.rows import Rows, as_table
 
 
 def squared(rows: Rows) -> Rows:

@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from accord.decoders import forward_backward as fb
-from accord.decoders import viterbi as vit
 from accord.exceptions import InputError
+from accord.kernels.chains import forward_backward as fb
+from accord.kernels.chains import viterbi as vit
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.feature_values import check_bernoulli, moments, squared
 from accord.learners.randomness import generator
 from accord.learners.safety import Candidate, check_unlabeled_weight, choose
-from accord.structures.base import Structure, Weights
+from accord.packed.rows import Rows, ragged_rows
+from accord.packed.weights import Weights
+from accord.structures.base import Structure
 from accord.views.base import View
-from accord.views.rows import Rows, ragged_rows
 
 # What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)

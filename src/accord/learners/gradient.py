@@ -21,11 +21,11 @@ from accord.learners.smooth_machines import (
     warn_of_end,
 )
 from accord.learners.svm import first_guess
+from accord.packed.rows import Rows
 from accord.solvers.transduction import Settings, Training, train
 from accord.structures.base import Structure
 from accord.structures.spaces import ExpansionSpace
 from accord.views.base import View
-from accord.views.rows import Rows
 
 
 class GradientSVM(StructuredLearner):

@@ -21,9 +21,10 @@ from accord.learners.smooth_machines import (
     one_blas_thread,
 )
 from accord.learners.svm import first_guess
+from accord.packed.rows import Rows
+from accord.packed.weights import Weights
 from accord.solvers.transduction import Machine, Settings, Training, train
-from accord.structures.base import Structure, Weights
-from accord.views.rows import Rows
+from accord.structures.base import Structure
 from accord.views.tied import Tied
 
 

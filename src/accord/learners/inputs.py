@@ -13,12 +13,16 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from accord.datasets.trees import as_tree
-from accord.decoders.viterbi import force_labels, viterbi_batch
 from accord.exceptions import InfeasibleError, InputError
-from accord.structures.chain import ChainStructure
-from accord.structures.tree import Tree
-from accord.views import ArrayFeatures, DictFeatures, TokenFeatures, View, as_view
-from accord.views.rows import Rows
+from accord.kernels.chains.viterbi import force_labels, viterbi_batch
+from accord.packed.rows import Rows
+from accord.structures.chains.chain import ChainStructure
+from accord.structures.trees.tree import Tree
+from accord.views.base import View
+from accord.views.compose import as_view
+from accord.views.dense import ArrayFeatures
+from accord.views.dicts import DictFeatures
+from accord.views.text import TokenFeatures
 
 
 def count(X: Any) -> int:

@@ -12,9 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.learners.base import CHUNK, StructuredLearner
-from accord.structures.base import Weights
-from accord.views import FeatureGroups, OddEvenSplit, RandomSplit, View, as_view, check_channels
-from accord.views.rows import Rows
+from accord.packed.rows import Rows
+from accord.packed.weights import Weights
+from accord.views.base import View
+from accord.views.compose import as_view
+from accord.views.splits import FeatureGroups, OddEvenSplit, RandomSplit, check_channels
 
 
 class MultiViewLearner(StructuredLearner):

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from accord.decoders import inside_outside
 from accord.exceptions import InputError
+from accord.kernels.trees import inside_outside
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.inputs import names_only, unlabeled_inputs
 from accord.learners.randomness import generator
 from accord.learners.safety import Candidate, check_unlabeled_weight, choose
+from accord.packed.rows import Rows, ragged_rows
 from accord.structures.base import Structure
-from accord.structures.tree import Tree
+from accord.structures.trees.tree import Tree
 from accord.threads import map_threads
-from accord.views import View
-from accord.views.rows import Rows, ragged_rows
+from accord.views.base import View
 
 # What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)

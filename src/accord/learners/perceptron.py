@@ -9,10 +9,10 @@ import numpy as np
 from accord.exceptions import InputError
 from accord.learners.online import OnlineLearner
 from accord.learners.randomness import generator
+from accord.packed.rows import Rows
 from accord.solvers import perceptron
 from accord.structures.base import Structure
 from accord.views.base import View
-from accord.views.rows import Rows
 
 
 class StructuredPerceptron(OnlineLearner):

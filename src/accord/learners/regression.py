@@ -72,7 +72,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model; ``accord.load`` reads it."""
-        from accord.learners.model_file import save
+        from accord.model_file import save
 
         check_is_fitted(self, "coefficients_")
         save(self, path)

@@ -14,15 +14,15 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows
 from accord.solvers.transduction import Machine, Settings, Training
-from accord.structures.chain import ChainStructure
+from accord.structures.chains.chain import ChainStructure
+from accord.structures.chains.working_sets import WorkingSet
 from accord.structures.spaces import ExpansionSpace, PrimalSpace
-from accord.structures.tree import Tree
-from accord.structures.tree_working_sets import TreeWorkingSet
-from accord.structures.working_sets import WorkingSet
+from accord.structures.trees.tree import Tree
+from accord.structures.trees.working_sets import TreeWorkingSet
 from accord.views.gram import available_bytes, check_memory, products
 from accord.views.kernel_views import is_number
-from accord.views.rows import Rows
 from accord.views.tied import Tied, tie
 
 SOLVERS = ("auto", "primal", "expansion")

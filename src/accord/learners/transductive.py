@@ -13,10 +13,10 @@ from accord.learners.inputs import labeled_inputs, output_list
 from accord.learners.randomness import generator
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.smooth_machines import as_before_if_refused, one_blas_thread, warn_of_end
+from accord.packed.rows import Rows, join_inputs, ragged_rows
 from accord.structures.base import Structure
 from accord.views.base import View
 from accord.views.kernel_views import is_number
-from accord.views.rows import Rows, join_inputs, ragged_rows
 
 # What "auto" tries for unlabeled_weight, next to the supervised learner.
 UNLABELED_WEIGHTS = (0.1, 1.0)

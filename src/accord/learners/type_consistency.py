@@ -14,16 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from accord.decoders import viterbi as vit
 from accord.exceptions import InputError
+from accord.kernels.chains import viterbi as vit
 from accord.learners import inputs
 from accord.learners.base import ProbabilisticLearner, StructuredLearner
 from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.randomness import generator
 from accord.learners.safety import choose
-from accord.structures.base import Structure, Weights
-from accord.views import ConcatenatedViews, TokenFeatures, View
-from accord.views.rows import Rows, join_inputs, ragged_rows
+from accord.packed.rows import Rows, join_inputs, ragged_rows
+from accord.packed.weights import Weights
+from accord.structures.base import Structure
+from accord.views.base import View
+from accord.views.compose import ConcatenatedViews
+from accord.views.text import TokenFeatures
 from accord.views.type_odds import TypeOdds
 
 # Labeled sentences count so many times when the student learns from them and from pseudo-labeled ones.

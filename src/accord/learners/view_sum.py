@@ -14,8 +14,10 @@ from accord.exceptions import InputError
 from accord.learners.base import StructuredLearner
 from accord.learners.multiview import MultiViewLearner
 from accord.learners.randomness import generator
-from accord.structures.base import Structure, Weights
-from accord.views import RandomSplit, View
+from accord.packed.weights import Weights
+from accord.structures.base import Structure
+from accord.views.base import View
+from accord.views.splits import RandomSplit
 
 
 class SumOfViews(MultiViewLearner):

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from accord.decoders.mail import HIGH, best_batch, features_between
 from accord.exceptions import InputError, ModelFileError
+from accord.kernels.mail.batches import HIGH, best_batch, features_between
 from accord.mail.config import MAX_WINDOW
 from accord.mail.features import NAMES
 from accord.mail.message import Message

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.decoders.mail_text import BLOCK_TAGS, HIDDEN_TAGS, IMAGE_TAG, html_to_text
 from accord.exceptions import InputError
+from accord.kernels.mail.text import BLOCK_TAGS, HIDDEN_TAGS, IMAGE_TAG, html_to_text
 from accord.mail.charsets import as_utf8
 
 MAX_BYTES = 262_144  # of a message that are looked at

@@ -21,10 +21,10 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from accord.exceptions import InputError
-from accord.learners.model_file import save
 from accord.mail.message import Message
 from accord.mail.signature import Signature, sign
 from accord.mail.window import BatchStatistics, Window
+from accord.model_file import save
 
 N_EXTRA = 4
 EXTRA_NAMES = ["log size of the batch", "batch larger than one", "all subjects equal", "all senders equal"]

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.decoders.mail import Signatures, copy_row
-from accord.decoders.mail_text import merge_counts
 from accord.exceptions import ModelFileError
+from accord.kernels.mail.batches import Signatures, copy_row
+from accord.kernels.mail.text import merge_counts
 from accord.mail.signature import MARKS, Signature, empty_signatures
 
 MAX_WORDS = 1024  # distinct words that are summed up per batch

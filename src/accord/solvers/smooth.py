@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from accord.decoders import smooth_losses
+from accord.kernels import smooth_losses
 
 # Line search: slope left as a fraction of the first, and trials at most.
 SLOPE_LEFT = 0.1

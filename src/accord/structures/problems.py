@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from accord.structures.consensus import ConsensusProblem
-from accord.structures.problem import ChainProblem
-from accord.structures.tree import Tree
-from accord.structures.tree_consensus import TreeConsensusProblem
-from accord.structures.tree_problem import TreeProblem
+from accord.structures.chains.consensus import ConsensusProblem
+from accord.structures.chains.problem import ChainProblem
+from accord.structures.trees.consensus import TreeConsensusProblem
+from accord.structures.trees.problem import TreeProblem
+from accord.structures.trees.tree import Tree
 
 
 def make_problem(structure: Any, rows: Any, y: np.ndarray, **settings: Any) -> Any:

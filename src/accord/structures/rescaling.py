@@ -1,5 +1,5 @@
 """Names of the two ways in which losses scale margins [spec 1]."""
 
-from accord.decoders.violator import MARGIN, SLACK
+from accord.kernels.chains.violator import MARGIN, SLACK
 
 RESCALINGS = {"margin": MARGIN, "slack": SLACK}

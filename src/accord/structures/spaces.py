@@ -1,7 +1,7 @@
 """Parameters of the smooth large-margin learners: what they say about the parts of outputs [thesis 7.1].
 
 A space turns parameters into scores of parts, and coefficients of parts into coefficients of parameters; see
-:mod:`accord.structures.working_sets`.
+:mod:`accord.structures.chains.working_sets`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from accord.structures.base import Weights
+from accord.packed.weights import Weights
 
 
 class PrimalSpace:

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows
 from accord.views.channels import restrict
-from accord.views.rows import Rows
 
 
 class View(BaseEstimator):

@@ -16,9 +16,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows, as_table, window_slots
 from accord.views.base import View
 from accord.views.inputs import parse_window
-from accord.views.rows import Rows, as_table, window_slots
 from accord.views.text import TokenFeatures
 from accord.views.word_table import check_scale
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from accord.views.rows import Rows, Table, as_table, ragged_rows
+from accord.packed.rows import Rows, Table, as_table, ragged_rows
 
 _BLOCK = 4096  # rows of a dense table looked at a time
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from accord.decoders import text, windows
+from accord.kernels.features import text, windows
 
 # fmt: off
 GREEK_NAMES = [
@@ -61,7 +61,7 @@ def _class_of(character: str) -> int:
 
 
 def mark_roles(*indices: Mapping[str, int], n_units: int) -> np.ndarray:
-    """What each unit does to brackets and quotes (see ``decoders.windows``), from maps of tokens to units."""
+    """What each unit does to brackets and quotes (see ``kernels.features.windows``), from maps of tokens to units."""
     roles = np.zeros(n_units, np.uint8)
     for pair, (opening, closing) in enumerate(_BRACKETS + _QUOTES):
         quote = pair >= len(_BRACKETS)

@@ -13,11 +13,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows, as_table, stack
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
 from accord.views.inputs import as_list, describe
-from accord.views.rows import Rows, as_table, stack
 from accord.views.side_by_side import SideBySide
 from accord.views.text import TokenFeatures
 

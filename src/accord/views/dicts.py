@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows, as_table, window_slots
 from accord.views.base import View
 from accord.views.inputs import as_list, describe, offsets_of, parse_window
-from accord.views.rows import Rows, as_table, window_slots
 
 _EXPECTED = "a list of tokens, each a dict or a list of strings (or one dict or list of strings for the whole input)"
 _COLLECTIONS = (list, tuple, set, frozenset)

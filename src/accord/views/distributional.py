@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows, window_slots
 from accord.views.inputs import describe, distinct_tokens, flatten_tokens, parse_window
-from accord.views.rows import Rows, window_slots
 from accord.views.word_table import WordTable, check_scale
 
 SHAPES = ["digits", "capitals", "capitalised", "letters", "symbols"]

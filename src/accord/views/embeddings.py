@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from accord.datasets.formats.source import iter_lines, source_name
 from accord.exceptions import FormatError, InputError
+from accord.packed.rows import Rows
 from accord.views.inputs import describe, distinct_tokens, flatten_tokens, parse_window
-from accord.views.rows import Rows
 from accord.views.word_table import WordTable, check_scale
 
 

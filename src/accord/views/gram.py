@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from accord.exceptions import InputError
-from accord.views.rows import Rows
+from accord.packed.rows import Rows
 
 _BLOCK = 1024  # columns of a Gram matrix made at a time from sparse rows
 _COMMON = 0.02  # columns with a larger share of non-zeros are multiplied as dense ones, which is faster

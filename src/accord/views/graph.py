@@ -21,12 +21,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows, as_table
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.gram import check_memory, distinct_rows
 from accord.views.kernel import KernelFeatures
 from accord.views.neighbours import component_sizes, inverse_features, laplacian_product, neighbour_graph
-from accord.views.rows import Rows, as_table
 
 _KERNELS = ("linear", "poly", "rbf")
 _METHODS = ("regularised", "transductive")

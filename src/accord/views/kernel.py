@@ -20,11 +20,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows, as_table
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.gram import check_memory, distinct_rows, kernel_values, mean_squared_distance
 from accord.views.matrices import pack_matrix
-from accord.views.rows import Rows, as_table
 
 KERNELS = ("linear", "poly", "rbf", "precomputed")
 _MAX_LANDMARKS = 1000

@@ -16,13 +16,13 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows
 from accord.views.base import View
 from accord.views.compose import ConcatenatedViews, WrappingView, as_view, view_for
 from accord.views.dense import ArrayFeatures
 from accord.views.gram import kernel_values, mean_squared_distance, squared_norms
 from accord.views.inputs import describe
 from accord.views.kernel import KERNELS, KernelFeatures
-from accord.views.rows import Rows
 
 Matrix = Any  # ndarray or CSR array, one row per input
 

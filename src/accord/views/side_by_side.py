@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from accord.exceptions import InputError
-from accord.views.rows import Rows
+from accord.packed.rows import Rows
 
 
 class SideBySide:

@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows
 from accord.views.channels import Columns, columns_of
 from accord.views.compose import Views, WrappingView
 from accord.views.inputs import describe
-from accord.views.rows import Rows
 
 # Tables 5.3 and 5.4: tokens and letter n-grams against surface clues. What the tables do not list goes where it is
 # most alike: prefixes and suffixes are n-grams, shapes are summaries of clues.

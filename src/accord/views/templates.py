@@ -1,7 +1,8 @@
 """The token templates: what they are called, how they are grouped, and how to compute them for distinct tokens.
 
 A column is described by its origin (kind, type, begin, length), the place where it was first seen; see
-``decoders.text`` for the meaning of begin and length of each kind. Names are put together only when someone asks.
+``kernels.features.text`` for the meaning of begin and length of each kind. Names are made only when someone
+asks.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from accord.decoders import text as kernels
 from accord.exceptions import InputError
+from accord.kernels.features import text as kernels
 from accord.views.characters import GREEK_NAMES, pack
 from accord.views.inputs import describe
 

@@ -15,13 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from accord.decoders import hashing, windows
-from accord.decoders import text as kernels
 from accord.exceptions import InputError
+from accord.kernels.features import hashing, windows
+from accord.kernels.features import text as kernels
+from accord.packed.rows import Rows, as_table
 from accord.views.base import View
 from accord.views.characters import N_PAIRS, mark_roles
 from accord.views.inputs import distinct_tokens, flatten_tokens, offsets_of, parse_window, token_lists
-from accord.views.rows import Rows, as_table
 from accord.views.templates import GROUP_OF_KIND, GROUPS, emit, name_of, origins_at, wanted
 
 _POSITIONS = ["initial", "last", "enclosed"]  # bits 0, 1, 2 of a position unit

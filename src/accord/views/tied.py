@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from accord.views.rows import Rows, as_table
+from accord.packed.rows import Rows, as_table
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows, as_table
 from accord.views.base import View
 from accord.views.inputs import distinct_tokens, flatten_tokens
-from accord.views.rows import Rows, as_table
 
 KEYS = ("word", "suffix2", "suffix3", "suffix4", "class")
 

@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.packed.rows import Rows, as_table, window_slots
 from accord.views.base import View
 from accord.views.inputs import distinct_tokens, flatten_tokens, parse_window
-from accord.views.rows import Rows, as_table, window_slots
 
 
 class WordTable(View):

@@ -6,11 +6,10 @@ import joblib
 import numpy as np
 import pytest
 
+from accord import MultiClass, StructuredSVM
 from accord.evaluation import Published, Results, Task, TaskFailedError, make_tasks
 from accord.exceptions import InputError
 from accord.experiments.base import QUICK_NOTE, Experiment, divided_by_n, mean_of, published_notes
-from accord.learners import StructuredSVM
-from accord.structures import MultiClass
 
 
 class Toy(Experiment):

@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 
+from accord import RLSR, CoRLSR
 from accord.evaluation import Results, Task
 from accord.exceptions import InputError
 from accord.experiments import REGISTRY, donations, federated_rounds, regression_faithful, regression_strong
 from accord.experiments import regression_data as shared
 from accord.experiments import regression_time as times
-from accord.learners import RLSR, CoRLSR
 
 METRIC = shared.SCALED_RMSE.name
 

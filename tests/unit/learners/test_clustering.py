@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import accord
 from accord import CallablePairs, ClusteringSVM, InputError, Partition
-from accord.decoders import correlation
+from accord.kernels.partitions import correlation
 from accord.learners import clustering
 from accord.views.pairs import PairFeatures, pair_numbers
 

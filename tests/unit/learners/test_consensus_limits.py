@@ -26,7 +26,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 
 from accord import ArrayFeatures, CoPerceptron, InputError, MultiClass, RandomSplit, Select, Sequence
-from accord.structures.consensus import ConsensusProblem
+from accord.structures.chains.consensus import ConsensusProblem
 
 # -- interrupts --------------------------------------------------------------------------------------------------------
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from accord import MultiClass, Sequence, Taxonomy
 from accord.exceptions import InputError
-from accord.structures import MultiClass, Sequence, Taxonomy, Weights
+from accord.packed.weights import Weights
 from accord.structures.base import sorted_labels
 
 TREE = {"cat": "animal", "dog": "animal", "car": "thing"}

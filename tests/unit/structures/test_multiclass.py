@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from accord import MultiClass
 from accord.exceptions import InputError
-from accord.structures import MultiClass
 
 LABELS = ["a", "b"]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from accord import Sequence
 from accord.exceptions import InfeasibleError, InputError
-from accord.structures import Sequence
-from accord.structures.sequence import bioes_allows, iob2_allows
+from accord.structures.chains.sequence import bioes_allows, iob2_allows
 
 LABELS = ["a", "b", "O"]
 

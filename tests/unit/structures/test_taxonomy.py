@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from accord import Taxonomy
 from accord.exceptions import InputError
-from accord.structures import Taxonomy
 
 TREE = {"cat": "animal", "dog": "animal", "car": "thing", "animal": "all", "thing": "all"}
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from accord import ArrayFeatures
 from accord.exceptions import InputError
-from accord.views import ArrayFeatures
 
 A = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 2.0], [5.0, 6.0, 2.0], [0.0, 0.0, 2.0]])
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from accord import DictFeatures
 from accord.exceptions import InputError
-from accord.views import DictFeatures
 
 
 def as_dicts(view, rows):

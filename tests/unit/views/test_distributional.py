@@ -10,12 +10,11 @@ import pytest
 from sklearn.base import clone
 
 import accord
+from accord import Sequence, StructuredPerceptron
 from accord.exceptions import InputError
-from accord.learners import StructuredPerceptron
-from accord.structures import Sequence
+from accord.packed.rows import concatenate
 from accord.views import distributional as d
 from accord.views.distributional import DistributionalFeatures
-from accord.views.rows import concatenate
 from accord.views.splits import RandomSplit
 from accord.views.text import TokenFeatures
 

@@ -9,9 +9,8 @@ import pytest
 from sklearn.base import clone
 
 import accord
+from accord import Sequence, StructuredPerceptron
 from accord.exceptions import FormatError, InputError
-from accord.learners import StructuredPerceptron
-from accord.structures import Sequence
 from accord.views.embeddings import Embeddings
 
 VECTORS = {"Rome": [3.0, 4.0], "rome": [0.0, 2.0], "runs": [-1.0, 0.0], "null": [0.0, 0.0], "rare": [5.0, 5.0]}

@@ -9,18 +9,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from accord.decoders import sparse as kernels
+from accord import ArrayFeatures, ConcatenatedViews, DictFeatures, GraphFeatures, KernelFeatures, TokenFeatures
 from accord.exceptions import InputError
-from accord.views import (
-    ArrayFeatures,
-    ConcatenatedViews,
-    DictFeatures,
-    GraphFeatures,
-    KernelFeatures,
-    TokenFeatures,
-    View,
-    as_view,
-)
+from accord.kernels.features import sparse as kernels
+from accord.views.base import View
+from accord.views.compose import as_view
 
 RNG = np.random.default_rng(1)
 TEXT = [["Ana", "sees", "(", "Tom", ")"], [], ["Tom", "runs"]]

@@ -8,9 +8,18 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import accord
-from accord import MultiClass, RandomSplit, StructuredPerceptron
+from accord import (
+    ArrayFeatures,
+    ConcatenatedViews,
+    GraphFeatures,
+    KernelFeatures,
+    MultiClass,
+    RandomSplit,
+    StructuredPerceptron,
+    TokenFeatures,
+)
 from accord.exceptions import InputError
-from accord.views import ArrayFeatures, ConcatenatedViews, GraphFeatures, KernelFeatures, TokenFeatures, gram
+from accord.views import gram
 from accord.views import graph as graph_module
 
 A, B = np.split(np.random.default_rng(0).normal(size=(20, 3)), [14])

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from accord import ArrayFeatures, DictFeatures, KernelFeatures, TokenFeatures
 from accord.exceptions import InputError
-from accord.views import ArrayFeatures, DictFeatures, KernelFeatures, TokenFeatures, gram
+from accord.views import gram
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(12, 3))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from accord.exceptions import InputError
-from accord.views import (
+from accord import (
     ArrayFeatures,
     DictFeatures,
     FeatureGroups,
@@ -17,6 +16,7 @@ from accord.views import (
     Select,
     TokenFeatures,
 )
+from accord.exceptions import InputError
 from accord.views.kernel_views import (
     Comparison,
     Kernel,

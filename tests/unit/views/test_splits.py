@@ -13,9 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import accord
-from accord.decoders import sparse as kernels
-from accord.exceptions import InputError
-from accord.views import (
+from accord import (
     ArrayFeatures,
     ConcatenatedViews,
     DictFeatures,
@@ -23,12 +21,14 @@ from accord.views import (
     KernelFeatures,
     OddEvenSplit,
     RandomSplit,
-    Rows,
     Select,
     TokenFeatures,
-    as_view,
-    check_channels,
 )
+from accord.exceptions import InputError
+from accord.kernels.features import sparse as kernels
+from accord.packed.rows import Rows
+from accord.views.compose import as_view
+from accord.views.splits import check_channels
 
 RNG = np.random.default_rng(1)
 TEXT = [["Ana", "sees", "(", "Tom", ")"], [], ["Tom", "runs", "."], ["Eva"]]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from accord import TokenFeatures
 from accord.exceptions import InputError
-from accord.views import TokenFeatures
 
 X = [["El", "Grupo", '"', "Magenta", '"', "(", "Madrid", ")", "."], [], ["el", "grupo", "gana", "34.32", "euros"]]
 NEW = [["Otro", "Grupo", "en", "Madrid"], ["34.32"], []]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from accord import CRF, DictFeatures, Sequence, StructuredSVM, TokenFeatures
 from accord.datasets import embedded_ner
 from accord.learners import crf, svm
-from accord.views.rows import Rows
+from accord.packed.rows import Rows
 from accord.views.tied import Tied, tie
 
 

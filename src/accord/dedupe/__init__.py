@@ -1,0 +1,1 @@
+"""De-duplication: records that mean the same thing."""

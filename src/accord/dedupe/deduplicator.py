@@ -1,0 +1,343 @@
+"""De-duplication: which records of a table are about the same thing, learned from records whose clusters are known.
+
+``similarity(a, b) = s (<w, psi(a, b)> + bias) - log(n / n0) / 2 - threshold``: weights and bias are means over machines
+that compare records in different ways (:class:`Machines`); s is the median of logistic fits to similarities of held-out
+labeled records, one for each fold, which makes differences of similarities logarithms of odds. In a table of n records
+a record meets n / n0 times as many others that are different, n0 being the number of labeled records that were compared
+with each other, and no more that are the same, so its odds are lower by that factor; half of its logarithm is taken,
+which trials on public tables suggest. Unlabeled records take part by self-training (:class:`SelfTraining`), unless
+held-out labeled records speak against it.
+
+Then correlation clustering, component by component of the candidate pairs that are similar; clusters of a size that
+labeled clusters make improbable are kept only if they are similar by as much, see :func:`size_costs`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from accord.dedupe.decoding import cluster_table
+from accord.dedupe.machines import FoldModel, Machines, held_out_models
+from accord.dedupe.pairs import RecordPairs, RecordTable, as_records
+from accord.dedupe.self_training import METHODS as SELF_TRAINING_METHODS
+from accord.dedupe.self_training import (
+    Labeled,
+    SelfTraining,
+    no_copies,
+    some_neighbourhoods,
+    speaks_against,
+)
+from accord.dedupe.sets import check_ids, check_pairs, folds_of_clusters, size_costs, training_sets
+from accord.exceptions import InputError
+from accord.learners.clustering import METHODS, ClusteringSVM
+from accord.learners.randomness import generator
+from accord.progress import Progress
+from accord.structures.partitions.partition import DECODERS
+from accord.views.pairs import pair_numbers
+
+_RARITY = 0.5  # how much of log(n / n0) is taken off similarities
+
+
+class Contribution(NamedTuple):
+    """What one comparison adds to a similarity."""
+
+    name: str
+    value: float
+    weight: float
+    contribution: float
+
+
+class Deduplicator(BaseEstimator):
+    """Learn from records with known clusters which records of a table belong together.
+
+    Parameters
+    ----------
+    fields : dict of str to {"text", "number", "date", "category"}, or None
+        What to compare, see :class:`RecordPairs`; None guesses.
+    method : "pairwise", "sequential", "iterative" or "compact"
+        How weights are learned, see :class:`ClusteringSVM`.
+    decoder : "agglomerative", "sequential", "lp" or "exact"
+        How clusters are found from similarities.
+    C : float
+        Weight of the slacks.
+    threshold : float
+        Taken off every similarity. Above 0 prefers precision: calibrated similarities differ by logarithms of odds, so
+        with 2.3 two records have to be ten times as likely the same. Below 0 prefers recall.
+    calibrate : bool
+        Fit the scale of similarities to labeled records that are held out, and be careful with large tables and with
+        clusters larger than labeled ones, see the module's description. Without it similarities are those of the
+        support vector machine.
+    n_folds : int
+        Folds of the labeled clusters for that.
+    self_training : bool
+        Learn again, from labeled records and from clusters found among the unlabeled ones, unless clusters of held-out
+        labeled records get clearly worse. Only with ``calibrate``, and by methods "pairwise" and "sequential".
+    n_candidates : int
+        Nearest records by rare words and trigrams that each record is compared with. All pairs within the components
+        that similar pairs make are then compared as well; other pairs never are, and count as different.
+    set_size : int
+        Labeled records are compared in sets of at most so many, each of records that are alike.
+    tol : float
+        Precision of the weights, see :class:`ClusteringSVM`.
+    random_state : int or None
+        Seed of folds, and of what is left out of very large clusters and large tables.
+    n_jobs : int or None
+        Threads.
+    verbose : int
+        1 shows progress on a terminal.
+
+    Attributes
+    ----------
+    view_ : RecordPairs
+    weights_ : ndarray (d,)
+    bias_ : float
+    slope_ : float
+        s above; 1 without calibration.
+    n_calibration_ : float or None
+        n0 above; None without calibration.
+    size_costs_ : ndarray
+        What pairs of a cluster of 0, 1, 2, ... records have to be similar by; the last one is for all larger clusters.
+        0 without calibration.
+    machines_ : list of ClusteringSVM
+        One for each way to compare records, see :meth:`RecordPairs.ways`.
+    self_trained_ : bool
+        Whether they learned from unlabeled records.
+    held_out_f1_ : ndarray (folds, 2), or None
+        F1 of pairs of held-out labeled records, without and with self-training; None if it was not tried.
+    interrupted_ : bool
+        Ctrl-C ended self-training, and the model is what labeled records taught.
+
+    Examples
+    --------
+    >>> from accord import Deduplicator
+    >>> records = [{"name": n} for n in ("Ann Lee", "Lee, Ann", "Bob Kay", "Bob Kaye", "Cy Orr", "Di Roe", "D. Roe")]
+    >>> model = Deduplicator({"name": "text"}, calibrate=False).fit(records, [0, 0, 1, 1, 2, 3, 3])
+    >>> model.predict([{"name": "Eva Moss"}, {"name": "Jo Ray"}, {"name": "Moss Eva"}])
+    [0, 1, 0]
+    """
+
+    def __init__(
+        self,
+        fields: dict[str, str] | None = None,
+        method: str = "pairwise",
+        decoder: str = "agglomerative",
+        C: float = 1.0,
+        threshold: float = 0.0,
+        calibrate: bool = True,
+        n_folds: int = 4,
+        self_training: bool = True,
+        n_candidates: int = 20,
+        set_size: int = 200,
+        tol: float = 1e-3,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.fields = fields
+        self.method = method
+        self.decoder = decoder
+        self.C = C
+        self.threshold = threshold
+        self.calibrate = calibrate
+        self.n_folds = n_folds
+        self.self_training = self_training
+        self.n_candidates = n_candidates
+        self.set_size = set_size
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- training -----------------------------------------------------------------------------------------------
+    n_calibration_: float | None
+    held_out_f1_: np.ndarray | None
+
+    def fit(self, records: Any, ids: Sequence[Hashable | None]) -> Deduplicator:
+        """Learn from records, dicts or rows of a DataFrame, and the cluster of each; None where it is not known.
+
+        Records without a cluster say which words and values are frequent, and take part in self-training.
+        """
+        self._check_params()
+        records = as_records(records, "records")
+        clusters = check_ids(ids, len(records))
+        labeled = np.flatnonzero(clusters >= 0)
+        truth = clusters[labeled]
+        if np.unique(truth).size == truth.size or np.unique(truth).size < 2:
+            what = "no two of them are in one cluster" if truth.size else "there are none"
+            what = "all of them are in one cluster" if truth.size > 1 and np.unique(truth).size == 1 else what
+            raise InputError(
+                f"{truth.size} of {len(records)} records have a cluster, and {what}; learning needs records that "
+                "belong together and records that do not"
+            )
+        self.view_ = RecordPairs(self.fields).fit([records])
+        table = self.view_.table([records[i] for i in labeled])
+        rng = generator(self.random_state)
+        sets = training_sets(table, truth, int(self.set_size), rng)
+        with Progress(len(sets), "comparing", bool(self.verbose)) as progress:
+            pairs = []
+            for members in sets:
+                j, k = pair_numbers(members.size)
+                pairs.append(table.compare(members[j], members[k]))
+                progress.advance()
+        labeled_sets = Labeled(pairs, sets, truth, folds_of_clusters(truth, int(self.n_folds), rng))
+        others: list[Any] = []
+        if self.self_training and self.calibrate and self.method in SELF_TRAINING_METHODS:
+            unlabeled = [records[i] for i in np.flatnonzero(clusters < 0)]
+            others = no_copies(unlabeled, [records[i] for i in labeled], self.view_.fields_)
+        n_fits = (2 + int(labeled_sets.folds.max())) * (2 if others else 1) if self.calibrate else 1
+        with self._machines(n_fits) as machines:
+            self._learn(machines, pairs, [truth[members] for members in sets])
+            models = held_out_models(machines, *labeled_sets) if self.calibrate else []
+            slope = float(np.median([model.slope for model in models])) if models else 0.0
+            if slope > 0:
+                self.slope_, self.size_costs_ = slope, size_costs(truth)
+                self.n_calibration_ = float(np.mean([members.size for members in sets]))
+                if others:
+                    self._learn_again(machines, labeled_sets, models, table, others, rng)
+            elif self.calibrate:
+                warnings.warn(
+                    "too few labeled clusters to calibrate similarities; those of the support vector machines are "
+                    "taken as they are, and a larger table may need threshold > 0",
+                    stacklevel=2,
+                )
+        return self
+
+    def fit_pairs(self, records: Any, matches: Any, distinct: Any) -> Deduplicator:
+        """Learn from pairs of record numbers: pairs that belong together, and pairs that do not.
+
+        How rare matches are in a table cannot be told from pairs that somebody chose, so nothing is calibrated; if too
+        much is put together, raise ``threshold``.
+        """
+        self._check_params()
+        records = as_records(records, "records")
+        left, right, same = check_pairs(matches, distinct, len(records))
+        self.view_ = RecordPairs(self.fields).fit([records])
+        pairs = self.view_.table(records).compare(left, right)
+        with self._machines(1) as machines:
+            self._learn(machines, [row[None] for row in pairs], [np.array([0, 1 - int(one)]) for one in same])
+        return self
+
+    def _check_params(self) -> None:
+        for name, allowed in (("method", METHODS), ("decoder", DECODERS)):
+            if getattr(self, name) not in allowed:
+                raise InputError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(allowed)}")
+        for name, least in (("n_folds", 2), ("n_candidates", 1), ("set_size", 3)):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < least:
+                raise InputError(f"{name} is {value!r}; expected a whole number, {least} or more")
+        if not isinstance(self.threshold, (int, float)) or not np.isfinite(self.threshold):
+            raise InputError(f"threshold is {self.threshold!r}; expected a number")
+
+    @contextmanager
+    def _machines(self, n_fits: int) -> Iterator[Machines]:
+        """Machines to fit so many times, showing progress."""
+        machine = ClusteringSVM(self.method, self.decoder, C=self.C, tol=self.tol)
+        ways = self.view_.ways()
+        with Progress(n_fits * len(ways), "learning", bool(self.verbose)) as progress:
+            yield Machines(machine, ways, self.n_jobs, progress.advance)
+
+    def _learn(self, machines: Machines, pairs: list[np.ndarray], truth: list[np.ndarray]) -> None:
+        self.machines_ = machines.fit(pairs, truth)
+        self.weights_, self.bias_ = machines.mean(self.machines_, len(self.view_.names_))
+        self.slope_, self.n_calibration_, self.size_costs_ = 1.0, None, np.zeros(1)
+        self.self_trained_, self.held_out_f1_, self.interrupted_ = False, None, False
+
+    def _learn_again(
+        self,
+        machines: Machines,
+        labeled: Labeled,
+        models: list[FoldModel],
+        table: RecordTable,
+        others: list[Any],
+        rng: np.random.Generator,
+    ) -> None:
+        """Self-training: `table` has the labeled records, `others` are those without a cluster."""
+        try:
+            chosen = some_neighbourhoods(self.view_.table(others), self.n_candidates, self.n_jobs, rng)
+            table.append([others[i] for i in chosen])
+            less = self._rarity(len(table)) + float(self.threshold)
+            training = SelfTraining(
+                machines, labeled, table, self.n_candidates, self.decoder, self.size_costs_, less, rng
+            )
+            if not training.n_guessed:
+                return
+            self.held_out_f1_ = training.held_out(models, self.slope_)
+            if not speaks_against(self.held_out_f1_):
+                found = training.learn(self.weights_, self.bias_, self.slope_)
+                self.machines_, self.weights_, self.bias_, self.slope_ = found
+                self.self_trained_ = True
+        except KeyboardInterrupt:  # what labeled records taught is complete
+            self.interrupted_ = True
+            warnings.warn(
+                "self-training was stopped by Ctrl-C; the model is what labeled records taught",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # -- use ----------------------------------------------------------------------------------------------------
+    def predict(self, records: Any) -> list[int]:
+        """Cluster numbers of the records of a table, in order of first appearance."""
+        return self.predict_table(self._table(records)).tolist()
+
+    def predict_table(self, table: RecordTable) -> np.ndarray:
+        """The same of packed records."""
+        return cluster_table(
+            table, self.weights_ * self.slope_, self._constant(len(table)), self.size_costs_, self.decoder,
+            self.n_candidates, self.n_jobs, bool(self.verbose),
+        )  # fmt: skip
+
+    def similarity(self, a: Any, b: Any, n_records: int = 2) -> float:
+        """Similarity of two records, of a table of `n_records`: together if it is positive."""
+        table = self._table([a, b])
+        return float(table.compare(np.array([1]), np.array([0]))[0] @ self.weights_ * self.slope_) + self._constant(
+            n_records
+        )
+
+    def explain(self, a: Any, b: Any) -> list[Contribution]:
+        """What every comparison that is not 0 adds to the similarity of two records, the largest first."""
+        values = self._table([a, b]).compare(np.array([1]), np.array([0]))[0]
+        weights = self.weights_ * self.slope_
+        found = [
+            Contribution(name, float(value), float(weight), float(value * weight))
+            for name, value, weight in zip(self.view_.names_, values, weights)
+            if value != 0.0
+        ]
+        found.append(Contribution("bias", 1.0, self._constant(2), self._constant(2)))
+        return sorted(found, key=lambda one: -abs(one.contribution))
+
+    def index(self, records: Any = (), ids: Sequence[Hashable] = ()) -> Any:
+        """A table with its clusters that grows, see :class:`RecordIndex`."""
+        from accord.dedupe.index import RecordIndex
+
+        check_is_fitted(self, "weights_")
+        return RecordIndex(self, records, ids)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`."""
+        from accord.model_file import save
+
+        check_is_fitted(self, "weights_")
+        save(self, path)
+
+    def _table(self, records: Any) -> RecordTable:
+        check_is_fitted(self, "weights_")
+        return self.view_.table(records)
+
+    def _constant(self, n_records: int) -> float:
+        """What is added to the products of features and weights in a table of so many records."""
+        return self.slope_ * self.bias_ - self._rarity(n_records) - float(self.threshold)
+
+    def _rarity(self, n_records: int) -> float:
+        """What is taken off similarities because matches are rare among so many records."""
+        if self.n_calibration_ is None:
+            return 0.0
+        return float(_RARITY * max(np.log(max(n_records, 1) / self.n_calibration_), 0.0))

@@ -1,0 +1,220 @@
+"""Pair features of records: every field of two records compared in several ways.
+
+All comparisons lie between 0 and 1, so that one regulariser suits them. A field that is missing in one or both records
+has 0 for its comparisons and says so by two indicators.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from accord.dedupe.columns import COLUMNS, COMPARISONS, MISSING, WAYS, Column, DateColumn
+from accord.dedupe.values import KINDS, cell_text, guess_kind, plain_words, says_day_first
+from accord.exceptions import InputError
+from accord.threads import map_threads
+from accord.views.pairs import PairFeatures, pair_numbers
+
+CHUNK = 1 << 15  # pairs compared at a time
+_SPELLED_OUT = ("number", "date")  # their marks matter: 12.5 is not 125
+
+
+class RecordPairs(PairFeatures):
+    """Comparisons of two records, field by field.
+
+    Parameters
+    ----------
+    fields : dict of str to {"text", "number", "date", "category"}, or None
+        The fields to compare and what they are. Fields that are not named are not looked at. None guesses from the
+        records: dates and numbers if nine of ten cells are, a category if there are few different values, else text; a
+        field with one value only, and row numbers, are left out.
+
+    Attributes
+    ----------
+    fields_ : dict
+        The fields in use with their kinds.
+    names_ : list of str
+        Names of the comparisons, ``field: comparison``.
+    n_records_ : int
+        Number of records that ``fit`` saw.
+    value_counts_, word_counts_ : dict of dict
+        In how many of them each value and each word of a field occurs: what is rare weighs more.
+
+    Examples
+    --------
+    >>> from accord import RecordPairs
+    >>> records = [{"name": "Anna Müller", "born": "1990-04-03"}, {"name": "A. Muller", "born": "03/04/1990"}]
+    >>> view = RecordPairs({"name": "text", "born": "date"}).fit([records])
+    >>> dict(zip(view.names_, view.pairs(records)[0].round(2).tolist()))["born: equal"]
+    1.0
+    """
+
+    def __init__(self, fields: Mapping[str, str] | None = None) -> None:
+        self.fields = fields
+
+    def fit(self, sets: Sequence[Any]) -> RecordPairs:
+        """Guess what is to be guessed, and count values and words. A record is a dict; a set may be a DataFrame."""
+        records = [record for i, one in enumerate(sets) for record in as_records(one, f"sets[{i}]")]
+        if not records:
+            raise InputError("there are no records to learn fields and frequencies from")
+        self.n_records_ = len(records)
+        cells = {name: _column(records, name) for name in self._names(records)}
+        self.fields_: dict[str, str] = {}
+        for name, column in cells.items():
+            present = [cell for cell in column if cell is not None]
+            kind = guess_kind(present) if self.fields is None else self.fields[name]
+            if kind is not None:
+                self.fields_[name] = kind
+        if not self.fields_:
+            raise InputError("no field of the records tells them apart; name fields= to compare")
+        self.day_first_ = {
+            name: says_day_first([cell for cell in cells[name] if cell is not None])
+            for name, kind in self.fields_.items()
+            if kind == "date"
+        }
+        self.value_counts_, self.word_counts_ = {}, {}
+        for name in self.fields_:
+            values = [value for value in self._values(name, cells[name]) if value is not None]
+            # what occurs once need not be kept: unknown values count as often
+            self.value_counts_[name] = {v: n for v, n in Counter(values).items() if n > 1}
+            words = Counter(word for value in values for word in set(value.split()))
+            self.word_counts_[name] = {w: n for w, n in words.items() if n > 1}
+        self.names_ = [f"{name}: {comparison}" for name, _, comparison in self._comparisons()]
+        return self
+
+    def ways(self) -> list[np.ndarray]:
+        """Numbers of the features of several ways to compare records: all; and for each way to compare texts its own.
+
+        The latter have few features that say the same: one for each text, what is missing, and all of other fields.
+        """
+        check_is_fitted(self, "names_")
+        compared = [(kind, one) for _, kind, one in self._comparisons()]
+        found = [np.arange(len(compared))]
+        for way in WAYS if "text" in self.fields_.values() else []:
+            chosen = [i for i, (kind, one) in enumerate(compared) if kind != "text" or one in (way, *MISSING)]
+            found.append(np.array(chosen))
+        return found
+
+    def table(self, records: Any = ()) -> RecordTable:
+        """Records packed for many comparisons."""
+        check_is_fitted(self, "names_")
+        table = RecordTable(self)
+        table.append(as_records(records, "records"))
+        return table
+
+    def pairs(self, objects: Any) -> np.ndarray:
+        """Features (T * (T - 1) / 2, d) of the pairs of a set, in condensed order."""
+        table = self.table(objects)
+        return table.compare(*pair_numbers(len(table)))
+
+    def between(self, objects: Any, others: Any) -> np.ndarray:
+        """Features (len(objects), len(others), d)."""
+        table = self.table(objects)
+        n = len(table)
+        table.append(as_records(others, "others"))
+        left, right = np.meshgrid(np.arange(n), np.arange(n, len(table)), indexing="ij")
+        return table.compare(left.ravel(), right.ravel()).reshape(n, len(table) - n, -1)
+
+    def scores(self, objects: Any, weights: np.ndarray) -> np.ndarray:
+        """Products (T * (T - 1) / 2,) of the pairs of a set with ``weights`` (d,), without all features in memory."""
+        table = self.table(objects)
+        return table.scores(*pair_numbers(len(table)), weights)
+
+    def count(self, objects: Any) -> int:
+        return len(as_records(objects, "a set"))
+
+    def _comparisons(self) -> list[tuple[str, str, str]]:
+        """Field, its kind and the comparison of every feature."""
+        return [(name, kind, one) for name, kind in self.fields_.items() for one in (*COMPARISONS[kind], *MISSING)]
+
+    def _names(self, records: Sequence[Mapping[str, Any]]) -> list[str]:
+        if self.fields is None:
+            return list(dict.fromkeys(name for record in records for name in record))
+        if not isinstance(self.fields, Mapping) or not self.fields:
+            raise InputError(f"fields is {self.fields!r}; expected a dict of field names and kinds, or None")
+        known = {name for record in records for name in record}
+        for name, kind in self.fields.items():
+            if kind not in KINDS:
+                raise InputError(f"fields[{name!r}] is {kind!r}; expected one of {', '.join(KINDS)}")
+            if name not in known:
+                raise InputError(f"fields names {name!r}, but no record has it; there are {sorted(map(str, known))}")
+        return list(self.fields)
+
+    def _values(self, name: str, cells: list[str | None]) -> list[str | None]:
+        """The values that are compared: cleaned, dates in one layout."""
+        kind = self.fields_[name]
+        if kind == "date":
+            layout = DateColumn({}, {}, 2, self.day_first_[name])
+            return [None if cell is None else layout.spelled(cell) for cell in cells]
+        if kind in _SPELLED_OUT:
+            return [None if cell is None else _same_number(cell) for cell in cells]
+        return [None if cell is None else plain_words(cell) or None for cell in cells]
+
+    def _columns(self) -> dict[str, Column]:
+        out: dict[str, Column] = {}
+        for name, kind in self.fields_.items():
+            counts = (self.value_counts_[name], self.word_counts_[name], self.n_records_)
+            more = (self.day_first_[name],) if kind == "date" else ()
+            out[name] = COLUMNS[kind](*counts, *more)
+        return out
+
+
+class RecordTable:
+    """Records, packed once, that can be compared pair by pair; more can be appended."""
+
+    def __init__(self, view: RecordPairs) -> None:
+        self.view = view
+        self.columns = view._columns()
+        self.n_records = 0
+
+    def __len__(self) -> int:
+        return self.n_records
+
+    def append(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Add records at the end."""
+        cells = {name: self.view._values(name, _column(records, name)) for name in self.columns}
+        for name, column in self.columns.items():  # nothing is added if a cell of any record is bad
+            column.append(cells[name])
+        self.n_records += len(records)
+
+    def compare(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Features of pairs of records, given by their places in the table."""
+        parts = [column.compare(left, right) for column in self.columns.values()]
+        return np.concatenate(parts, axis=1)
+
+    def scores(self, left: np.ndarray, right: np.ndarray, weights: np.ndarray, n_jobs: int | None = 1) -> np.ndarray:
+        """Products of the features of pairs with weights, chunk after chunk."""
+        out = np.empty(left.size)
+
+        def fill(first: int) -> None:
+            chunk = slice(first, first + CHUNK)
+            out[chunk] = self.compare(left[chunk], right[chunk]) @ weights
+
+        map_threads(fill, ((first,) for first in range(0, left.size, CHUNK)), n_jobs)
+        return out
+
+
+def as_records(records: Any, where: str) -> list[Mapping[str, Any]]:
+    """Records as a list of dicts; the rows of a DataFrame are turned into dicts."""
+    if hasattr(records, "to_dict") and hasattr(records, "columns"):
+        return records.to_dict("records")
+    if isinstance(records, (str, bytes, Mapping)) or not isinstance(records, Iterable):
+        raise InputError(f"{where} is a {type(records).__name__}; expected a list of records (dicts) or a DataFrame")
+    out = list(records)
+    for i, record in enumerate(out):
+        if not isinstance(record, Mapping):
+            raise InputError(f"{where}[{i}] is a {type(record).__name__}; expected a record: a dict of its fields")
+    return out
+
+
+def _column(records: Sequence[Mapping[str, Any]], name: str) -> list[str | None]:
+    return [cell_text(record.get(name), f"field {name!r} of record {i}") for i, record in enumerate(records)]
+
+
+def _same_number(cell: str) -> str:
+    """One spelling of a number: 7, 7.0 and 007 are different texts, but blanks around them are not."""
+    return " ".join(cell.split())

@@ -1,0 +1,299 @@
+"""Training loops that visit one example after another: the loop, the decoder and the update in one kernel.
+
+Weights are ``W`` (n_dims, n_nodes) and the transition vector ``tw``, laid out as start (L), end (L), pair (L, L) and,
+in second order, triple (L + 1, L, L); it is empty for structures without transitions. ``init, step, final`` are the
+decoder's arrays made from ``tw`` (see the package docstring) and are kept in step with it; entries of minus infinity
+stay as they are. ``LabelMap`` says which output columns a label sums (a class of a taxonomy sums its ancestors').
+Label numbers ``y`` of -1 are hidden: the output is known to have the other labels, and these are any that fit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from accord.kernels.chains.forward_backward import exponentials, forward_backward, workspace
+from accord.kernels.chains.viterbi import force_labels, viterbi
+from accord.kernels.features.sparse import add_row, score_rows
+
+NEG_INF = -np.inf
+
+
+class LabelMap(NamedTuple):
+    """Sparse matrix (n_labels, n_nodes); ``nodes`` is empty for the identity."""
+
+    indptr: np.ndarray
+    nodes: np.ndarray
+    weights: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def clear(vector):
+    """``vector[:] = 0``, as a loop: numba takes seconds to compile slices."""
+    for i in range(vector.size):
+        vector[i] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def sum_nodes(label_map, node_scores, out):
+    """Scores of labels from scores of nodes."""
+    for c in range(out.size):
+        total = 0.0
+        for p in range(label_map.indptr[c], label_map.indptr[c + 1]):
+            total += label_map.weights[p] * node_scores[label_map.nodes[p]]
+        out[c] = total
+
+
+@njit(cache=True, nogil=True)
+def score_input(features, window, label_map, first_row, W, work, out):
+    """Write the label scores (n_rows, n_labels) of one input into ``out``; ``work`` is made by :func:`score_work`."""
+    wide, nodes = work
+    if label_map.nodes.size == 0:
+        score_rows(features, window, first_row, W, wide, out)
+        return
+    score_rows(features, window, first_row, W, wide, nodes[: out.shape[0]])
+    for t in range(out.shape[0]):
+        sum_nodes(label_map, nodes[t], out[t])
+
+
+@njit(cache=True, nogil=True)
+def score_work(longest, window, W):
+    """Buffers for scoring inputs of up to ``longest`` rows."""
+    return np.empty((longest + 1, window.size * W.shape[1])), np.empty((longest, W.shape[1]))
+
+
+@njit(cache=True, nogil=True)
+def to_nodes(label_map, per_label, per_node):
+    """Coefficients of nodes from coefficients of labels."""
+    if label_map.nodes.size == 0:
+        for c in range(per_label.size):
+            per_node[c] = per_label[c]
+        return
+    clear(per_node)
+    for c in range(per_label.size):
+        if per_label[c] != 0.0:
+            for p in range(label_map.indptr[c], label_map.indptr[c + 1]):
+                per_node[label_map.nodes[p]] += label_map.weights[p] * per_label[c]
+
+
+@njit(cache=True, nogil=True)
+def count_transitions(labels, sign, n_labels, order, counts):
+    """Add ``sign`` times the transition features of one output to ``counts`` (laid out like ``tw``)."""
+    if counts.size == 0 or labels.size == 0:
+        return
+    counts[labels[0]] += sign
+    counts[n_labels + labels[-1]] += sign
+    for t in range(1, labels.size):
+        pair = labels[t - 1] * n_labels + labels[t]
+        counts[2 * n_labels + pair] += sign
+        if order == 2:
+            before = labels[t - 2] if t > 1 else n_labels
+            counts[2 * n_labels + n_labels * n_labels + before * n_labels * n_labels + pair] += sign
+
+
+@njit(cache=True, nogil=True)
+def refresh_chain(tw, eta, n_labels, order, init, step, final):
+    """Recompute the decoder's arrays from the transition weights, keeping what is forbidden."""
+    if tw.size == 0:
+        return
+    for c in range(n_labels):
+        if init[c] > NEG_INF:
+            init[c] = eta * tw[c]
+        if final[c] > NEG_INF:
+            final[c] = eta * tw[n_labels + c]
+    square = n_labels * n_labels
+    for a in range(step.shape[0]):
+        for b in range(step.shape[1]):
+            for c in range(n_labels):
+                if step[a, b, c] > NEG_INF:
+                    if order == 1:
+                        step[a, b, c] = eta * tw[2 * n_labels + a * n_labels + c]
+                    else:
+                        pair = b * n_labels + c
+                        step[a, b, c] = eta * (tw[2 * n_labels + pair] + tw[2 * n_labels + square + a * square + pair])
+
+
+@njit(cache=True, nogil=True)
+def path_score(unary, init, step, final, labels):
+    """Score of one output."""
+    total = 0.0
+    n_labels = unary.shape[1]
+    for t in range(labels.size):
+        c = labels[t]
+        total += unary[t, c]
+        if t == 0:
+            total += init[c]
+        elif step.shape[0] == n_labels:
+            total += step[labels[t - 1], 0, c]
+        else:
+            total += step[labels[t - 2] if t > 1 else n_labels, labels[t - 1], c]
+    if labels.size > 0:
+        total += final[labels[-1]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def perceptron_epoch(
+    features, window, label_map, offsets, y, order_of_examples, order, eta, W, tw, init, step, final,
+    W_sum, tw_sum, clock,
+):  # fmt: skip
+    """One pass of the perceptron. ``W_sum`` (empty: do not average) collects updates times ``clock``.
+
+    The average after ``clock`` examples is ``W - W_sum / clock``. Where labels are hidden, the target is the best
+    output that has the others. Returns (clock, wrong outputs, wrong tokens).
+    """
+    n_labels = init.size
+    longest = 0
+    for i in range(offsets.size - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    unary = np.empty((longest, n_labels))
+    scoring = score_work(longest, window, W)
+    found, target = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    per_label = np.zeros(n_labels)
+    per_node = np.empty(W.shape[1])
+    counts = np.zeros(tw.size)
+    wrong, wrong_tokens = 0, 0
+    for i in order_of_examples:
+        lo, hi = offsets[i], offsets[i + 1]
+        n = hi - lo
+        score_input(features, window, label_map, lo, W, scoring, unary[:n])
+        viterbi(unary[:n], init, step, final, found[:n])
+        errors = 0
+        hidden = False
+        for t in range(n):
+            target[t] = y[lo + t]
+            if target[t] < 0:
+                hidden = True
+            elif found[t] != target[t]:
+                errors += 1
+        if errors > 0:
+            wrong += 1
+            wrong_tokens += errors
+            if hidden:  # an output that has all given labels is its own target: only the others are decoded again
+                force_labels(unary[:n], y[lo:hi])
+                viterbi(unary[:n], init, step, final, target[:n])
+            for t in range(n):
+                if found[t] == target[t]:
+                    continue
+                per_label[target[t]] = 1.0
+                per_label[found[t]] = -1.0
+                to_nodes(label_map, per_label, per_node)
+                add_row(features, lo + t, per_node, W)
+                if W_sum.size > 0:
+                    for z in range(per_node.size):
+                        per_node[z] *= clock
+                    add_row(features, lo + t, per_node, W_sum)
+                per_label[target[t]] = 0.0
+                per_label[found[t]] = 0.0
+            if tw.size > 0:
+                clear(counts)
+                count_transitions(target[:n], eta, n_labels, order, counts)
+                count_transitions(found[:n], -eta, n_labels, order, counts)
+                for p in range(tw.size):
+                    tw[p] += counts[p]
+                    if W_sum.size > 0:
+                        tw_sum[p] += clock * counts[p]
+                refresh_chain(tw, eta, n_labels, order, init, step, final)
+        clock += 1.0
+    return clock, wrong, wrong_tokens
+
+
+@njit(cache=True, nogil=True)
+def crf_epoch(
+    features, window, label_map, offsets, y, order_of_examples, order, eta, decay, rate, W, tw, init, step, final, clock
+):
+    """One pass of stochastic gradient descent on ``decay/2 |w|^2 + mean negative log likelihood``.
+
+    The step size after ``clock`` examples is ``rate / (1 + rate * decay * clock)``. Where labels are hidden, the
+    likelihood is that of all outputs that have the others. Returns (clock, summed loss).
+    """
+    n_labels = init.size
+    longest = 0
+    for i in range(offsets.size - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    unary = np.empty((longest, n_labels))
+    scoring = score_work(longest, window, W)
+    marginals, agreeing = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    work = workspace(longest, step)
+    per_node = np.empty(W.shape[1])
+    d_init, d_step, d_final = np.empty_like(init), np.empty_like(step), np.empty_like(final)
+    counts = np.zeros(tw.size)
+    scale = 1.0  # the weights are scale * W, so that shrinking them costs nothing
+    total = 0.0
+    for i in order_of_examples:
+        lo, hi = offsets[i], offsets[i + 1]
+        n = hi - lo
+        step_size = rate / (1.0 + rate * decay * clock)
+        clock += 1.0
+        if n == 0:
+            continue
+        score_input(features, window, label_map, lo, W, scoring, unary[:n])
+        for t in range(n):
+            for c in range(n_labels):
+                unary[t, c] *= scale
+        refresh_chain(tw, eta, n_labels, order, init, step, final)
+        clear(d_init)
+        clear(d_step.reshape(-1))
+        clear(d_final)
+        exps = exponentials(init, step, final)
+        log_z = forward_backward(unary[:n], init, step, final, exps, work, marginals[:n], d_init, d_step, d_final)
+        hidden = False
+        for t in range(n):
+            hidden |= y[lo + t] < 0
+        clear(counts)
+        if hidden:
+            subtract_expected(d_init, d_step, d_final, eta, order, counts)
+            clear(d_init)
+            clear(d_step.reshape(-1))
+            clear(d_final)
+            force_labels(unary[:n], y[lo:hi])
+            total += log_z - forward_backward(
+                unary[:n], init, step, final, exps, work, agreeing[:n], d_init, d_step, d_final
+            )
+            subtract_expected(d_init, d_step, d_final, -eta, order, counts)
+        else:
+            total += log_z - path_score(unary[:n], init, step, final, y[lo:hi])
+            count_transitions(y[lo:hi], eta, n_labels, order, counts)
+            subtract_expected(d_init, d_step, d_final, eta, order, counts)
+        shrink = max(1.0 - step_size * decay, 0.0)
+        scale *= shrink
+        if scale < 1e-6:
+            W *= scale
+            scale = 1.0
+        for t in range(n):
+            for c in range(n_labels):
+                marginals[t, c] = -marginals[t, c] * step_size / scale
+            if hidden:
+                for c in range(n_labels):
+                    marginals[t, c] += agreeing[t, c] * step_size / scale
+            else:
+                marginals[t, y[lo + t]] += step_size / scale
+            to_nodes(label_map, marginals[t], per_node)
+            add_row(features, lo + t, per_node, W)
+        if tw.size > 0:
+            for p in range(tw.size):
+                tw[p] = shrink * tw[p] + step_size * counts[p]
+    W *= scale
+    refresh_chain(tw, eta, n_labels, order, init, step, final)
+    return clock, total
+
+
+@njit(cache=True, nogil=True)
+def subtract_expected(d_init, d_step, d_final, eta, order, counts):
+    """Subtract expected transition features, given expected uses of the decoder's arrays."""
+    if counts.size == 0:
+        return
+    n_labels = d_init.size
+    square = n_labels * n_labels
+    for c in range(n_labels):
+        counts[c] -= eta * d_init[c]
+        counts[n_labels + c] -= eta * d_final[c]
+    for a in range(d_step.shape[0]):
+        for b in range(d_step.shape[1]):
+            for c in range(n_labels):
+                v = eta * d_step[a, b, c]
+                if order == 1:
+                    counts[2 * n_labels + a * n_labels + c] -= v
+                else:
+                    counts[2 * n_labels + b * n_labels + c] -= v
+                    counts[2 * n_labels + square + a * square + b * n_labels + c] -= v

@@ -1,0 +1,1 @@
+"""Packed features: making them from text, and their products with weights."""

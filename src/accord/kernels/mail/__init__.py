@@ -1,0 +1,1 @@
+"""The text of mails, and the batch a mail joins."""

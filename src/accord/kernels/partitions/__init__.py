@@ -1,0 +1,1 @@
+"""Correlation clustering."""

@@ -1,0 +1,1 @@
+"""Comparisons of records and keys that bring similar ones together."""

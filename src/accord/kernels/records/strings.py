@@ -1,0 +1,278 @@
+"""Comparisons of packed strings, over lists of pairs.
+
+Distinct strings arrive as one array of symbol numbers (0, 1, ... without gaps, so that a table can be indexed by them;
+:func:`accord.dedupe.columns.TextColumn` numbers the characters). Edit distances are computed 64 rows at a time
+(the bit-vector algorithm of Myers with the carries of Hyyrö), so that long titles cost little more than short names.
+"""
+
+import numpy as np
+from numba import njit
+
+_ZERO, _ONE, _ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
+_LAST = np.uint64(63)
+_PREFIX_SCALE, _PREFIX_LENGTH = 0.1, 4  # Winkler's
+_SIMILAR_WORD, _SHORTENED_WORD = 0.8, 0.6
+_LONG_WORD = 4  # shorter words differ from others by one letter too easily
+
+
+@njit(cache=True, nogil=True)
+def _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b):
+    """Similarity of Jaro with Winkler's reward of a common beginning."""
+    n_a, n_b = a_end - a, b_end - b
+    if n_a == 0 or n_b == 0:
+        return 1.0 if n_a == n_b else 0.0
+    window = max(max(n_a, n_b) // 2 - 1, 0)
+    for k in range(n_a):
+        taken_a[k] = False
+    for k in range(n_b):
+        taken_b[k] = False
+    n_common = 0
+    for i in range(n_a):
+        for j in range(max(0, i - window), min(n_b, i + window + 1)):
+            if not taken_b[j] and codes[a + i] == codes[b + j]:
+                taken_a[i] = True
+                taken_b[j] = True
+                n_common += 1
+                break
+    if n_common == 0:
+        return 0.0
+    n_moved, j = 0, 0
+    for i in range(n_a):
+        if taken_a[i]:
+            while not taken_b[j]:
+                j += 1
+            n_moved += codes[a + i] != codes[b + j]
+            j += 1
+    jaro = (n_common / n_a + n_common / n_b + (n_common - n_moved // 2) / n_common) / 3.0
+    same = 0
+    while same < min(min(n_a, n_b), _PREFIX_LENGTH) and codes[a + same] == codes[b + same]:
+        same += 1
+    return jaro + same * _PREFIX_SCALE * (1.0 - jaro)
+
+
+@njit(cache=True, nogil=True)
+def _levenshtein(codes, a, a_end, b, b_end, places, up, down):
+    """Insertions, deletions and replacements from one string to the other.
+
+    ``places[s, w]``: the bits of word ``w`` at which the first string has symbol ``s``; all zero before and after.
+    """
+    n_a, n_b = a_end - a, b_end - b
+    if n_a == 0 or n_b == 0:
+        return max(n_a, n_b)
+    n_words = (n_a + 63) // 64
+    for i in range(n_a):
+        places[codes[a + i], i // 64] |= _ONE << np.uint64(i % 64)
+    for w in range(n_words):
+        up[w] = _ALL
+        down[w] = _ZERO
+    last = _ONE << np.uint64((n_a - 1) % 64)
+    distance = n_a
+    for j in range(n_b):
+        symbol = codes[b + j]
+        carry_up, carry_down = _ONE, _ZERO
+        for w in range(n_words):
+            vertical_up, vertical_down, equal = up[w], down[w], places[symbol, w]
+            changed = equal | vertical_down
+            equal |= carry_down
+            diagonal = (((equal & vertical_up) + vertical_up) ^ vertical_up) | equal
+            rising = vertical_down | ~(diagonal | vertical_up)
+            falling = vertical_up & diagonal
+            if w == n_words - 1:
+                if rising & last:
+                    distance += 1
+                elif falling & last:
+                    distance -= 1
+            next_up, next_down = rising >> _LAST, falling >> _LAST
+            rising = (rising << _ONE) | carry_up
+            falling = (falling << _ONE) | carry_down
+            up[w] = falling | ~(changed | rising)
+            down[w] = rising & changed
+            carry_up, carry_down = next_up, next_down
+    for i in range(n_a):
+        places[codes[a + i], i // 64] = _ZERO
+    return distance
+
+
+@njit(cache=True, nogil=True)
+def _longest_run(codes, a, a_end, b, b_end):
+    """Length of the longest piece that both strings contain.
+
+    Along each way of laying the strings side by side, a run longer than the best so far, n, covers one of any n + 1
+    neighbouring places, so only every (n + 1)-th has to be looked at until characters agree.
+    """
+    best = 0
+    for shift in range(a - a_end + 1, b_end - b):  # place i of the first string lies at place i + shift of the second
+        i, j = a + max(0, -shift), b + max(0, shift)
+        length = min(a_end - i, b_end - j)
+        first = 0  # no run that is looked for begins before
+        while first + best < length:
+            place = first + best
+            if codes[i + place] != codes[j + place]:
+                first = place + 1
+                continue
+            begin, end = place, place + 1
+            while begin > first and codes[i + begin - 1] == codes[j + begin - 1]:
+                begin -= 1
+            while end < length and codes[i + end] == codes[j + end]:
+                end += 1
+            best = max(best, end - begin)
+            first = end + 1
+    return best
+
+
+@njit(cache=True, nogil=True)
+def compare(codes, starts, n_symbols, longest, left, right, out):
+    """Five similarities of every pair of strings, all between 0 and 1.
+
+    ``out[p]``: Jaro-Winkler; 1 - edits / length of the longer one; longest common piece / length of the shorter one;
+    common beginning / length of the shorter one; the same backwards. ``longest`` is the length of the longest string.
+    """
+    taken_a, taken_b = np.empty(longest, np.bool_), np.empty(longest, np.bool_)
+    n_words = (longest + 63) // 64
+    places = np.zeros((n_symbols, n_words), np.uint64)
+    up, down = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64)
+    for p in range(left.size):
+        a, a_end = starts[left[p]], starts[left[p] + 1]
+        b, b_end = starts[right[p]], starts[right[p] + 1]
+        shorter, longer = min(a_end - a, b_end - b), max(a_end - a, b_end - b)
+        out[p, 0] = _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b)
+        edits = _levenshtein(codes, a, a_end, b, b_end, places, up, down)
+        out[p, 1] = 1.0 - edits / longer if longer else 1.0
+        if shorter == 0:
+            for k in range(2, 5):
+                out[p, k] = 1.0 if longer == 0 else 0.0
+            continue
+        out[p, 2] = _longest_run(codes, a, a_end, b, b_end) / shorter
+        same = 0
+        while same < shorter and codes[a + same] == codes[b + same]:
+            same += 1
+        out[p, 3] = same / shorter
+        same = 0
+        while same < shorter and codes[a_end - 1 - same] == codes[b_end - 1 - same]:
+            same += 1
+        out[p, 4] = same / shorter
+
+
+@njit(cache=True, nogil=True)
+def _one_edit(codes, a, a_end, b, b_end):
+    """Whether one replacement, insertion, deletion or swap of neighbours makes the strings equal."""
+    n_a, n_b = a_end - a, b_end - b
+    if abs(n_a - n_b) > 1:
+        return False
+    shorter = min(n_a, n_b)
+    head, tail = 0, 0
+    while head < shorter and codes[a + head] == codes[b + head]:
+        head += 1
+    while tail < shorter - head and codes[a_end - 1 - tail] == codes[b_end - 1 - tail]:
+        tail += 1
+    left = max(n_a, n_b) - head - tail
+    if left <= 1:
+        return True
+    i, j = a + head, b + head
+    return left == 2 and n_a == n_b and codes[i] == codes[j + 1] and codes[i + 1] == codes[j]
+
+
+@njit(cache=True, nogil=True)
+def _word_match(codes, starts, s, t):
+    """How much word ``s`` is like word ``t``: 1 the same, less for one edit, least if one begins with the other."""
+    if s == t:
+        return 1.0
+    a, a_end, b, b_end = starts[s], starts[s + 1], starts[t], starts[t + 1]
+    shorter = min(a_end - a, b_end - b)
+    if shorter >= _LONG_WORD and _one_edit(codes, a, a_end, b, b_end):
+        return _SIMILAR_WORD
+    for k in range(shorter):
+        if codes[a + k] != codes[b + k]:
+            return 0.0
+    return _SHORTENED_WORD
+
+
+@njit(cache=True, nogil=True)
+def align_words(codes, word_starts, indptr, words, weights, left, right, out):
+    """How much of each string's words the other one has, by weight, spelling errors and initials included.
+
+    ``words[indptr[v]:indptr[v + 1]]`` are the words of string ``v``, as numbers of packed words. ``out[p]`` are the
+    smaller and the larger share of the two strings.
+    """
+    for p in range(left.size):
+        low, high = 1.0, 0.0
+        for side in range(2):
+            v, other = (left[p], right[p]) if side == 0 else (right[p], left[p])
+            total, found = 0.0, 0.0
+            for i in range(indptr[v], indptr[v + 1]):
+                best = 0.0
+                for j in range(indptr[other], indptr[other + 1]):
+                    best = max(best, _word_match(codes, word_starts, words[i], words[j]))
+                    if best == 1.0:
+                        break
+                total += weights[words[i]]
+                found += best * weights[words[i]]
+            share = found / total if total > 0.0 else 0.0
+            low, high = min(low, share), max(high, share)
+        out[p, 0] = low
+        out[p, 1] = high
+
+
+@njit(cache=True, nogil=True)
+def shared_weight(indptr, items, weights, left, right, out):
+    """Summed weights of the items that two rows share; items are sorted and without repetition in each row."""
+    for p in range(left.size):
+        i, i_end = indptr[left[p]], indptr[left[p] + 1]
+        j, j_end = indptr[right[p]], indptr[right[p] + 1]
+        total = 0.0
+        while i < i_end and j < j_end:
+            if items[i] < items[j]:
+                i += 1
+            elif items[i] > items[j]:
+                j += 1
+            else:
+                total += weights[items[i]]
+                i += 1
+                j += 1
+        out[p] = total
+
+
+@njit(cache=True, nogil=True)
+def shared_keys(indptr, keys, left, right, out):
+    """How many keys two rows share; keys are sorted and without repetition in each row."""
+    for p in range(left.size):
+        i, i_end = indptr[left[p]], indptr[left[p] + 1]
+        j, j_end = indptr[right[p]], indptr[right[p] + 1]
+        n_shared = 0
+        while i < i_end and j < j_end:
+            if keys[i] < keys[j]:
+                i += 1
+            elif keys[i] > keys[j]:
+                j += 1
+            else:
+                n_shared += 1
+                i += 1
+                j += 1
+        out[p] = n_shared
+
+
+@njit(cache=True, nogil=True)
+def trigrams(codes, starts, boundary, keys, indptr):
+    """Different runs of three symbols of every string as 63-bit keys, sorted; a boundary is added at either end.
+
+    ``keys`` has room for all characters plus one per string; returns how many were written.
+    """
+    n = 0
+    for v in range(starts.size - 1):
+        indptr[v] = n
+        first, last = starts[v], starts[v + 1]
+        for i in range(first, last):
+            before = boundary if i == first else np.int64(codes[i - 1])
+            after = boundary if i == last - 1 else np.int64(codes[i + 1])
+            key = (before << 42) | (np.int64(codes[i]) << 21) | after
+            place = n  # insertion sort: strings are short
+            while place > indptr[v] and keys[place - 1] > key:
+                place -= 1
+            if place > indptr[v] and keys[place - 1] == key:
+                continue
+            for k in range(n, place, -1):
+                keys[k] = keys[k - 1]
+            keys[place] = key
+            n += 1
+    indptr[starts.size - 1] = n
+    return n

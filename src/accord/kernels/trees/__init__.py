@@ -1,0 +1,1 @@
+"""CKY and what is read off its charts."""

@@ -1,0 +1,73 @@
+"""Joint features of trees: which weights the parts of a tree use, and how often.
+
+Weights are flat: feature ``f`` at node column ``z`` is ``f * n_nodes + z``; then come rules, leaves, symbols at the top
+and widths by anchor. Node columns are tags (``n_tag_nodes`` of them), then anchors at first, last and split token.
+"""
+
+import numpy as np
+from numba import njit
+
+from accord.kernels.trees.best_trees import root_symbol
+from accord.kernels.trees.cky import width_class
+
+
+@njit(cache=True, nogil=True)
+def tree_entries(grammar, leaf_tag, n_tag_nodes, n_anchors, tree, nodes, counts):
+    """Write the node columns that a tree uses as (token, column) into ``nodes`` (at least 6 a token) and add to the
+    ``counts`` (n_transitions,); returns the number of columns."""
+    n_tokens, n_rules, n_leaves = tree.shape[0], grammar.parent.size, grammar.leaf_anchor.size
+    if n_tokens == 0:
+        return 0
+    n_symbols = grammar.by_left.size - 1
+    widths = n_rules + n_leaves + n_symbols
+    used = 0
+    for t in range(n_tokens):
+        leaf = tree[t, 0]
+        counts[n_rules + leaf] += 1.0
+        if n_tag_nodes:
+            nodes[used, 0], nodes[used, 1] = t, leaf_tag[leaf]
+            used += 1
+        if n_anchors:
+            a = grammar.leaf_anchor[leaf]
+            nodes[used, 0], nodes[used, 1] = t, n_tag_nodes + a
+            nodes[used + 1, 0], nodes[used + 1, 1] = t, n_tag_nodes + n_anchors + a
+            used += 2
+            counts[widths + a] += 1.0
+        if t == 0:
+            continue
+        p, left, right = tree[t, 1], tree[t, 2], tree[t, 3]
+        counts[p] += 1.0
+        if n_anchors:
+            a = grammar.rule_anchor[p]
+            nodes[used, 0], nodes[used, 1] = left, n_tag_nodes + a
+            nodes[used + 1, 0], nodes[used + 1, 1] = right - 1, n_tag_nodes + n_anchors + a
+            nodes[used + 2, 0], nodes[used + 2, 1] = t, n_tag_nodes + 2 * n_anchors + a
+            used += 3
+            counts[widths + width_class(right - left) * n_anchors + a] += 1.0
+    counts[n_rules + n_leaves + root_symbol(grammar, tree)] += 1.0
+    return used
+
+
+@njit(cache=True, nogil=True)
+def expand_nodes(features, first_row, nodes, signs, n_nodes):
+    """Flat indices and values of (token, column) pairs times their signs; a weight may be listed several times."""
+    size = 0
+    dense = features.indptr.size == 0
+    for e in range(nodes.shape[0]):
+        for k in range(features.slots.shape[1]):
+            unit = features.slots[first_row + nodes[e, 0], k]
+            size += features.dense.shape[1] if dense else features.indptr[unit + 1] - features.indptr[unit]
+    indices, values = np.empty(size, np.int64), np.empty(size)
+    used = 0
+    for e in range(nodes.shape[0]):
+        for k in range(features.slots.shape[1]):
+            unit = features.slots[first_row + nodes[e, 0], k]
+            base, stride = features.base[k], features.stride[k]
+            first = 0 if dense else features.indptr[unit]
+            last = features.dense.shape[1] if dense else features.indptr[unit + 1]
+            for p in range(first, last):
+                x = features.dense[unit, p] if dense else features.data[p]
+                f = base + (p if dense else features.indices[p]) * stride
+                indices[used], values[used] = f * n_nodes + nodes[e, 1], signs[e] * x
+                used += 1
+    return indices, values

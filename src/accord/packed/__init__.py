@@ -1,0 +1,1 @@
+"""What everything is made of: packed features, weights, part scores."""

@@ -1,0 +1,148 @@
+"""The one table of what Accord is made of.
+
+A class is entered here, in one line, and is then known everywhere: ``from accord import ...``, model files, the choices
+and the help of the command line, and error messages that say what works with what. The table holds names, not classes,
+so that reading it imports nothing.
+
+Words of ``can`` (what a class offers; a structure's learners may ask for it, see ``needs``):
+
+==============  ======================================================================================================
+labels          an output is one label per row; single labels may be hidden, counted and scored
+likelihood      outputs have probabilities: sums over all of them can be had
+slack           margins may be rescaled by the slack, or squared
+frank-wolfe     passes of block-coordinate Frank-Wolfe
+words           rows are words of sentences
+grammar         outputs are trees of a treebank grammar
+unlabeled       (learner) learns from unlabeled examples
+views           (learner) learns several views
+stream          (learner) learns batch by batch
+interrupt       (learner) keeps what it has learned when it is interrupted
+part            (learner) can be what another learner is made of
+numbers         (learner) predicts numbers
+==============  ======================================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a class is, what it is called on the command line, what it offers and what it asks of a structure."""
+
+    kind: str  # "structure", "view", "split", "learner", "model", "part" (of models) or "other" (not in model files)
+    module: str
+    command: str = ""
+    can: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()
+    public: bool = True
+
+
+def _entry(kind: str, module: str, command: str = "", can: str = "", needs: str = "", public: bool = True) -> Entry:
+    return Entry(kind, f"accord.{module}", command, frozenset(can.split()), frozenset(needs.split()), public)
+
+
+_CHAIN = "labels likelihood slack frank-wolfe"
+
+TABLE = {
+    # structures
+    "Sequence": _entry("structure", "structures.chains.sequence", "sequence", f"words {_CHAIN}"),
+    "MultiClass": _entry("structure", "structures.chains.multiclass", "multiclass", _CHAIN),
+    "Taxonomy": _entry("structure", "structures.chains.taxonomy", "taxonomy", _CHAIN),
+    "Tree": _entry("structure", "structures.trees.tree", "tree", "grammar likelihood slack"),
+    "Partition": _entry("model", "structures.partitions.partition"),
+    # learners
+    "StructuredPerceptron": _entry("learner", "learners.perceptron", "perceptron", "stream part"),
+    "StructuredSVM": _entry("learner", "learners.svm", "svm", "part"),
+    "CRF": _entry("learner", "learners.crf", "crf", "stream part", needs="likelihood"),
+    "HMM": _entry("learner", "learners.generative", "hmm", "unlabeled", needs="labels"),
+    "PCFG": _entry("learner", "learners.pcfg", "pcfg", "unlabeled", needs="grammar"),
+    "CoPerceptron": _entry("learner", "learners.consensus", "co-perceptron", "unlabeled views interrupt"),
+    "CoSVM": _entry("learner", "learners.consensus", "co-svm", "unlabeled views interrupt"),
+    "GradientSVM": _entry("learner", "learners.gradient", "gradient-svm", "interrupt"),
+    "TransductiveSVM": _entry("learner", "learners.transductive", "tsvm", "unlabeled interrupt"),
+    "GradientCoSVM": _entry("learner", "learners.gradient_co", "gradient-co-svm", "unlabeled views interrupt"),
+    "SumOfViews": _entry("learner", "learners.view_sum", "sum-of-views", "views"),
+    "TypeConsistency": _entry(
+        "learner", "learners.type_consistency", "type-consistency", "unlabeled", needs="labels words"
+    ),
+    "RLSR": _entry("learner", "learners.regression", "rlsr", "numbers"),
+    "CoRLSR": _entry("learner", "learners.co_regression", "co-rlsr", "unlabeled views numbers"),
+    "ClusteringSVM": _entry("model", "learners.clustering"),
+    # views
+    "TokenFeatures": _entry("view", "views.text", "tokens"),
+    "DictFeatures": _entry("view", "views.dicts", "dicts"),
+    "ArrayFeatures": _entry("view", "views.dense", "numbers"),
+    "KernelFeatures": _entry("view", "views.kernel", "kernel"),
+    "GraphFeatures": _entry("view", "views.graph"),
+    "DistributionalFeatures": _entry("view", "views.distributional", "distributional", "words"),
+    "CanonicalFeatures": _entry("view", "views.canonical", "canonical", "words"),
+    "Embeddings": _entry("view", "views.embeddings", "embeddings", "words"),
+    "ConcatenatedViews": _entry("view", "views.compose"),
+    "Select": _entry("view", "views.select"),
+    "RandomSplit": _entry("split", "views.splits", "random"),
+    "OddEvenSplit": _entry("split", "views.splits", "odd-even"),
+    "FeatureGroups": _entry("split", "views.splits", "token-surface"),
+    "CallablePairs": _entry("model", "views.pairs"),
+    # applications
+    "Deduplicator": _entry("model", "dedupe.deduplicator"),
+    "RecordIndex": _entry("model", "dedupe.index"),
+    "RecordPairs": _entry("model", "dedupe.pairs"),
+    "BatchDetector": _entry("other", "mail.detector"),
+    "MailPairs": _entry("model", "mail.features"),
+    "CollectiveSpamFilter": _entry("model", "mail.spam"),
+    # functions and errors
+    "load": _entry("other", "model_file"),
+    "register": _entry("other", "registry"),
+    "AccordError": _entry("other", "exceptions"),
+    "InputError": _entry("other", "exceptions"),
+    "FormatError": _entry("other", "exceptions"),
+    "InfeasibleError": _entry("other", "exceptions"),
+    "ModelFileError": _entry("other", "exceptions"),
+    "NoParseWarning": _entry("other", "exceptions"),
+    # what else fitted models are made of
+    "TreebankGrammar": _entry("part", "structures.trees.grammar", public=False),
+    "Lexicon": _entry("part", "structures.trees.lexicon", public=False),
+    "Grammar": _entry("part", "kernels.trees.cky", public=False),
+    "Symbol": _entry("part", "datasets.binarisation", public=False),
+    "Weights": _entry("part", "packed.weights", public=False),
+    "Loss": _entry("part", "kernels.chains.violator", public=False),
+    "Kernel": _entry("part", "views.kernel_views", public=False),
+    "KernelView": _entry("part", "views.kernel_views", public=False),
+    "TypeOdds": _entry("part", "views.type_odds", public=False),
+    "ReadyPairs": _entry("part", "views.pairs", public=False),
+}  # fmt: skip
+
+
+def find(name: str) -> Any:
+    """The object that the table names; its module is imported."""
+    return getattr(import_module(TABLE[name].module), name)
+
+
+def is_stored(name: str) -> bool:
+    """Whether objects of this class may stand in model files."""
+    return name in TABLE and TABLE[name].kind != "other"
+
+
+def commands(kind: str, *, can: str = "", without: str = "") -> dict[str, str]:
+    """Names on the command line of classes of one kind -> their names, of those that can (or cannot) do a thing."""
+    return {
+        e.command: name
+        for name, e in TABLE.items()
+        if e.kind == kind and e.command and set(can.split()) <= e.can and not set(without.split()) & e.can
+    }
+
+
+def register(cls: type) -> type:
+    """Make a class of your own known to model files: a decorator."""
+    TABLE[cls.__name__] = Entry("part", cls.__module__, public=False)
+    return cls
+
+
+def learners_of(structure: str) -> list[str]:
+    """Classes of learners that work with a structure."""
+    offered = TABLE[structure].can
+    return [n for n, e in TABLE.items() if e.kind == "learner" and "numbers" not in e.can and e.needs <= offered]

@@ -1,0 +1,1 @@
+"""Classes, taxonomies and label sequences: chains of labels."""

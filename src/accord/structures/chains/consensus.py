@@ -1,0 +1,202 @@
+"""A packed training set seen through several views: what the consensus solvers see of the data.
+
+All views number their features in one space, and the rows of view ``v`` follow those of view ``v - 1``, so a kernel
+reaches view ``v`` of an example by adding to its first row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from accord.kernels.chains import co_perceptron, co_svm
+from accord.packed.weights import Weights
+from accord.structures.chains.chain import RESCALINGS, ChainStructure
+from accord.structures.chains.problem import ChainProblem
+
+
+class ViewWeights:
+    """The weights of several views in one array, so that kernels can choose a view.
+
+    ``stacked`` has shape (n_views, n_dims + rows for the transitions, n_nodes).
+    """
+
+    def __init__(self, n_views: int, n_dims: int, n_nodes: int, n_transitions: int) -> None:
+        self.n_dims, self.n_transitions = n_dims, n_transitions
+        self.stacked = np.zeros((n_views, n_dims - (-n_transitions // n_nodes), n_nodes))
+
+    def flat(self, v: int) -> np.ndarray:
+        """All parameters of view ``v``, transitions last (no copy)."""
+        n_nodes = self.stacked.shape[2]
+        return self.stacked[v].reshape(-1)[: self.n_dims * n_nodes + self.n_transitions]
+
+    def view(self, v: int) -> Weights:
+        """The weights of view ``v`` (no copy)."""
+        return Weights.from_flat(self.flat(v), self.n_dims, self.stacked.shape[2])
+
+    def copies(self) -> list[Weights]:
+        return [self.view(v).copy() for v in range(self.stacked.shape[0])]
+
+
+class ViewedProblem:
+    """What training sets in several views share, whatever the structure."""
+
+    structure: Any
+    channels: list[Any]
+    n_views: int
+    n_dims: int
+    offsets: np.ndarray
+    y: np.ndarray
+    is_labeled: np.ndarray  # (n_examples,) fully
+    labeled: np.ndarray  # their numbers
+
+    @property
+    def n_examples(self) -> int:
+        return self.offsets.size - 1
+
+    def zero_weights(self) -> ViewWeights:
+        s = self.structure
+        return ViewWeights(self.n_views, self.n_dims, s.n_nodes_, s.n_transitions_)
+
+    def labeled_part(self, v: int) -> tuple[Any, np.ndarray]:
+        """The fully labeled examples in view ``v`` and their outputs as numbers."""
+        return self.channels[v].take(self.labeled), self.y[np.repeat(self.is_labeled, np.diff(self.offsets))]
+
+
+class ConsensusProblem(ViewedProblem):
+    """Examples, labeled or not, of a chain structure in several views.
+
+    Parameters
+    ----------
+    structure : fitted ChainStructure
+    channels : list of Rows
+        The same inputs in every view, with the same slots, numbered in one feature space.
+    stacked : Rows
+        The channels one after another.
+    y : int32 array (n_rows,)
+        Label numbers; -1 for a row without a label.
+    rescaling, norm : how margins count (co-support vector machine)
+    """
+
+    def __init__(
+        self,
+        structure: ChainStructure,
+        channels: Sequence[Any],
+        stacked: Any,
+        y: np.ndarray,
+        rescaling="margin",
+        norm=1,
+    ) -> None:
+        self.structure = structure
+        self.channels = [c.merged() for c in channels]
+        first = self.channels[0]
+        self.n_views, self.offsets, self.y = len(channels), first.offsets, np.ascontiguousarray(y, np.int32)
+        self.n_dims = first.n_dims
+        self.features = stacked.features()
+        windows = [c.window() for c in self.channels]
+        units = np.cumsum([0] + [c.table.shape[0] for c in self.channels[:-1]])
+        self.window = windows[0]
+        if any(w[:3] != windows[0][:3] for w in windows):
+            self.window = windows[0]._replace(size=0)
+        self.outside = np.array([w.outside + u for w, u in zip(windows, units)], np.int64)
+        self.label_map = structure.label_map()
+        self.rescaling, self.norm = RESCALINGS[rescaling], norm
+        known = np.add.reduceat(np.append(self.y >= 0, False), np.minimum(self.offsets[:-1], self.y.size))
+        lengths = np.diff(self.offsets)
+        known = np.where(lengths > 0, known, 0)
+        self.is_labeled = known == lengths
+        self.labeled = np.flatnonzero(self.is_labeled)
+        self.unlabeled = np.flatnonzero(known < lengths)
+        self.partly_labeled = np.flatnonzero((0 < known) & (known < lengths))
+        self.with_labels = np.flatnonzero((known > 0) | (lengths == 0))
+        # labels that break the constraints free the unlabeled examples from them, too
+        self.constrained = ChainProblem(structure, *self.labeled_part(0)).constrained
+
+    def chains(self, weights: ViewWeights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The decoders' arrays (init, step, final) of all views, views first."""
+        chains = [self.structure.chain(weights.view(v).transitions, self.constrained) for v in range(self.n_views)]
+        init, step, final = (np.stack(arrays) for arrays in zip(*chains))
+        return init, step, final
+
+    def label_frequency(self) -> np.ndarray:
+        """How frequent each label is among the annotated rows, as if each had been seen once more."""
+        counts = self.structure.label_counts(self.y) + 1.0
+        return counts / counts.sum()
+
+    def unlabeled_scores(self, weights: ViewWeights, v: int) -> tuple[np.ndarray, np.ndarray, tuple]:
+        """Label scores of view ``v`` for the examples that are not fully labeled, with annotated labels forced:
+        (offsets, scores, the decoder's arrays)."""
+        s, w = self.structure, weights.view(v)
+        rows = self.channels[v].take(self.unlabeled)
+        unary = s.label_scores(rows.scores(w.unary))
+        y = self.y[np.repeat(~self.is_labeled, np.diff(self.offsets))]
+        known = np.flatnonzero(y >= 0)
+        keep = unary[known, y[known]]
+        unary[known] = -np.inf
+        unary[known, y[known]] = keep
+        return rows.offsets, unary, s.chain(w.transitions, self.constrained)
+
+    def pseudo_outputs(self, weights: ViewWeights, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What each view predicts for the unlabeled examples with constants (n_views, n_labels) added to its scores:
+        labels (n_views, n_rows) and margins (n_views, n_examples)."""
+        labels = np.repeat(self.y[None], self.n_views, axis=0)
+        margins = np.full((self.n_views, self.n_examples), np.inf)
+        here = np.repeat(~self.is_labeled, np.diff(self.offsets))
+        for v in range(self.n_views):
+            offsets, unary, chain = self.unlabeled_scores(weights, v)
+            found, by = np.empty(unary.shape[0], np.int32), np.empty(offsets.size - 1)
+            co_svm.predict_with_margin(offsets, unary + bias[v], *chain, found, by)
+            labels[v, here], margins[v, self.unlabeled] = found, by
+        return labels, margins
+
+    # -- co-perceptron ----------------------------------------------------------------------------------------------
+    def co_perceptron_epoch(
+        self,
+        weights: ViewWeights,
+        sums: np.ndarray,
+        order: np.ndarray,
+        unlabeled_weight: float,
+        pseudo: np.ndarray,
+        clock: np.ndarray,
+    ) -> tuple[int, int, int, int]:
+        """One pass in the given order: (wrong outputs, disagreements, disagreeing tokens, updates).
+
+        ``clock`` (1,) counts examples, in place, so that what an interrupt leaves can still be averaged.
+        """
+        s = self.structure
+        return co_perceptron.co_perceptron_epoch(
+            self.features, self.window, self.outside, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
+            unlabeled_weight, pseudo, self.n_dims, s.n_transitions_, weights.stacked, *self.chains(weights), sums,
+            clock,
+        )  # fmt: skip
+
+    # -- co-support vector machine ----------------------------------------------------------------------------------
+    def new_blocks(self, max_repeats: int) -> co_svm.Blocks:
+        """Empty blocks of constraints for all examples that are not fully labeled."""
+        pairs = [(v, u) for v in range(self.n_views) for u in range(self.n_views) if u != v or self.n_views == 1]
+        n, n_pairs, n_rows = self.n_examples, len(pairs), self.y.size
+        return co_svm.Blocks(
+            learner=np.array([v for v, _ in pairs]),
+            peer=np.array([u for _, u in pairs]),
+            size=np.zeros((n, n_pairs), np.int64),
+            target=np.full((n_pairs, n_rows), -1, np.int32),
+            output=np.zeros((n_pairs, max_repeats, n_rows), np.int32),
+            scale=np.zeros((n, n_pairs, max_repeats)),
+            offset=np.zeros((n, n_pairs, max_repeats)),
+            alpha=np.zeros((n, n_pairs, max_repeats)),
+        )
+
+    def visit_unlabeled(
+        self, weights: ViewWeights, blocks: co_svm.Blocks, order: np.ndarray, C: float, unlabeled_weight: float,
+        pseudo: tuple[np.ndarray, np.ndarray], tol: float, max_repeats: int, work: np.ndarray,
+    ) -> tuple[int, int, int, float]:  # fmt: skip
+        """Rebuild the blocks of the given examples: (disagreements, tokens of those, subspace steps, least gain)."""
+        s = self.structure
+        return co_svm.visit_unlabeled(
+            self.features, self.window, self.outside, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
+            s.loss_, self.rescaling, self.norm, C, unlabeled_weight, *pseudo, tol, max_repeats, self.n_dims,
+            s.n_transitions_,
+            weights.stacked, *self.chains(weights), blocks, work,
+        )  # fmt: skip

@@ -1,0 +1,245 @@
+"""A packed, labeled training set of a chain structure: what solvers see of the data.
+
+Solvers know examples by number and weights by array. The loops over examples run inside kernels.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from functools import cached_property
+
+import numpy as np
+
+from accord.kernels.chains import forward_backward as fb
+from accord.kernels.chains import frank_wolfe, online
+from accord.kernels.chains.violator import find_violators
+from accord.kernels.chains.viterbi import force_labels, viterbi_batch
+from accord.packed.weights import Weights
+from accord.structures.chains.chain import RESCALINGS, ChainStructure
+from accord.threads import map_threads
+
+# Examples per block of parallel work. Fixed, so that sums do not depend on the number of threads.
+BLOCK = 1024
+
+
+class ChainProblem:
+    """Labeled examples of a chain structure.
+
+    Parameters
+    ----------
+    structure : fitted ChainStructure
+    rows : Rows
+        Packed features of the labeled inputs.
+    y : int32 array (n_rows,)
+        Label numbers; -1 is hidden (not annotated). The margin solvers need outputs without hidden labels.
+    rescaling, norm : how margins count (for the large-margin solvers)
+    n_jobs : threads for passes in which the weights do not change
+    """
+
+    def __init__(self, structure: ChainStructure, rows, y, rescaling="margin", norm=1, n_jobs=1) -> None:
+        self.structure = structure
+        self.rows = rows.merged()
+        self.features = self.rows.features()
+        self.window = self.rows.window()
+        self.offsets = self.rows.offsets
+        self.y = np.ascontiguousarray(y, dtype=np.int32)
+        self.label_map = structure.label_map()
+        self.rescaling, self.norm = RESCALINGS[rescaling], norm
+        self.n_jobs = n_jobs
+        self.constrained = self._outputs_are_allowed()
+
+    @property
+    def n_examples(self) -> int:
+        return self.offsets.size - 1
+
+    def _outputs_are_allowed(self) -> bool:
+        """Train within the constraints, unless the training outputs themselves break them."""
+        s = self.structure
+        scores = np.zeros(self.n_examples)
+        chain = s.chain(np.zeros(s.n_transitions_))
+        fb.path_scores(self.offsets, self.y, np.zeros((self.y.size, s.n_labels_)), *chain, scores)
+        broken = np.flatnonzero((scores == -np.inf) & ~self.partial)
+        if broken.size:
+            warnings.warn(
+                f"{broken.size} of {self.n_examples} labeled outputs break the constraints (the first is labeled "
+                f"example {broken[0]}); training ignores the constraints, predictions still obey them",
+                stacklevel=4,
+            )
+        return not broken.size
+
+    def chain(self, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.structure.chain(weights.transitions, self.constrained)
+
+    def scores(self, weights: Weights) -> np.ndarray:
+        """Label scores (n_rows, n_labels)."""
+        return self.structure.label_scores(self.rows.scores(weights.unary))
+
+    def zero_weights(self) -> Weights:
+        return self.structure.zero_weights(self.rows.n_dims)
+
+    # -- hidden labels ------------------------------------------------------------------------------------------
+    @cached_property
+    def partial(self) -> np.ndarray:
+        """Which examples have hidden labels (n_examples,)."""
+        hidden = np.concatenate([[0], np.cumsum(self.y < 0)])
+        return np.diff(hidden[self.offsets]) > 0
+
+    @cached_property
+    def _partial_rows(self) -> np.ndarray:
+        """Which rows belong to examples with hidden labels (n_rows,)."""
+        return np.repeat(self.partial, np.diff(self.offsets))
+
+    def impute(self, weights: Weights) -> np.ndarray:
+        """Label numbers with every hidden one filled in: the best outputs that have the given labels."""
+        y = self.y.copy()
+        if not self.partial.any():
+            return y
+        rows = self.rows.take(np.flatnonzero(self.partial))
+        unary = self.structure.label_scores(rows.scores(weights.unary))
+        force_labels(unary, y[self._partial_rows])
+        found, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
+        viterbi_batch(rows.offsets, unary, *self.chain(weights), found, scores)
+        y[self._partial_rows] = found
+        return y
+
+    def relabeled(self, y: np.ndarray) -> ChainProblem:
+        """The same inputs with other label numbers."""
+        other = copy.copy(self)
+        for name in ("partial", "_partial_rows", "_observed"):
+            other.__dict__.pop(name, None)
+        other.y = np.ascontiguousarray(y, dtype=np.int32)
+        return other
+
+    # -- perceptron and stochastic gradient ---------------------------------------------------------------------
+    def perceptron_epoch(self, weights: Weights, sums: Weights, order: np.ndarray, clock: float):
+        """One pass in the given order; updates ``weights`` and ``sums`` in place: (clock, wrong outputs, tokens)."""
+        s = self.structure
+        return online.perceptron_epoch(
+            self.features, self.window, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
+            weights.unary, weights.transitions, *self.chain(weights), sums.unary, sums.transitions, clock,
+        )  # fmt: skip
+
+    def crf_epoch(self, weights: Weights, order: np.ndarray, decay: float, rate: float, clock: float):
+        """One pass of stochastic gradient descent in the given order: (clock, summed loss)."""
+        s = self.structure
+        return online.crf_epoch(
+            self.features, self.window, self.label_map, self.offsets, self.y, order, s.order_, s.eta_, decay, rate,
+            weights.unary, weights.transitions, *self.chain(weights), clock,
+        )  # fmt: skip
+
+    # -- likelihood -----------------------------------------------------------------------------------------------
+    def log_likelihood(self, weights: Weights, want_gradient: bool = True) -> tuple[float, Weights | None]:
+        """Summed log likelihood of the outputs and its gradient.
+
+        Where labels are hidden it is that of all outputs that have the given ones: ``log Z(forced) - log Z``, with
+        the difference of the two expectations as its gradient.
+        """
+        s = self.structure
+        unary = self.scores(weights)
+        chain = self.chain(weights)
+        residual = np.empty_like(unary)
+        calls = [(lo, hi, unary, chain, residual) for lo, hi in self._blocks()]
+        done = map_threads(self._block_likelihood, calls, self.n_jobs)
+        total = float(sum(d[0] for d in done))
+        if not want_gradient:
+            return total, None
+        np.negative(residual, out=residual)
+        complete = np.flatnonzero(~self._partial_rows)
+        residual[complete, self.y[complete]] += 1.0
+        counts = np.zeros(s.n_transitions_)
+        if counts.size:
+            d_init, d_step, d_final = (sum(d[k] for d in done) for k in (1, 2, 3))
+            for sign, arrays in ((-1.0, (d_init, d_step, d_final)), (1.0, self._observed)):
+                online.subtract_expected(*(np.asarray(a) * -sign for a in arrays), s.eta_, s.order_, counts)
+        return total, Weights(self.rows.transpose_scores(s.node_coefficients(residual)), counts)
+
+    @cached_property
+    def _observed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Transitions of the outputs without hidden labels."""
+        arrays = tuple(np.zeros_like(a) for a in self.structure.allowed())
+        lengths = np.where(self.partial, 0, np.diff(self.offsets))
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        fb.path_counts(offsets, self.y[~self._partial_rows], 1.0, arrays[0], arrays[1], arrays[2])
+        return arrays  # type: ignore[return-value]
+
+    def _block_likelihood(self, lo, hi, unary, chain, marginals):
+        first, last = self.offsets[lo], self.offsets[hi]
+        offsets = self.offsets[lo : hi + 1] - first
+        log_z, path = np.zeros(hi - lo), np.zeros(hi - lo)
+        counts = [np.zeros_like(a) for a in chain]
+        fb.forward_backward_batch(offsets, unary[first:last], *chain, marginals[first:last], log_z, *counts)
+        fb.path_scores(offsets, self.y[first:last], unary[first:last], *chain, path)  # means nothing with hidden labels
+        if np.any(self.partial[lo:hi]):
+            self._force_block(lo, hi, unary, chain, marginals, path, counts)
+        return (float(np.sum(path - log_z)), *counts)
+
+    def _force_block(self, lo, hi, unary, chain, marginals, path, counts) -> None:
+        """Put log Z(forced) into ``path`` and subtract the forced expectations, for the examples with hidden labels."""
+        partial = self.partial[lo:hi]
+        rows = self.offsets[lo] + np.flatnonzero(self._partial_rows[self.offsets[lo] : self.offsets[hi]])
+        lengths = np.diff(self.offsets[lo : hi + 1])[partial]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        forced = unary[rows]
+        force_labels(forced, self.y[rows])
+        agreeing, log_z = np.zeros_like(forced), np.zeros(lengths.size)
+        agreeing_counts = [np.zeros_like(a) for a in chain]
+        fb.forward_backward_batch(offsets, forced, *chain, agreeing, log_z, *agreeing_counts)
+        path[partial] = log_z
+        marginals[rows] -= agreeing
+        for a, b in zip(counts, agreeing_counts):
+            a -= b
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        starts = range(0, self.n_examples, BLOCK)
+        return [(lo, min(lo + BLOCK, self.n_examples)) for lo in starts]
+
+    # -- margins --------------------------------------------------------------------------------------------------
+    def violations(self, weights: Weights) -> np.ndarray:
+        """Slack of every example: the violation of its most violating output (0 at least)."""
+        unary = self.scores(weights)
+        chain = self.chain(weights)
+        found, violations = np.empty_like(self.y), np.zeros(self.n_examples)
+
+        def block(lo: int, hi: int) -> None:
+            first, last = self.offsets[lo], self.offsets[hi]
+            offsets, y = self.offsets[lo : hi + 1] - first, self.y[first:last]
+            true = np.zeros(hi - lo)
+            fb.path_scores(offsets, y, unary[first:last], *chain, true)
+            find_violators(
+                self.structure.loss_, self.rescaling, self.norm, offsets, unary[first:last], *chain, y, true,
+                found[first:last], violations[lo:hi],
+            )  # fmt: skip
+
+        map_threads(block, self._blocks(), self.n_jobs)
+        return np.maximum(violations, 0.0)
+
+    def violator(self, i: int, weights: Weights, chain) -> tuple[float, float, np.ndarray]:
+        """Most violating output of example ``i``: (violation, offset of its constraint, label numbers)."""
+        lo, hi = self.offsets[i], self.offsets[i + 1]
+        found = np.empty(hi - lo, np.int32)
+        h, offset = frank_wolfe.example_violator(
+            self.features, self.window, self.label_map, lo, self.y[lo:hi],
+            self.structure.loss_, self.rescaling, self.norm,
+            weights.unary, *chain, found,
+        )  # fmt: skip
+        return h, offset, found
+
+    def constraint(self, i: int, found: np.ndarray, offset: float, work: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scaled joint-feature difference of the true output and ``found``: (flat indices, values)."""
+        lo, hi = self.offsets[i], self.offsets[i + 1]
+        s = self.structure
+        indices, values = frank_wolfe.joint_difference(
+            self.features, self.label_map, lo, self.y[lo:hi], found, s.order_, s.eta_, s.n_transitions_, work
+        )
+        return indices, (values if self.rescaling == RESCALINGS["margin"] else values * offset)
+
+    def frank_wolfe_epoch(self, weights: Weights, dual, order: np.ndarray, C: float) -> None:
+        """One pass of block-coordinate Frank-Wolfe in the given order; updates everything in place."""
+        s = self.structure
+        frank_wolfe.frank_wolfe_epoch(
+            self.features, self.window, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
+            s.loss_, self.rescaling, self.norm, C,
+            weights.unary, weights.transitions, *self.chain(weights),
+            dual.rows, dual.transitions, dual.linear, dual.mass, dual.norm, dual.work, dual.gaps,
+        )  # fmt: skip

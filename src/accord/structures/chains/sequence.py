@@ -1,0 +1,174 @@
+"""Label sequences: sum of token features and label transitions, decoded by Viterbi."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as Seq
+from itertools import chain
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from accord.exceptions import InputError
+from accord.structures.base import Label
+from accord.structures.chains import losses
+from accord.structures.chains.chain import ChainStructure
+
+
+class Sequence(ChainStructure):
+    """One label per token.
+
+    Parameters
+    ----------
+    loss : "hamming", "zero-one", "f1" or "macro-f1"
+        What training minimises. Hamming is the fraction of wrong tokens; F1 counts tokens of relevant labels.
+    labels : sequence, optional
+        The labels; default: those that occur in Y, sorted.
+    constraints : "iob2", "bioes", iterable of forbidden (label, next label) pairs, or None
+        Transitions that no prediction may contain; ``None`` in a pair stands for the start or the end.
+    order : 1 or 2
+        How many previous labels a label depends on.
+    normalize : bool
+        Hamming loss as a fraction (default) or as a count.
+    label_weights : mapping of label to weight, optional
+        Hamming loss counts a wrong token as the weight of its true label (default 1).
+    relevant : sequence of labels, optional
+        Labels that F1 counts; default: all but ``outside``.
+    outside : label
+        The label of tokens that belong to nothing.
+    transition_weight : float
+        Scale (eta) of the transition features.
+
+    Examples
+    --------
+    >>> s = Sequence(constraints="iob2").fit([["B-PER", "I-PER", "O"], None])
+    >>> y, score = s.decode(s.parts([[0, 2, 0], [0, 2, 1]]))
+    >>> [s.labels_[i] for i in y]
+    ['B-PER', 'I-PER']
+    """
+
+    single_row = False
+    has_transitions = True
+    forbidden_: np.ndarray
+
+    def __init__(
+        self,
+        loss: str = "hamming",
+        labels: Seq[Label] | None = None,
+        constraints: Any = None,
+        order: int = 1,
+        normalize: bool = True,
+        label_weights: Mapping[Label, float] | None = None,
+        relevant: Seq[Label] | None = None,
+        outside: Label = "O",
+        transition_weight: float = 1.0,
+    ) -> None:
+        self.loss = loss
+        self.labels = labels
+        self.constraints = constraints
+        self.order = order
+        self.normalize = normalize
+        self.label_weights = label_weights
+        self.relevant = relevant
+        self.outside = outside
+        self.transition_weight = transition_weight
+
+    def fit(self, Y: Iterable[Any]) -> Sequence:
+        if self.order not in (1, 2):
+            raise InputError(f"order is {self.order!r}; expected 1 or 2")
+        if not isinstance(self.transition_weight, Real) or not np.isfinite(self.transition_weight):
+            raise InputError(f"transition_weight is {self.transition_weight!r}; expected a finite number")
+        self._set_labels(chain.from_iterable(y for y in Y if y is not None))
+        self.order_ = self.order
+        self.eta_ = float(self.transition_weight)
+        self.loss_ = self._loss()
+        self.forbidden_ = self._forbidden()
+        return self
+
+    def _loss(self) -> losses.Loss:
+        n = self.n_labels_
+        if self.loss == "zero-one":
+            return losses.zero_one(n)
+        if self.loss == "hamming":
+            weights = np.ones(n)
+            for label, weight in (self.label_weights or {}).items():
+                if not (isinstance(weight, Real) and np.isfinite(weight) and weight >= 0):
+                    raise InputError(f"label_weights[{label!r}] is {weight!r}; expected a non-negative number")
+                if label in self.labels_:
+                    weights[self.labels_.index(label)] = weight
+            return losses.cost(weights[:, None] * (1.0 - np.eye(n)), average=self.normalize, single=False)
+        if self.loss in ("f1", "macro-f1"):
+            if self.relevant is None:
+                relevant = np.array([label != self.outside for label in self.labels_])
+            else:
+                relevant = np.array([label in set(self.relevant) for label in self.labels_])
+            return losses.f1(n, relevant, macro=self.loss == "macro-f1")
+        raise InputError(f'loss is {self.loss!r}; expected "hamming", "zero-one", "f1" or "macro-f1"')
+
+    def _forbidden(self) -> np.ndarray:
+        """Forbidden moves (n, 2) of label numbers; ``n_labels`` stands for the start (left) or the end (right)."""
+        n = self.n_labels_
+        if self.constraints is None:
+            return np.empty((0, 2), np.int64)
+        if isinstance(self.constraints, str):
+            if self.constraints not in SCHEMES:
+                raise InputError(f"constraints is {self.constraints!r}; expected one of {sorted(SCHEMES)} or pairs")
+            check = SCHEMES[self.constraints]
+            ends: list[Label | None] = [*self.labels_, None]
+            pairs = [(i, j) for i, a in enumerate(ends) for j, b in enumerate(ends) if i < n or j < n]
+            moves = [(i, j) for i, j in pairs if not check(ends[i], ends[j])]
+        elif not isinstance(self.constraints, Iterable):
+            raise InputError(f"constraints is {self.constraints!r}; expected one of {sorted(SCHEMES)} or pairs")
+        else:
+            number = {**self.label_numbers(), None: n}
+            moves = []
+            for pair in self.constraints:
+                if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                    raise InputError(f"constraints has {pair!r}; expected (label, next label) pairs")
+                if pair[0] in number and pair[1] in number:
+                    moves.append((number[pair[0]], number[pair[1]]))
+        return np.array(moves, np.int64).reshape(-1, 2)
+
+    def allowed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        init, step, final = super().allowed()
+        n = self.n_labels_
+        for a, b in self.forbidden_:
+            if a == n and b < n:
+                init[b] = -np.inf
+            elif b == n and a < n:
+                final[a] = -np.inf
+            elif a < n and b < n:
+                if self.order_ == 1:
+                    step[a, 0, b] = -np.inf
+                else:
+                    step[:, a, b] = -np.inf
+        return init, step, final
+
+
+def split_tag(label: Label) -> tuple[str, str]:
+    """("B", "PER") for "B-PER", ("B", "") for "B"; any other prefix than B, I, E counts as outside."""
+    prefix, _, kind = str(label).partition("-")
+    return prefix, kind
+
+
+def iob2_allows(a: Label | None, b: Label | None) -> bool:
+    """I-X follows only B-X or I-X. ``None`` is the start (as ``a``) or the end (as ``b``)."""
+    if b is None:
+        return True
+    prefix, kind = split_tag(b)
+    if prefix != "I":
+        return True
+    return a is not None and split_tag(a) in (("B", kind), ("I", kind))
+
+
+def bioes_allows(a: Label | None, b: Label | None) -> bool:
+    """B-X and I-X are followed by I-X or E-X; nothing else is."""
+    inside = a is not None and split_tag(a)[0] in ("B", "I")
+    continues = b is not None and split_tag(b)[0] in ("I", "E")
+    if inside or continues:
+        return inside and continues and a is not None and b is not None and split_tag(a)[1] == split_tag(b)[1]
+    return True
+
+
+SCHEMES = {"iob2": iob2_allows, "bioes": bioes_allows}

@@ -1,0 +1,141 @@
+"""Classes in a tree or DAG: a class sums the weights of its ancestors; loss 0/1 or height of the common ancestor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.exceptions import InputError
+from accord.structures.base import Label, sorted_labels
+from accord.structures.chains import losses
+from accord.structures.chains.chain import ChainStructure
+
+
+class Taxonomy(ChainStructure):
+    """One class per input; classes are nodes of a taxonomy. Phi = psi(x) (x) Lambda(y).
+
+    Parameters
+    ----------
+    taxonomy : mapping of child to parent, or to a list of parents
+        The tree or DAG. Roots need not be listed.
+    loss : "tree" or "zero-one"
+        Tree loss is the height of the lowest common ancestor of the true and the predicted class.
+    predict : "leaves" or "all"
+        Which nodes may be predicted.
+    beta : "one" or "normalized"
+        Weight of an ancestor in Lambda: 1, or 1 / sqrt(number of ancestors and self), which gives every class a Lambda
+        of length one.
+
+    Examples
+    --------
+    >>> t = Taxonomy({"cat": "animal", "dog": "animal", "car": "thing"}).fit(["cat", "car"])
+    >>> t.labels_
+    ['car', 'cat', 'dog']
+    >>> t.loss_between([1], [2]), t.loss_between([1], [0])
+    (1.0, 2.0)
+    """
+
+    def __init__(
+        self,
+        taxonomy: Mapping[Label, Any],
+        loss: str = "tree",
+        predict: str = "leaves",
+        beta: str = "one",
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.loss = loss
+        self.predict = predict
+        self.beta = beta
+
+    labels: Sequence[Label] | None = None
+
+    def fit(self, Y: Iterable[Any]) -> Taxonomy:
+        parents = check_taxonomy(self.taxonomy)
+        inner = {p for ps in parents.values() for p in ps}
+        if self.predict not in ("leaves", "all"):
+            raise InputError(f'predict is {self.predict!r}; expected "leaves" or "all"')
+        self.labels_ = sorted_labels(n for n in parents if self.predict == "all" or n not in inner)
+        known = set(self.labels_)
+        for i, y in enumerate(Y):
+            if y is not None and y not in known:
+                why = "an inner node; use predict='all'" if y in parents else "not in the taxonomy"
+                raise InputError(f"Y[{i}] is {y!r}, which is {why}")
+        above = {node: ancestors(node, parents) for node in parents}
+        # A node above all classes adds the same to every score, unless its weight depends on the class.
+        shared: set[Label] = set()
+        if len(self.labels_) > 1 and self.beta == "one":
+            shared = set.intersection(*(above[label] for label in self.labels_))
+        self.nodes_ = sorted_labels(set().union(*(above[label] for label in self.labels_)) - shared)
+        self.node_map_ = self._node_map(above)
+        self.loss_ = self._loss(parents, above)
+        return self
+
+    def _node_map(self, above: dict[Label, set[Label]]) -> sp.csr_array:
+        if self.beta not in ("one", "normalized"):
+            raise InputError(f'beta is {self.beta!r}; expected "one" or "normalized"')
+        number = {node: i for i, node in enumerate(self.nodes_)}
+        dense = np.zeros((self.n_labels_, len(self.nodes_)))
+        for i, label in enumerate(self.labels_):
+            dense[i, [number[z] for z in above[label] if z in number]] = 1.0
+        if self.beta == "normalized":
+            dense /= np.sqrt(dense.sum(axis=1, keepdims=True))
+        return sp.csr_array(dense)
+
+    def _loss(self, parents: dict[Label, list[Label]], above: dict[Label, set[Label]]) -> losses.Loss:
+        if self.loss == "zero-one":
+            return losses.zero_one(self.n_labels_)
+        if self.loss != "tree":
+            raise InputError(f'loss is {self.loss!r}; expected "tree" or "zero-one"')
+        height = heights(parents)
+        top = max(height.values()) + 1  # classes without a common ancestor meet above all roots
+        costs = np.zeros((self.n_labels_, self.n_labels_))
+        for i, a in enumerate(self.labels_):
+            for j, b in enumerate(self.labels_):
+                if i != j:
+                    costs[i, j] = min((height[z] for z in above[a] & above[b]), default=top)
+        return losses.cost(costs, average=False, single=True)
+
+
+def check_taxonomy(taxonomy: Mapping[Label, Any]) -> dict[Label, list[Label]]:
+    """Parents of every node, roots included; refuses cycles."""
+    if not isinstance(taxonomy, Mapping) or not taxonomy:
+        raise InputError("taxonomy: expected a non-empty mapping of child to parent (or to a list of parents)")
+    parents: dict[Label, list[Label]] = {}
+    for child, parent in taxonomy.items():
+        several = isinstance(parent, (list, tuple, set, frozenset))
+        parents[child] = [p for p in (parent if several else [parent]) if p is not None]
+    for parent in [p for ps in parents.values() for p in ps]:
+        parents.setdefault(parent, [])
+    for node in parents:
+        if any(node in ancestors(p, parents) for p in parents[node]):
+            raise InputError(f"taxonomy: {node!r} is its own ancestor; remove the cycle")
+    return parents
+
+
+def ancestors(node: Label, parents: dict[Label, list[Label]]) -> set[Label]:
+    """The node and everything above it."""
+    seen: set[Label] = set()
+    todo = [node]
+    while todo:
+        here = todo.pop()
+        if here not in seen:
+            seen.add(here)
+            todo.extend(parents[here])
+    return seen
+
+
+def heights(parents: dict[Label, list[Label]]) -> dict[Label, int]:
+    """Length of the longest path from each node down to a leaf."""
+    height = dict.fromkeys(parents, 0)
+    changed = True
+    while changed:
+        changed = False
+        for child, ps in parents.items():
+            for p in ps:
+                if height[p] < height[child] + 1:
+                    height[p] = height[child] + 1
+                    changed = True
+    return height

@@ -1,0 +1,230 @@
+"""Sentences seen through several views: what the consensus solvers see of trees [thesis 5.3, 6.3, 6.5.3]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from accord.kernels.chains.subspace import maximise_subspace
+from accord.structures.chains.consensus import ViewedProblem, ViewWeights
+from accord.structures.rescaling import RESCALINGS
+from accord.structures.trees.problem import Sentences, Sparse
+from accord.structures.trees.tree import Tree
+
+
+class TreeConsensusProblem(ViewedProblem):
+    """Sentences, labeled or not, in several views; see :class:`accord.structures.chains.consensus.ConsensusProblem`."""
+
+    def __init__(self, structure: Tree, channels: Any, y: np.ndarray, rescaling="margin", norm=1) -> None:
+        self.structure, self.y = structure, y
+        self.channels = [c.merged() for c in channels]
+        self.views = [Sentences(structure, c) for c in self.channels]
+        self.n_views, self.n_dims = len(channels), self.channels[0].n_dims
+        self.offsets = self.views[0].offsets
+        self.rescaling, self.norm = RESCALINGS[rescaling], norm
+        lengths = np.diff(self.offsets)
+        first = np.minimum(self.offsets[:-1], max(len(y) - 1, 0))
+        self.is_labeled = (lengths == 0) | (y[first, 0] >= 0 if len(y) else True)
+        self.labeled, self.unlabeled = np.flatnonzero(self.is_labeled), np.flatnonzero(~self.is_labeled)
+        self.with_labels, self.partly_labeled = self.labeled, np.empty(0, np.int64)
+
+    def label_frequency(self) -> np.ndarray:
+        return self.structure.label_counts(self.y)
+
+    # -- co-perceptron ----------------------------------------------------------------------------------------------
+    def co_perceptron_epoch(
+        self, weights: ViewWeights, sums: np.ndarray, order: np.ndarray, unlabeled_weight: float, pseudo: np.ndarray,
+        clock: np.ndarray,
+    ) -> tuple[int, int, int, int]:  # fmt: skip
+        """One pass in the given order: (wrong trees, disagreements, tokens that differ, updates)."""
+        wrong = apart = tokens = updates = 0
+        views = [weights.view(v) for v in range(self.n_views)]
+        for i in order:
+            labeled = self.is_labeled[i]
+            if not labeled and unlabeled_weight == 0.0:
+                continue
+            parses = [self.views[v].parse(i, views[v]) for v in range(self.n_views)]
+            found = [tree for tree, _, _ in parses]
+            clock[0] += 1.0
+            if any(score == -np.inf for _, score, _ in parses):
+                continue
+            if not labeled:
+                different = differing_tokens(found)
+                apart, tokens = apart + (different > 0), tokens + different
+            for v in range(self.n_views):
+                peers = [u for u in range(self.n_views) if u != v] or [v]
+                targets = [self.y[self.views[v].span(i)]] if labeled else [found[u] for u in peers]
+                targets = [target for target in targets if not np.array_equal(target, found[v])]
+                if not targets:
+                    continue
+                updates += 1
+                wrong += bool(labeled)
+                change = self.views[v].joint(i, [*((t, 1.0) for t in targets), (found[v], -float(len(targets)))])
+                step = 1.0 if labeled else unlabeled_weight
+                weights.flat(v)[change[0]] += step * change[1]
+                if sums.size:
+                    flat = sums[v].reshape(-1)[: weights.flat(v).size]
+                    flat[change[0]] += (clock[0] - 1.0) * step * change[1]
+        return wrong, apart, tokens, updates
+
+    # -- co-support vector machine ----------------------------------------------------------------------------------
+    def new_blocks(self, max_repeats: int) -> dict[tuple[int, int], Block]:
+        """No constraints yet; one block per unlabeled sentence and ordered pair of views."""
+        return {}
+
+    def visit_unlabeled(
+        self, weights: ViewWeights, blocks: dict[tuple[int, int], Block], order: np.ndarray, C: float,
+        unlabeled_weight: float, pseudo: Any, tol: float, max_repeats: int, work: np.ndarray,
+    ) -> tuple[int, int, int, float]:  # fmt: skip
+        """Rebuild the blocks of the given sentences: (disagreements, tokens of those, subspace steps, least gain)."""
+        apart = tokens = 0
+        steps = 0
+        least = np.inf
+        for i in order:
+            visit = _Visit(self, weights, blocks, int(i), C, unlabeled_weight, tol, max_repeats)
+            visit.run()
+            apart, tokens = apart + (visit.apart > 0), tokens + visit.apart
+            steps, least = steps + visit.steps, min(least, visit.least_gain)
+        return apart, tokens, steps, least
+
+
+class Block:
+    """Constraints by which one view learns what a peer predicts for one sentence [thesis OP 6.5-6.7]."""
+
+    def __init__(self, target: np.ndarray, max_repeats: int) -> None:
+        self.target = target
+        self.outputs: list[np.ndarray] = []
+        self.changes: list[Sparse] = []  # joint-feature differences, scaled
+        self.offsets: list[float] = []
+        self.alpha = np.zeros(max_repeats)
+
+    def forget(self, w: np.ndarray) -> bool:
+        """Take the constraints out of the weights; returns whether there were any."""
+        for a, (indices, values) in zip(self.alpha, self.changes):
+            w[indices] -= a * values
+        had = bool(self.changes)
+        self.outputs, self.changes, self.offsets = [], [], []
+        self.alpha[:] = 0.0
+        return had
+
+    def gram(self) -> np.ndarray:
+        n = len(self.changes)
+        out = np.zeros((n, n))
+        for a in range(n):
+            for b in range(a + 1):
+                _, x, y = np.intersect1d(self.changes[a][0], self.changes[b][0], True, True)
+                out[a, b] = out[b, a] = self.changes[a][1][x] @ self.changes[b][1][y]
+        return out
+
+    def keep(self, used: np.ndarray) -> None:
+        """Drop the constraints without dual variable."""
+        kept = self.alpha[used].copy()
+        self.alpha[:] = 0.0
+        self.alpha[: used.size] = kept
+        for name in ("outputs", "changes", "offsets"):
+            setattr(self, name, [getattr(self, name)[k] for k in used])
+
+
+class _Visit:
+    """One visit to an unlabeled sentence, as ``kernels.chains.co_svm.visit_unlabeled`` does it for chains."""
+
+    def __init__(
+        self, problem: TreeConsensusProblem, weights: ViewWeights, blocks: dict, i: int, C: float, weight: float,
+        tol: float, max_repeats: int,
+    ) -> None:  # fmt: skip
+        self.problem, self.blocks, self.i = problem, blocks, i
+        self.flat = [weights.flat(v) for v in range(problem.n_views)]
+        self.weights = [weights.view(v) for v in range(problem.n_views)]
+        self.C, self.weight, self.tol, self.max_repeats = C, weight, tol, max_repeats
+        n = problem.n_views
+        self.pairs = [(v, u) for v in range(n) for u in range(n) if u != v or n == 1]
+        self.parses: list[Any] = [None] * n  # of the present weights; None: to be made
+        self.apart, self.steps, self.least_gain = 0, 0, np.inf
+
+    def run(self) -> None:
+        for p, (v, _) in enumerate(self.pairs):
+            if (self.i, p) in self.blocks:
+                self.blocks.pop((self.i, p)).forget(self.flat[v])
+        for _ in range(self.max_repeats):
+            for v in range(len(self.parses)):
+                if self.parses[v] is None:
+                    parts = self.problem.views[v].scores(self.i, self.weights[v])
+                    self.parses[v] = parts, *self.problem.structure.parse(parts)
+            if any(score == -np.inf for _, _, score, _ in self.parses):
+                return
+            predicted = [(tree, margin) for _, tree, _, margin in self.parses]
+            changed = [self._learn(p, v, *predicted[u]) for p, (v, u) in enumerate(self.pairs)]
+            if not any(changed):
+                break
+        self.apart = differing_tokens([tree for tree, _ in predicted])
+
+    def _learn(self, p: int, v: int, target: np.ndarray, margin: float) -> bool:
+        """View ``v`` learns one more constraint of the peer's prediction; returns whether its weights changed."""
+        problem, key = self.problem, (self.i, p)
+        weight = self.weight * min(margin, 1.0)
+        block, changed = self.blocks.get(key), False
+        if block is not None and (weight <= 1e-12 or not np.array_equal(block.target, target)):
+            changed = block.forget(self.flat[v])
+            block = None
+        if changed:
+            self.parses[v] = None
+        if weight <= 1e-12:
+            self.blocks.pop(key, None)
+            return changed
+        if block is None:
+            block = self.blocks[key] = Block(target.copy(), self.max_repeats)
+        parts = self.parses[v][0] if self.parses[v] else problem.views[v].scores(self.i, self.weights[v])
+        found = np.empty_like(target)
+        h, loss = problem.structure.find_violator(parts, target, problem.rescaling, problem.norm, found)
+        linear = [o - float(x @ self.flat[v][k]) for o, (k, x) in zip(block.offsets, block.changes)]
+        slack = max([0.0, *linear])
+        budget, ridge = (self.C * weight, 0.0) if problem.norm == 1 else (np.inf, 1.0 / (self.C * weight))
+        listed = any(np.array_equal(found, o) for o in block.outputs)
+        if h > slack + self.tol and not listed and len(linear) < self.max_repeats:
+            indices, values = problem.views[v].difference(self.i, target, found)
+            if problem.rescaling == RESCALINGS["slack"]:
+                values = values * loss
+            block.outputs.append(found)
+            block.changes.append((indices, values))
+            block.offsets.append(loss)
+            linear.append(loss - float(values @ self.flat[v][indices]))
+        elif self._settled(block, np.array(linear), slack, budget, ridge, weight):
+            return changed
+        return self._optimise(v, block, np.array(linear), budget, ridge) or changed
+
+    def _settled(
+        self, block: Block, linear: np.ndarray, slack: float, budget: float, ridge: float, weight: float
+    ) -> bool:
+        """Whether the block is about optimal: its peer's margin and its view's weights may have changed since."""
+        alpha = block.alpha[: linear.size]
+        mass = float(alpha.sum())
+        most = self.C * weight * (slack if ridge == 0.0 else 0.5 * slack**2)
+        gap = most - float(alpha @ linear) + 0.5 * ridge * mass**2
+        return mass <= budget * (1.0 + 1e-9) and gap <= min(0.01, self.tol) * most + 1e-9 * self.C * weight
+
+    def _optimise(self, v: int, block: Block, linear: np.ndarray, budget: float, ridge: float) -> bool:
+        n = linear.size
+        gram, before = block.gram(), block.alpha[:n].copy()
+        linear = linear + gram @ before
+        mass = float(before.sum())
+        if mass > budget:
+            block.alpha[:n] *= budget / mass
+        gain = maximise_subspace(gram, linear, n, ridge, budget, block.alpha)
+        self.steps, self.least_gain = self.steps + 1, min(self.least_gain, gain)
+        moved = block.alpha[:n] - before
+        for amount, (indices, values) in zip(moved, block.changes):
+            if amount != 0.0:
+                self.flat[v][indices] += amount * values
+        block.keep(np.flatnonzero(block.alpha[:n] > 0.0))
+        if np.any(moved != 0.0):
+            self.parses[v] = None
+            return True
+        return False
+
+
+def differing_tokens(trees: list[np.ndarray]) -> int:
+    """Tokens whose row is not the same in all trees."""
+    if len(trees) < 2:
+        return 0
+    return int(np.any([np.any(tree != trees[0], axis=1) for tree in trees[1:]], axis=0).sum())

@@ -1,0 +1,232 @@
+"""Self-training of de-duplication: by the book, when it stands back, and what it looks at."""
+
+import numpy as np
+import pytest
+from record_cases import people
+from sklearn.exceptions import ConvergenceWarning
+
+import accord
+from accord import Deduplicator
+from accord.dedupe import deduplicator as deduplication
+from accord.dedupe import self_training as deduplication_unlabeled
+from accord.dedupe.blocking import candidate_pairs
+from accord.dedupe.decoding import cluster_table
+from accord.dedupe.machines import Machines, held_out_models
+from accord.dedupe.pairs import RecordPairs
+from accord.dedupe.self_training import (
+    Labeled,
+    SelfTraining,
+    no_copies,
+    some_neighbourhoods,
+    speaks_against,
+)
+from accord.dedupe.sets import check_ids, folds_of_clusters, size_costs, training_sets
+from accord.learners.clustering import ClusteringSVM
+from accord.structures.partitions.losses import pair_counts
+from accord.views.pairs import pair_numbers
+
+FIELDS = {"name": "text", "street": "text", "born": "date"}
+
+
+class Case:
+    """Labeled people, others, and everything that self-training starts from."""
+
+    def __init__(self) -> None:
+        self.known, ids = people(30, seed=0)
+        self.others, _ = people(60, seed=1)
+        self.truth = check_ids(ids, len(ids))
+        self.view = RecordPairs(FIELDS).fit([[*self.known, *self.others]])
+        self.machines = Machines(ClusteringSVM("pairwise", tol=1e-6), self.view.ways(), None)
+        self.table = self.view.table(self.known)
+        rng = np.random.default_rng(0)
+        self.sets = training_sets(self.table, self.truth, 40, rng)
+        self.pairs = [self.table.compare(*(m[side] for side in pair_numbers(m.size))) for m in self.sets]
+        self.folds = folds_of_clusters(self.truth, 3, rng)
+        self.table.append(self.others)
+        self.costs = size_costs(self.truth)
+        self.training = SelfTraining(
+            self.machines, Labeled(self.pairs, self.sets, self.truth, self.folds), self.table, 6, "agglomerative",
+            self.costs, 0.7, rng,
+        )  # fmt: skip
+
+    def clusters(self, weights, bias, slope, rarity):
+        return cluster_table(self.table, weights * slope, bias * slope - rarity, self.costs, "agglomerative", 6)
+
+    def features(self, i, j):
+        return self.table.compare(np.array([i]), np.array([j]))[0]
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    return Case()
+
+
+@pytest.mark.parametrize("fold", [-1, 1])
+def test_learning_again_by_the_book(case, fold):
+    """Every pair by itself: pairs of known records of one set as labeled, other candidates as they are found."""
+    known = [i for i in range(len(case.known)) if case.folds[i] != fold]
+    kept = [m[case.folds[m] != fold] for m in case.sets]
+    inner = [case.table.compare(*(m[side] for side in pair_numbers(m.size))) for m in kept]
+    first = case.machines.fit(inner, [case.truth[m] for m in kept])
+    weights, bias = case.machines.mean(first, len(case.view.names_))
+    found = case.clusters(weights, bias, 2.0, 0.0)
+    sets = [np.array(rows) for rows in inner]
+    partitions = [case.truth[m] for m in kept]
+    for i, j in zip(*candidate_pairs(case.table, 6)):
+        if not (i in known and j in known):
+            sets.append(case.features(i, j)[None])
+            partitions.append(np.array([0, 0 if found[i] == found[j] else 1]))
+    again, again_bias = np.zeros(len(case.view.names_)), 0.0
+    ways = case.view.ways()
+    for columns in ways:
+        machine = ClusteringSVM("pairwise", tol=1e-6).fit([one[:, columns] for one in sets], partitions)
+        again[columns] += machine.weights_[:-1] / len(ways)
+        again_bias += machine.weights_[-1] / len(ways)
+    result = case.training.learn(weights, bias, 2.0, fold)
+    np.testing.assert_allclose(result.weights, again, atol=1e-3 * np.abs(again).max())
+    assert result.bias == pytest.approx(again_bias, abs=1e-3)
+    labeled = np.vstack(inner)
+    assert np.std(labeled @ result.weights) * result.slope == pytest.approx(2.0 * np.std(labeled @ weights))
+
+
+def test_held_out_records_are_clustered_with_the_table(case):
+    models = held_out_models(case.machines, case.pairs, case.sets, case.truth, case.folds)
+    assert [model.fold for model in models] == [0, 1, 2]
+    found = case.training.held_out(models, 1.5)
+    for model, (before, after) in zip(models, found):
+        again = case.training.learn(model.weights, model.bias, 1.5, model.fold)
+        for one, slope, value in ((model, 1.5, before), (again, again.slope, after)):
+            held_out = np.flatnonzero(case.folds == model.fold)
+            clusters = case.clusters(one.weights, one.bias, slope, 0.7)[held_out]
+            true, predicted, both = pair_counts(case.truth[held_out], clusters)
+            assert value == pytest.approx(2 * both / (true + predicted))
+
+
+def test_what_speaks_against_it():
+    assert not speaks_against(np.array([[0.9, 0.9], [0.8, 0.8]]))
+    assert not speaks_against(np.array([[0.9, 0.8], [0.8, 0.8], [0.7, 0.7], [0.9, 0.9]]))  # one fold
+    assert not speaks_against(np.array([[0.9, 0.81], [0.8, 0.71], [0.7, 0.7], [0.9, 0.9]]))  # two of four
+    assert speaks_against(np.array([[0.9, 0.8], [0.8, 0.7], [0.7, 0.6], [0.9, 0.9]]))  # three of four
+    assert speaks_against(np.array([[0.9, 0.8]]))
+    assert speaks_against(np.array([[0.9, 0.6], [0.8, 0.8], [0.7, 0.7], [0.9, 0.9]]))  # one fold, by much
+    assert not speaks_against(np.array([[0.8, 0.9]]))
+
+
+@pytest.fixture(scope="module")
+def records() -> tuple[list, list]:
+    known, ids = people(25, seed=0)
+    others, _ = people(50, seed=1)
+    return [*known, *others], [*ids, *[None] * len(others)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["pairwise", "sequential"])
+def test_unlabeled_records_change_the_weights(records, method, tmp_path):
+    settings = {"fields": FIELDS, "method": method, "tol": 0.01}
+    with_them = Deduplicator(**settings).fit(*records)
+    without = Deduplicator(**settings, self_training=False).fit(*records)
+    assert with_them.self_trained_
+    assert with_them.held_out_f1_.shape == (4, 2)
+    assert not without.self_trained_
+    assert without.held_out_f1_ is None
+    assert np.abs(with_them.weights_ - without.weights_).max() > 1e-3
+    assert with_them.n_calibration_ == without.n_calibration_
+    with_them.save(tmp_path / "model")
+    again = accord.load(tmp_path / "model")
+    assert again.self_trained_
+    np.testing.assert_array_equal(again.held_out_f1_, with_them.held_out_f1_)
+    assert again.predict(records[0]) == with_them.predict(records[0])
+
+
+def test_it_stands_back_where_held_out_records_speak_against_it(records, monkeypatch):
+    without = Deduplicator(FIELDS, self_training=False, tol=0.05).fit(*records)
+    monkeypatch.setattr(deduplication, "speaks_against", lambda f1: True)
+    back = Deduplicator(FIELDS, tol=0.05).fit(*records)
+    assert not back.self_trained_
+    assert back.held_out_f1_.shape == (4, 2)
+    np.testing.assert_array_equal(back.weights_, without.weights_)
+    assert (back.bias_, back.slope_) == (without.bias_, without.slope_)
+
+
+@pytest.mark.parametrize("tried", [False, True])
+def test_ctrl_c_leaves_what_labeled_records_taught(records, monkeypatch, tried):
+    """While it is tried on held-out records, and after that."""
+    without = Deduplicator(FIELDS, self_training=False, tol=0.05).fit(*records)
+    assert not without.interrupted_
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(*((deduplication, "speaks_against") if tried else (SelfTraining, "held_out")), interrupt)
+    stopped = Deduplicator(FIELDS, tol=0.05)
+    with pytest.warns(ConvergenceWarning, match="what labeled records taught"):
+        stopped.fit(*records)
+    assert stopped.interrupted_
+    assert not stopped.self_trained_
+    assert (stopped.held_out_f1_ is not None) == tried
+    np.testing.assert_array_equal(stopped.weights_, without.weights_)
+    assert stopped.predict(records[0]) == without.predict(records[0])
+
+
+@pytest.mark.parametrize("settings", [{"calibrate": False}, {"method": "iterative", "tol": 0.1}])
+def test_without_folds_or_a_quick_method_it_is_not_tried(records, settings):
+    fitted = Deduplicator(FIELDS, **settings).fit(*records)
+    assert not fitted.self_trained_
+    assert fitted.held_out_f1_ is None
+
+
+def test_without_unlabeled_records_it_is_not_tried():
+    known, ids = people(20, seed=0)
+    for others in ([], [{}, {"name": ""}], known):  # copies of labeled records are no news
+        fitted = Deduplicator(FIELDS, tol=0.05).fit([*known, *others], [*ids, *[None] * len(others)])
+        assert fitted.held_out_f1_ is None
+        assert not fitted.self_trained_
+
+
+def test_copies_of_labeled_records_are_left_out(records):
+    """The whole table is often given beside its labeled part."""
+    known, others = records[0][:20], records[0][20:]
+    copies = [dict(record) for record in known]
+    assert no_copies([*copies, *others], known, FIELDS) == [one for one in others if one not in known]
+    assert no_copies(others, [], FIELDS) == others
+    cells = [{"name": "Ann", "born": None}, {"name": " Ann ", "born": float("nan")}, {"name": "Ann", "street": ""}]
+    assert no_copies(cells, cells[:1], FIELDS) == []  # the same as far as cells are compared
+    assert no_copies([{"name": 7.0}, {"name": 8.0}], [{"name": "7"}], FIELDS) == [{"name": 8.0}]
+
+
+@pytest.mark.slow
+def test_held_out_records_are_judged_by_the_threshold(records):
+    plain = Deduplicator(FIELDS, tol=0.05).fit(*records)
+    strict = Deduplicator(FIELDS, tol=0.05, threshold=30.0).fit(*records)
+    assert strict.held_out_f1_[:, 0].max() < plain.held_out_f1_[:, 0].min()
+
+
+def test_of_a_large_table_some_neighbourhoods(case, monkeypatch):
+    table = case.view.table(case.others)
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(some_neighbourhoods(table, 3, None, rng), np.arange(len(case.others)))
+    monkeypatch.setattr(deduplication_unlabeled, "_MOST_RECORDS", 30)
+    chosen = some_neighbourhoods(table, 3, None, rng)
+    assert 30 <= chosen.size < 30 + len(case.others) // 2
+    assert np.all(np.diff(chosen) > 0)
+    left, right = candidate_pairs(table, 3)
+    near = {i: {i} for i in range(len(table))}
+    for i, j in zip(left.tolist(), right.tolist()):
+        near[i].add(j)
+        near[j].add(i)
+    whole = set().union(*(near[i] for i in chosen.tolist() if near[i] <= set(chosen.tolist())))
+    assert whole == set(chosen.tolist())  # every record is there with some record all of whose nearest are there
+
+
+def test_no_more_pairs_than_it_takes(case, monkeypatch):
+    monkeypatch.setattr(deduplication_unlabeled, "_MOST_PAIRS", 50)
+    labeled = Labeled(case.pairs, case.sets, case.truth, case.folds)
+    rng = np.random.default_rng(0)
+    training = SelfTraining(case.machines, labeled, case.table, 6, "agglomerative", case.costs, 0.0, rng)
+    kept = set(zip(training.pool_left.tolist(), training.pool_right.tolist()))
+    assert len(kept) == len(training.features) == 100
+    n = len(case.known)
+    assert sum(i < n and j < n for i, j in kept) == training.n_guessed == 50
+    assert kept <= set(zip(*(side.tolist() for side in candidate_pairs(case.table, 6))))
+    for row, (i, j) in zip(training.features, zip(training.pool_left, training.pool_right)):
+        np.testing.assert_array_equal(row, case.features(i, j))
