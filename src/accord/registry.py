@@ -3,23 +3,6 @@
 A class is entered here, in one line, and is then known everywhere: ``from accord import ...``, model files, the choices
 and the help of the command line, and error messages that say what works with what. The table holds names, not classes,
 so that reading it imports nothing.
-
-Words of ``can`` (what a class offers; a structure's learners may ask for it, see ``needs``):
-
-==============  ======================================================================================================
-labels          an output is one label per row; single labels may be hidden, counted and scored
-likelihood      outputs have probabilities: sums over all of them can be had
-slack           margins may be rescaled by the slack, or squared
-frank-wolfe     passes of block-coordinate Frank-Wolfe
-words           rows are words of sentences
-grammar         outputs are trees of a treebank grammar
-unlabeled       (learner) learns from unlabeled examples
-views           (learner) learns several views
-stream          (learner) learns batch by batch
-interrupt       (learner) keeps what it has learned when it is interrupted
-part            (learner) can be what another learner is made of
-numbers         (learner) predicts numbers
-==============  ======================================================================================================
 """
 
 from __future__ import annotations
@@ -27,6 +10,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+
+# What structures may offer, and learners, or single parameters of them, may need.
+CAPABILITIES = {
+    "labels": "outputs of one label per row, of which single ones can be hidden, counted and scored",
+    "words": "inputs that are sentences of words",
+    "grammar": "trees of a treebank grammar",
+    "likelihood": "sums over all outputs, which make probabilities",
+    "slack": "margins that are rescaled by the slack, or squared",
+    "frank-wolfe": "passes of block-coordinate Frank-Wolfe",
+}
+# Values of learners' parameters that need a structure which can do more.
+ASKED = {
+    ("solver", "frank-wolfe"): "frank-wolfe",
+    ("rescaling", "slack"): "slack",
+    ("norm", 2): "slack",
+    ("balance", True): "labels",
+}
+# What learners may offer.
+ABILITIES = {
+    "unlabeled": "learns from unlabeled examples",
+    "views": "learns several views",
+    "stream": "learns batch by batch",
+    "interrupt": "keeps what it has learned when it is interrupted",
+    "part": "can be what another learner is made of",
+    "numbers": "predicts numbers",
+}
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,8 @@ TABLE = {
     "MultiClass": _entry("structure", "structures.chains.multiclass", "multiclass", _CHAIN),
     "Taxonomy": _entry("structure", "structures.chains.taxonomy", "taxonomy", _CHAIN),
     "Tree": _entry("structure", "structures.trees.tree", "tree", "grammar likelihood slack"),
+    "Matching": _entry("structure", "structures.matching"),
+    "BaseStructure": _entry("other", "structures.base"),
     "Partition": _entry("model", "structures.partitions.partition"),
     # learners
     "StructuredPerceptron": _entry("learner", "learners.perceptron", "perceptron", "stream part"),
@@ -122,6 +133,12 @@ def find(name: str) -> Any:
     return getattr(import_module(TABLE[name].module), name)
 
 
+def entry_of(cls: type) -> Entry:
+    """The entry of a class, or of the nearest of its bases that has one."""
+    known = (TABLE[c.__name__] for c in cls.__mro__ if c.__name__ in TABLE and TABLE[c.__name__].module == c.__module__)
+    return next(known, Entry("other", cls.__module__))
+
+
 def is_stored(name: str) -> bool:
     """Whether objects of this class may stand in model files."""
     return name in TABLE and TABLE[name].kind != "other"
@@ -142,7 +159,7 @@ def register(cls: type) -> type:
     return cls
 
 
-def learners_of(structure: str) -> list[str]:
-    """Classes of learners that work with a structure."""
-    offered = TABLE[structure].can
-    return [n for n, e in TABLE.items() if e.kind == "learner" and "numbers" not in e.can and e.needs <= offered]
+def learners_for(capabilities: frozenset[str]) -> list[str]:
+    """Classes of learners that work with a structure of these capabilities."""
+    learners = {name: e for name, e in TABLE.items() if e.kind == "learner" and "numbers" not in e.can}
+    return [name for name, e in learners.items() if e.needs <= capabilities]

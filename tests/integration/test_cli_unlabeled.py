@@ -408,10 +408,10 @@ def keyboard():
 @pytest.mark.parametrize("learner", ["co-perceptron", "co-svm"])
 def test_ctrl_c_keeps_what_was_learned_so_far(folder, monkeypatch, learner):
     """Ctrl-C in the third pass: the model of the two before is written."""
-    from accord.structures.chains.consensus import ConsensusProblem
+    from accord.structures.chains.consensus import ChainConsensusProblem
 
     name = {"co-perceptron": "co_perceptron_epoch", "co-svm": "visit_unlabeled"}[learner]
-    visit, passes = getattr(ConsensusProblem, name), []
+    visit, passes = getattr(ChainConsensusProblem, name), []
 
     def interrupted(self, *args):
         if len(passes) == 2:
@@ -419,7 +419,7 @@ def test_ctrl_c_keeps_what_was_learned_so_far(folder, monkeypatch, learner):
         passes.append(1)
         return visit(self, *args)
 
-    monkeypatch.setattr(ConsensusProblem, name, interrupted)
+    monkeypatch.setattr(ChainConsensusProblem, name, interrupted)
     path = folder / f"{learner}-interrupted"
     args = ["--learner", learner, "--unlabeled", folder / "many.txt", "--unlabeled-weight", "0.1"]
     result = run("train", folder / "few.conll", "-o", path, *args)
@@ -455,9 +455,9 @@ def test_ctrl_c_keeps_the_smooth_machine_of_the_rounds_so_far(folder, monkeypatc
 
 
 def test_ctrl_c_while_auto_is_choosing_keeps_nothing(folder, monkeypatch):
-    from accord.structures.chains.consensus import ConsensusProblem
+    from accord.structures.chains.consensus import ChainConsensusProblem
 
-    monkeypatch.setattr(ConsensusProblem, "co_perceptron_epoch", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(ChainConsensusProblem, "co_perceptron_epoch", lambda *_: os.kill(os.getpid(), signal.SIGINT))
     result = run("train", folder / "few.conll", "-o", folder / "never", "--unlabeled", folder / "many.txt", *FAST)
     assert result.exit_code == 130
     assert f"the model is lost, and {folder / 'never'} was not written" in result.stderr

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from chain_cases import EVERY_STRUCTURE, SEQUENCE_LOSSES, sequence
+from chain_features import forced, joint_features
 from enumerate_chain import all_outputs, feasible, joint_feature, log_partition, marginals, ranked, score, violations
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -128,7 +129,7 @@ def test_forced_rows(structure, data, k):
     labels = case.structure.labels_
     given_labels = [data.draw(st.sampled_from([None, *labels])) for _ in case.chain.unary]
     case.chain.given = {t: labels.index(label) for t, label in enumerate(given_labels) if label is not None}
-    free, case.parts = case.parts, case.structure.force(case.parts, given_labels)
+    free, case.parts = case.parts, forced(case.structure, case.parts, given_labels)
     assert free.unary is not case.parts.unary, "the scores of the free input must stay as they were"
     check_decode(case)
     check_k_best(case, k)
@@ -178,9 +179,9 @@ def test_joint_feature_and_score(structure, data):
     outputs = all_outputs(case.chain)
     outputs = [outputs[i] for i in case.rng.permutation(len(outputs))[:12]]
     first = joint_feature(rows.tolist(), case.label_nodes, outputs[0], case.order, case.eta)
-    base = s.joint_feature(rows, np.array(outputs[0], int))
+    base = joint_features(s, rows, np.array(outputs[0], int))
     for y in outputs:
-        phi = s.joint_feature(rows, np.array(y, int))
+        phi = joint_features(s, rows, np.array(y, int))
         by_definition = joint_feature(rows.tolist(), case.label_nodes, y, case.order, case.eta)
         change = {key: by_definition.get(key, 0.0) - first.get(key, 0.0) for key in {*by_definition, *first}}
         unary, transitions = dense(change, case.nodes, n_dims, s.n_labels_, case.order)

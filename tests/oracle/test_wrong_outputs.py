@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.kernels.chains.working_sets import best_other, wrong_outputs
-from accord.structures.chains.working_sets import WorkingSet
+from accord.structures.chains.working_sets import ChainWorkingSet
 
 ADDITIVE = [name for name in SEQUENCE_LOSSES if "f1" not in name]
 
@@ -91,7 +91,7 @@ def test_all_wrong_classes_are_found_once(name, data):
     y = draw_target(data, case)
     if y is None:
         return
-    entries = WorkingSet(case.structure, np.array([0, 1]), np.array(y, np.int32))
+    entries = ChainWorkingSet(case.structure, np.array([0, 1]), np.array(y, np.int32))
     unary = np.where(np.isfinite(case.parts.unary), case.parts.unary, -1e3)
     wrong = entries.find(unary, case.parts[1:])
     expected = [c for c in range(case.structure.n_labels_) if c != y[0]]

@@ -10,9 +10,8 @@ from plain_co_svm import Unlabeled
 from solver_cases import COSTS, Data, multiclass, sequence, taxonomy
 
 from accord import ArrayFeatures, Select
-from accord.packed.rows import stack_channels
 from accord.solvers.balance import no_pseudo_outputs
-from accord.structures.chains.consensus import ConsensusProblem
+from accord.structures.chains.consensus import ChainConsensusProblem
 from accord.views.compose import as_view
 
 COLUMNS = {1: [[0, 1, 2]], 2: [[0, 1], [2]], 3: [[0], [1], [2]]}  # of each view
@@ -65,7 +64,7 @@ class Case:
         rows = view.fit_rows(self.data.X)
         channels = view.channels(rows, np.random.default_rng(0))
         y = np.array([-1 if c is None else c for labels in given for c in labels], np.int32)
-        return ConsensusProblem(fitted, channels, stack_channels(channels), y, **margin)
+        return ChainConsensusProblem(fitted, channels, y, **margin)
 
     def mask(self, v):
         """Which of the listed weights view v has."""

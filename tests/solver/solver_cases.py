@@ -44,7 +44,7 @@ class Data:
         """What Accord's solvers see."""
         fitted = self.structure.fit(self.Y)
         rows = self.view.fit_rows(self.X)
-        return ChainProblem(fitted, rows, fitted.encode(self.Y, rows.offsets), **margin)
+        return ChainProblem(fitted, rows, fitted.encode(self.Y), **margin)
 
 
 def single(structure, labels, label_nodes, nodes, loss, seed, n=9, n_dims=3):

@@ -15,9 +15,8 @@ from accord import (
     Sequence,
 )
 from accord.kernels.chains.subspace import maximise_subspace
-from accord.packed.rows import stack_channels
 from accord.solvers import qp
-from accord.structures.chains.consensus import ConsensusProblem
+from accord.structures.chains.consensus import ChainConsensusProblem
 from accord.views.compose import as_view
 
 MACHINES = list(itertools.product(["margin", "slack"], [1, 2]))
@@ -261,7 +260,7 @@ def test_an_example_without_allowed_outputs_is_passed_over():
     rows = view.fit_rows([rng.normal(size=(2, 2)), rng.normal(size=(1, 2)), rng.normal(size=(2, 2))])
     channels = view.channels(rows, rng)
     y = np.array([0, 1, -1, -1, -1], np.int32)
-    problem = ConsensusProblem(structure, channels, stack_channels(channels), y)
+    problem = ChainConsensusProblem(structure, channels, y)
     assert problem.constrained
     weights = problem.zero_weights()
     weights.stacked[:] = rng.normal(size=weights.stacked.shape)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import plain_chain
 import pytest
+from chain_features import joint_features
 from co_svm_cases import EVERY, make, views
 
 from accord import (
@@ -21,7 +22,7 @@ from accord import (
 )
 from accord.datasets import embedded_ner, gaussian_classes
 from accord.solvers import co_svm
-from accord.structures.chains.consensus import ConsensusProblem
+from accord.structures.chains.consensus import ChainConsensusProblem
 
 each_machine = pytest.mark.parametrize(("rescaling", "norm"), list(itertools.product(["margin", "slack"], [1, 2])))
 PLAIN = ArrayFeatures(bias=False)
@@ -97,9 +98,9 @@ def test_weights_are_those_of_the_constraints(monkeypatch, name, rescaling, norm
     C, C_u = 0.5, 0.4
     found = capture(monkeypatch)
     gains = []
-    visit_unlabeled = ConsensusProblem.visit_unlabeled
+    visit_unlabeled = ChainConsensusProblem.visit_unlabeled
     monkeypatch.setattr(
-        ConsensusProblem,
+        ChainConsensusProblem,
         "visit_unlabeled",
         lambda *args: gains.append(visit_unlabeled(*args)) or gains[-1],
     )
@@ -120,8 +121,8 @@ def test_weights_are_those_of_the_constraints(monkeypatch, name, rescaling, norm
         for i, p in itertools.product(problem.unlabeled, np.flatnonzero(blocks.learner == v)):
             lo, hi = problem.offsets[i : i + 2]
             for k in range(blocks.size[i, p]):
-                good = fitted.joint_feature(features[lo:hi], blocks.target[p, lo:hi]).flat()
-                bad = fitted.joint_feature(features[lo:hi], blocks.output[p, k, lo:hi]).flat()
+                good = joint_features(fitted, features[lo:hi], blocks.target[p, lo:hi]).flat()
+                bad = joint_features(fitted, features[lo:hi], blocks.output[p, k, lo:hi]).flat()
                 w += blocks.alpha[i, p, k] * blocks.scale[i, p, k] * (good - bad)
         np.testing.assert_allclose(model.view_weights_[v].flat(), w, atol=1e-8)
         assert not np.allclose(w, labeled_only), "no unlabeled example holds up a margin"

@@ -46,7 +46,7 @@ def test_gradient_with_windows_over_tokens(view, order):
     X = [["Tom", "left"], ["Ana", "saw", "Tom"], ["left"], ["Ana", "left", "(", "Rome", ")"]]
     Y = [["P", "O"], ["P", "O", "P"], ["O"], ["P", "O", "O", "L", "O"]]
     structure, rows = Sequence(order=order).fit(Y), view.fit_rows(X)
-    problem = ChainProblem(structure, rows, structure.encode(Y, rows.offsets))
+    problem = ChainProblem(structure, rows, structure.encode(Y))
     w, shape = random_weights(problem)
     _, found = gradient.objective(problem, Weights.from_flat(w, *shape), 0.8)
     rng = np.random.default_rng(1)

@@ -11,9 +11,9 @@ from scipy.optimize import minimize
 from smooth_cases import assert_gradient, evaluate, make_objective
 from solver_cases import multiclass, sequence, taxonomy
 
+from accord.packed.spaces import ExpansionSpace, PrimalSpace
 from accord.solvers import smooth
-from accord.structures.chains.working_sets import WorkingSet
-from accord.structures.spaces import ExpansionSpace, PrimalSpace
+from accord.structures.chains.working_sets import ChainWorkingSet
 from accord.views.gram import products
 
 DATA = {
@@ -127,7 +127,7 @@ def make_space(data, kind):
     structure = data.structure.fit(data.Y)
     rows = data.view.fit_rows(data.X)
     centre = (rows.n_rows // 2, rows.n_rows) if "centred" in kind else None
-    y = structure.encode(data.Y, rows.offsets)
+    y = structure.encode(data.Y)
     if kind.startswith("primal"):
         return PrimalSpace(structure, rows, centre), y
     matrix = rows.matrix().toarray()
@@ -137,7 +137,7 @@ def make_space(data, kind):
 def full_set(space, y, rng, rounds=4):
     """A working set with outputs that are worst for random scores."""
     s = space.structure
-    entries = WorkingSet(s, space.rows.offsets, y)
+    entries = ChainWorkingSet(s, space.rows.offsets, y)
     for _ in range(rounds):
         chain = s.chain(rng.normal(size=s.n_transitions_))
         wrong = entries.find(rng.normal(size=(y.size, s.n_labels_)), chain)
@@ -243,7 +243,7 @@ def test_conjugate_gradients_say_when_they_have_not_arrived():
 
 def test_nothing_to_learn_gives_weights_of_zero():
     space, y = make_space(sequence(), "primal")
-    objective = make_objective(space, WorkingSet(space.structure, space.rows.offsets, y), "huber", 1.0)
+    objective = make_objective(space, ChainWorkingSet(space.structure, space.rows.offsets, y), "huber", 1.0)
     x = np.ones_like(space.zeros())
     found = smooth.minimise(space, objective, smooth.Point(x, space.forward(x)), 1e-9)
     assert found.value == pytest.approx(0.0, abs=1e-12)

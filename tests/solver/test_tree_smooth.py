@@ -9,9 +9,9 @@ from smooth_cases import assert_gradient, make_objective
 from tree_data import KINDS, WORDS, treebank
 
 from accord import GradientCoSVM, GradientSVM, InputError, TransductiveSVM
-from accord.learners.inputs import view_inputs, with_tokens
-from accord.structures.spaces import ExpansionSpace, PrimalSpace
-from accord.structures.trees.working_sets import TreeWorkingSet
+from accord.learners.inputs import with_tokens
+from accord.packed.spaces import ExpansionSpace, PrimalSpace
+from accord.structures.generic.working_sets import ExampleWorkingSet
 from accord.views.gram import products
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -20,7 +20,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 def make_space(data, expansion=False):
     """The parameters of a treebank, and its trees as arrays."""
     structure = data.structure.fit(data.Y)
-    rows = with_tokens(structure, WORDS.fit_rows(view_inputs(structure, data.X)), data.X)
+    rows = with_tokens(structure, WORDS.fit_rows(structure.view_inputs(data.X)), data.X)
     matrix = rows.matrix().toarray()
     space = ExpansionSpace(structure, rows, products(matrix, matrix)) if expansion else PrimalSpace(structure, rows)
     return space, structure.encode(data.Y)
@@ -29,7 +29,7 @@ def make_space(data, expansion=False):
 def full_set(space, y, rng, rounds=4):
     """A working set with trees that are worst for random scores."""
     s = space.structure
-    entries = TreeWorkingSet(s, space.rows.offsets, y, 1, space.rows.tokens)
+    entries = ExampleWorkingSet(s, space.rows, space.rows.offsets, y)
     for _ in range(rounds):
         wrong = entries.find(rng.normal(size=(len(y), s.n_columns_)), rng.normal(size=s.n_transitions_))
         entries.add(wrong, rng.random(wrong.example.size) < 0.8)
@@ -48,7 +48,7 @@ def test_margins_are_differences_of_scores(kind):
     for i, margin, delta in zip(entries.example, margins, entries.delta):
         lo, hi = entries.offsets[i], entries.offsets[i + 1]
         tree, target = entries.labels[at : at + hi - lo], y[lo:hi]
-        parts = s.scores(s.leaf_allowed(space.rows.tokens[lo:hi]), nodes[lo:hi], transitions)
+        parts = s.part_scores(s.context(space.rows.tokens[lo:hi]), nodes[lo:hi], transitions)
         assert margin == pytest.approx(s.score(parts, target) - s.score(parts, tree), abs=1e-9)
         assert delta == s.loss_between(target, tree) > 0
         at += hi - lo

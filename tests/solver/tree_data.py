@@ -9,7 +9,6 @@ import plain_chain
 from tree_cases import leaf_options, plain_grammar, random_tree, words_and_tags
 
 from accord import TokenFeatures, Tree
-from accord.structures.problems import make_problem
 
 MOST_TREES = 60
 TAGS = ["x", "y"]
@@ -54,11 +53,11 @@ class TreeData:
 
     def problem(self, **margin):
         """What Accord's solvers see."""
-        from accord.learners.inputs import view_inputs, with_tokens
+        from accord.learners.inputs import with_tokens
 
         fitted = Tree(**self.structure.get_params()).fit(self.Y)
-        rows = with_tokens(fitted, WORDS.fit_rows(view_inputs(fitted, self.X)), self.X)
-        return make_problem(fitted, rows, fitted.encode(self.Y), **margin)
+        rows = with_tokens(fitted, WORDS.fit_rows(fitted.view_inputs(self.X)), self.X)
+        return fitted.problem(rows, fitted.encode(self.Y), **margin)
 
 
 def joint_feature(fitted, grammar, names, tokens, tree, size):

@@ -7,6 +7,7 @@
 | `runner`, `journal`, `results` | running tasks in parallel, the results file, the tidy table |
 | `significance`, `bootstrap` | paired tests and intervals |
 | `tables`, `plots`, `panels`, `report` | Markdown, plots, HTML |
+| `checks` | whether a structure keeps its contract |
 | `tree_drawing` | parse trees as text and SVG |
 """
 
@@ -20,6 +21,7 @@ from accord.evaluation.brackets import (
     bracket_scores,
     corpus_bracket_f1,
 )
+from accord.evaluation.checks import check_structure
 from accord.evaluation.clusters import (
     adjusted_rand_index,
     b_cubed,
@@ -94,6 +96,7 @@ __all__ = [
     "bootstrap_metric",
     "bracket_f1",
     "bracket_scores",
+    "check_structure",
     "comparison_table",
     "corpus_bracket_f1",
     "corrected_resampled_t_test",

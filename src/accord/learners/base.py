@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
 from accord.learners import inputs
+from accord.packed.problem import Problem
 from accord.packed.rows import Rows
+from accord.packed.structure import Structure
 from accord.packed.weights import Weights
 from accord.progress import Progress
-from accord.structures.base import Structure
-from accord.structures.problems import make_problem
 from accord.threads import map_anywhere
 from accord.views.base import View
 from accord.views.tied import Tied
@@ -38,7 +38,6 @@ class StructuredLearner(BaseEstimator):
     n_jobs: int | None
     verbose: int
     structure_: Any  # a fitted structure
-    learns_trees = True
     view_: View
     weights_: Weights
 
@@ -51,29 +50,24 @@ class StructuredLearner(BaseEstimator):
             raise InputError("X is empty: fit needs at least one labeled example")
         if not labeled.size:
             raise InputError(f"all {len(outputs)} examples are unlabeled: fit needs at least one labeled example")
-        structure = inputs.new_structure(self.structure)
-        if structure.needs_tokens and not self.learns_trees:
-            raise InputError(
-                f"structure is Tree(), but {type(self).__name__} does not learn trees; use PCFG, StructuredPerceptron, "
-                "StructuredSVM, CRF, CoPerceptron, CoSVM, GradientSVM, TransductiveSVM or GradientCoSVM"
-            )
-        outputs = inputs.check_outputs(structure, outputs)
+        structure = inputs.new_structure(self.structure, self)
+        outputs = structure.check_outputs(outputs)
         structure.fit(outputs)
-        inputs.warn_of_single_label(structure)
-        inputs.check_words(structure, X, outputs)
-        seen = inputs.view_inputs(structure, X)
+        structure.warn_of_fit()
+        structure.check_inputs(X, outputs)
+        seen = structure.view_inputs(X)
         view = self._new_view(structure, seen)
         rows = inputs.with_tokens(structure, view.fit_rows(seen), X)
-        inputs.check_rows(structure, rows, outputs)
+        structure.check_rows(rows, outputs)
         labeled_rows = rows.take(labeled)
-        y = structure.encode([outputs[i] for i in labeled], labeled_rows.offsets, labeled)
-        inputs.check_partial(structure, y, np.diff(labeled_rows.offsets), labeled)
+        y = structure.encode([outputs[i] for i in labeled], labeled_rows.token_lists(), labeled)
+        structure.check_partial(y, np.diff(labeled_rows.offsets), labeled)
         self._forget_products()
         self.structure_, self.view_ = structure, view
         unlabeled = np.setdiff1d(np.arange(rows.n_inputs), labeled)
         return labeled_rows, y, rows.take(unlabeled)
 
-    def _new_view(self, structure: Any, X: Any) -> View:
+    def _new_view(self, structure: Structure, X: Any) -> View:
         """A copy of the constructor's view, or the one that fits the look of X."""
         return inputs.new_view(self.view, structure, X)
 
@@ -84,8 +78,8 @@ class StructuredLearner(BaseEstimator):
         """Set ``weights_`` from labeled rows and their label numbers; ``structure_`` is fitted."""
         raise NotImplementedError
 
-    def _problem(self, rows: Rows, y: np.ndarray, **margin: Any) -> Any:
-        return make_problem(self.structure_, rows, y, n_jobs=self.n_jobs or 1, **margin)
+    def _problem(self, rows: Rows, y: np.ndarray, **margin: Any) -> Problem:
+        return self.structure_.problem(rows, y, n_jobs=self.n_jobs or 1, **margin)
 
     @staticmethod
     def _untied(tied: Tied, weights: Weights) -> Weights:
@@ -151,8 +145,7 @@ class StructuredLearner(BaseEstimator):
         For sequences these are the token scores before transitions.
         """
         check_is_fitted(self, "weights_")
-        if self.structure_.needs_tokens:
-            raise InputError("trees have no scores of single labels; see predict_k_best for scores of whole trees")
+        inputs.require(self.structure_, "labels", "decision_function")
         rows = self._rows(X)
         unary = self._label_scores(rows)
         if self.structure_.single_row:
@@ -160,20 +153,10 @@ class StructuredLearner(BaseEstimator):
         return [unary[lo:hi] for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:])]
 
     def score(self, X: Any, Y: Any) -> float:
-        """Accuracy: fraction of right labels (of annotated tokens, for sequences); F1 of constituents for trees."""
+        """Fraction of right labels (of annotated tokens, for sequences), or what the structure counts instead: F1 of
+        constituents, for trees."""
         check_is_fitted(self, "weights_")
-        if self.structure_.needs_tokens:
-            return self.structure_.f1(X, inputs.output_list(X, Y), self.predict(X))
-        right, total = 0, 0
-        for i, (y, y_pred) in enumerate(zip(inputs.output_list(X, Y), self.predict(X))):
-            if y is None:
-                continue
-            pairs = [(y, y_pred)] if self.structure_.single_row else inputs.token_pairs(i, y, y_pred)
-            right += sum(a == b for a, b in pairs)
-            total += len(pairs)
-        if total == 0:
-            raise InputError("Y has no labels to score against")
-        return right / total
+        return self.structure_.score_outputs(X, inputs.output_list(X, Y), self.predict(X))
 
     def __sklearn_tags__(self) -> Any:
         """One label per input makes a classifier, so that scikit-learn's cross-validation stratifies."""
@@ -206,7 +189,7 @@ class StructuredLearner(BaseEstimator):
         return self._products
 
     def _rows(self, X: Any) -> Rows:
-        seen = inputs.view_inputs(self.structure_, X)
+        seen = self.structure_.view_inputs(X)
         rows = inputs.with_tokens(self.structure_, self.view_.transform(seen), X)
         if self.structure_.single_row and rows.n_rows != rows.n_inputs:
             raise InputError(f"X: {type(self.structure_).__name__} expects one row per input, but X has token rows")

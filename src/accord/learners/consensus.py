@@ -17,11 +17,10 @@ from accord.learners.multiview import MultiViewLearner, sum_weights
 from accord.learners.randomness import generator
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.svm import check_margin_params
-from accord.packed.rows import Rows, join_inputs, ragged_rows, stack_channels
+from accord.packed.rows import Rows, join_inputs, ragged_rows
+from accord.packed.structure import Structure
 from accord.packed.weights import Weights
 from accord.solvers import co_perceptron, co_svm
-from accord.structures.base import Structure
-from accord.structures.problems import make_consensus_problem
 
 # What "auto" tries for unlabeled_weight, on top of the supervised learner with one view.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
@@ -105,7 +104,7 @@ class ConsensusLearner(MultiViewLearner):
             return self.structure_.count_errors(truth, self._decode_view(kept, sum_weights(weights), 0), kept.offsets)
 
         seed = int(rng.integers(2**31))
-        classes = y[:n_labeled] if self.structure_.single_row else None
+        classes = self.structure_.strata(y)
         chosen, self.auto_report_ = choose(candidates, errors, n_labeled, rows.n_inputs, classes, rng)
         # Candidates were compared with a part of the unlabeled examples; all of them get no more say than that part.
         n_unlabeled = rows.n_inputs - n_labeled
@@ -192,7 +191,7 @@ class CoPerceptron(ConsensusLearner):
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> tuple[list[Weights], bool]:
-        problem = make_consensus_problem(self.structure_, channels, stack_channels, y)
+        problem = self.structure_.consensus_problem(channels, y)
         self.history_ = []
         with self._progress(self.max_iter if show else 0, "co-perceptron") as progress:
             weights = co_perceptron.train(
@@ -295,7 +294,7 @@ class CoSVM(ConsensusLearner):
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> tuple[list[Weights], bool]:
         margins: dict[str, Any] = {"rescaling": self.rescaling, "norm": self.norm}
-        problem = make_consensus_problem(self.structure_, channels, stack_channels, y, **margins)
+        problem = self.structure_.consensus_problem(channels, y, **margins)
         labeled = [self._problem(*problem.labeled_part(v), **margins) for v in range(len(channels))]
         hidden = (problem.unlabeled if weight > 0 else problem.partly_labeled).size > 0
         max_iter = self.max_iter if hidden else 1000

@@ -13,8 +13,8 @@ from accord.learners.base import ProbabilisticLearner
 from accord.learners.online import OnlineLearner
 from accord.learners.randomness import generator
 from accord.packed.rows import Rows
+from accord.packed.structure import Structure
 from accord.solvers import gradient
-from accord.structures.base import Structure
 from accord.views.base import View
 from accord.views.tied import tie
 

@@ -19,8 +19,8 @@ from accord.learners.feature_values import check_bernoulli, moments, squared
 from accord.learners.randomness import generator
 from accord.learners.safety import Candidate, check_unlabeled_weight, choose
 from accord.packed.rows import Rows, ragged_rows
+from accord.packed.structure import Structure
 from accord.packed.weights import Weights
-from accord.structures.base import Structure
 from accord.views.base import View
 
 # What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
@@ -69,7 +69,6 @@ class HMM(ProbabilisticLearner):
     [['x', 'y']]
     """
 
-    learns_trees = False
     bias_: np.ndarray
     auto_report_: list[dict[str, Any]] | None
     square_weights_: np.ndarray | None
@@ -141,7 +140,7 @@ class HMM(ProbabilisticLearner):
             return self.structure_.count_errors(truth, self._decode_numbers(kept), kept.offsets)
 
         candidates = [Candidate("Baum-Welch" if weight else "supervised", weight, []) for weight in UNLABELED_WEIGHTS]
-        classes = y if self.structure_.single_row else None
+        classes = self.structure_.strata(y)
         rng = generator(self.random_state)
         chosen, self.auto_report_ = choose(candidates, errors, n, n + unlabeled.n_inputs, classes, rng)
         return float(chosen.weight)

@@ -22,9 +22,9 @@ from accord.learners.smooth_machines import (
 )
 from accord.learners.svm import first_guess
 from accord.packed.rows import Rows
+from accord.packed.spaces import ExpansionSpace
+from accord.packed.structure import Structure
 from accord.solvers.transduction import Settings, Training, train
-from accord.structures.base import Structure
-from accord.structures.spaces import ExpansionSpace
 from accord.views.base import View
 
 
@@ -194,7 +194,7 @@ class GradientSVM(StructuredLearner):
         """What has to be the same for a fit to go on with the last one, by the name of its argument."""
         return {
             "X": (rows.offsets.tolist(), checksum(merged)),
-            "Y": (y.tolist(), n_labeled, self.structure_.labels_),
+            "Y": (y.tolist(), n_labeled, getattr(self.structure_, "labels_", None)),
             "structure": repr(self.structure),
             "solver": self.solver,
             "balance": getattr(self, "balance", False),

@@ -22,9 +22,9 @@ from accord.learners.smooth_machines import (
 )
 from accord.learners.svm import first_guess
 from accord.packed.rows import Rows
+from accord.packed.structure import Structure
 from accord.packed.weights import Weights
 from accord.solvers.transduction import Machine, Settings, Training, train
-from accord.structures.base import Structure
 from accord.views.tied import Tied
 
 
@@ -164,7 +164,7 @@ class GradientCoSVM(ConsensusLearner):
         """What has to be the same for a fit to go on with the last one, by the name of its argument."""
         return {
             "X": channels[0].offsets.tolist(),
-            "Y": (y.tolist(), n_labeled, self.structure_.labels_),
+            "Y": (y.tolist(), n_labeled, getattr(self.structure_, "labels_", None)),
             "the features of the views": [checksum(t.rows) for t in tied],
             "structure": repr(self.structure),
             "solver": self.solver,

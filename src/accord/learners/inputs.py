@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,12 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from accord.datasets.trees import as_tree
-from accord.exceptions import InfeasibleError, InputError
-from accord.kernels.chains.viterbi import force_labels, viterbi_batch
+from accord.exceptions import InputError
 from accord.packed.rows import Rows
-from accord.structures.chains.chain import ChainStructure
-from accord.structures.trees.tree import Tree
+from accord.packed.structure import Structure
+from accord.registry import ASKED, CAPABILITIES, TABLE, entry_of, learners_for
 from accord.views.base import View
 from accord.views.compose import as_view
 from accord.views.dense import ArrayFeatures
@@ -90,142 +87,56 @@ def is_unlabeled(y: Any) -> bool:
     return y is None or (isinstance(y, float) and y != y) or type(y).__name__ in ("NAType", "NaTType")
 
 
-def new_structure(structure: Any) -> Any:
-    """A copy of the constructor's structure, to be fitted."""
-    if not isinstance(structure, (ChainStructure, Tree)):
-        raise InputError(
-            f"structure is {structure!r}; expected an object such as MultiClass(), Taxonomy({{...}}), Sequence() or "
-            "Tree()"
-        )
+def new_structure(structure: Any, learner: Any) -> Structure:
+    """A copy of the constructor's structure, to be fitted by this learner."""
+    if isinstance(structure, type) or not callable(getattr(structure, "consensus_problem", None)):
+        expected = ", ".join(f"{name}()" for name, entry in TABLE.items() if entry.kind == "structure")
+        raise InputError(f"structure is {structure!r}; expected an object such as {expected}")
+    for word in sorted(entry_of(type(learner)).needs):
+        require(structure, word, type(learner).__name__)
+    for (name, value), word in ASKED.items():
+        if getattr(learner, name, None) == value:
+            require(structure, word, f"{name}={value!r}")
     return clone(structure)
 
 
-def view_inputs(structure: Any, X: Any) -> Any:
-    """The inputs as views see them: of trees the words, or the given tags."""
-    if not structure.needs_tokens:
-        return X
-    return [[structure.terminal(token) for token in x] for x in structure.token_lists(X)]
+def require(structure: Structure, word: str, who: str) -> None:
+    """Refuse a structure that does not have the capability which a learner, or a parameter of it, asks for."""
+    if word in structure.capabilities:
+        return
+    name = type(structure).__name__
+    have = ", ".join(other for other, entry in TABLE.items() if entry.kind == "structure" and word in entry.can)
+    raise InputError(
+        f"structure is {name}(), but {who} needs {CAPABILITIES[word]}; that is what {have} can do. "
+        f"{name} is learned by {', '.join(learners_for(structure.capabilities))}"
+    )
 
 
-def with_tokens(structure: Any, rows: Rows, X: Any) -> Rows:
+def with_tokens(structure: Structure, rows: Rows, X: Any) -> Rows:
     """Rows that bring the tokens themselves, if the structure needs them."""
-    if not structure.needs_tokens:
+    lists = structure.tokens_of(X)
+    if lists is None:
         return rows
     tokens = np.empty(rows.n_rows, object)
-    flat = [token for x in structure.token_lists(X) for token in x]
+    flat = [token for x in lists for token in x]
     if len(flat) != rows.n_rows:
-        raise InputError(f"view: {len(flat)} tokens became {rows.n_rows} rows; trees need a view of one row per token")
+        raise InputError(
+            f"view: {len(flat)} tokens became {rows.n_rows} rows; {type(structure).__name__} needs a view of one row "
+            "per token"
+        )
     tokens[:] = flat
     return replace(rows.merged(), tokens=tokens)
 
 
-def new_view(view: Any, structure: Any, X: Any) -> View:
+def new_view(view: Any, structure: Structure, X: Any) -> View:
     """A copy of the constructor's view, or the one that fits the look of X."""
     return default_view(structure, X) if view is None else clone(as_view(view))
 
 
-def warn_of_single_label(structure: Any) -> None:
-    if structure.n_labels_ == 1 and not structure.needs_tokens:
-        warnings.warn(
-            f"Y has only one label, {structure.labels_[0]!r}: nothing else can be predicted. If there are others, give "
-            "examples of them or declare them: labels=[...]",
-            stacklevel=4,
-        )
-
-
-def check_outputs(structure: Any, Y: Sequence[Any]) -> list[Any]:
-    """Outputs, which have the shape the structure needs: a label, a list of labels and None, or a tree."""
-    if structure.needs_tokens:
-        return [None if y is None else as_tree(y, f"Y[{i}]") for i, y in enumerate(Y)]
-    declared = None if structure.labels is None else set(structure.labels)
-    for i, y in enumerate(Y):
-        if y is None:
-            continue
-        listed = isinstance(y, (list, tuple, np.ndarray))
-        if structure.single_row and listed:
-            raise InputError(f"Y[{i}] is a {type(y).__name__}; {type(structure).__name__} expects one label per input")
-        if not structure.single_row and not listed:
-            raise InputError(
-                f"Y[{i}] is {y!r}; {type(structure).__name__} expects a list with one label per token, "
-                "or None for an unlabeled input"
-            )
-        try:
-            distinct = {y} if structure.single_row else set(y) - {None}
-        except TypeError:
-            distinct = None
-        if distinct is None or (declared is not None and not distinct <= declared):
-            _raise_bad_label(structure, i, [y] if structure.single_row else y, declared)
-    return list(Y)
-
-
-def _raise_bad_label(structure: ChainStructure, i: int, labels: Iterable[Any], declared: set | None) -> None:
-    """Name the label of output ``i`` that cannot be used."""
-    for t, label in enumerate(labels):
-        where = f"Y[{i}]" if structure.single_row else f"Y[{i}][{t}]"
-        if is_unlabeled(label):
-            continue
-        try:
-            known = hash(label) is not None and (declared is None or label in declared)
-        except TypeError:
-            raise InputError(f"{where} is a {type(label).__name__}; expected a label, such as a string") from None
-        if not known:
-            listed = list(structure.labels or [])
-            raise InputError(f"{where} is {label!r}, which is not among labels={listed!r}; add it there or fix Y")
-
-
-def check_rows(structure: Any, rows: Rows, Y: Sequence[Any]) -> None:
-    """Every labeled input has as many rows as its output has labels."""
-    lengths = np.diff(rows.offsets)
-    if structure.single_row:
-        if np.any(lengths != 1):
-            i = int(np.flatnonzero(lengths != 1)[0])
-            raise InputError(f"X[{i}] has {lengths[i]} rows; {type(structure).__name__} expects one row per input")
-        return
-    if structure.needs_tokens:
-        return  # see check_words
-    for i, y in enumerate(Y):
-        if y is not None and len(y) != lengths[i]:
-            raise InputError(f"Y[{i}] has {len(y)} labels but X[{i}] has {lengths[i]} tokens")
-
-
-def check_words(structure: Any, X: Any, Y: Sequence[Any]) -> None:
-    """Trees have the tokens of their sentences."""
-    if structure.needs_tokens:
-        structure.check_words(structure.token_lists(X), Y)
-
-
-def check_partial(structure: Any, y: np.ndarray, lengths: Any, index: np.ndarray) -> None:
-    """Some allowed output has the labels of every output in which others are hidden (-1).
-
-    ``lengths`` are those of the outputs, ``index`` their numbers in error messages.
-    """
-    if structure.needs_tokens or not np.any(y < 0):
-        return
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    unary = np.zeros((y.size, structure.n_labels_))
-    force_labels(unary, y)
-    scores = np.empty(offsets.size - 1)
-    viterbi_batch(offsets, unary, *structure.allowed(), np.empty_like(y), scores)
-    hidden = np.diff(np.concatenate([[0], np.cumsum(y < 0)])[offsets]) > 0
-    bad = np.flatnonzero(hidden & (scores == -np.inf))
-    if bad.size:
-        raise InfeasibleError(
-            f"Y[{index[bad[0]]}]: no output that the constraints allow has its labels, whatever the hidden ones are; "
-            "correct them or relax the constraints"
-        )
-
-
-def token_pairs(i: int, y: Sequence[Any], y_pred: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Annotated labels of one sequence with the predicted ones."""
-    if len(y) != len(y_pred):
-        raise InputError(f"Y[{i}] has {len(y)} labels but X[{i}] has {len(y_pred)} tokens")
-    return [(label, found) for label, found in zip(y, y_pred) if label is not None]
-
-
-def default_view(structure: Any, X: Any) -> View:
+def default_view(structure: Structure, X: Any) -> View:
     """The view that fits the look of X: text, dicts or numbers."""
-    if structure.needs_tokens:
-        return names_only(1) if structure.terminals == "tags" else TokenFeatures()
+    if structure.symbols:
+        return names_only(1)
     if len(getattr(X, "shape", ())) > 1:
         return ArrayFeatures()
     i, first = next(((i, x) for i, x in enumerate(X) if not hasattr(x, "__len__") or len(x)), (0, None))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.learners.base import StructuredLearner
@@ -52,28 +50,27 @@ class OnlineLearner(StructuredLearner):
         labeled = inputs.labeled_inputs(outputs)
         first = not hasattr(self, "structure_")
         structure = self._first_structure(outputs, classes) if first else self.structure_
-        seen = inputs.view_inputs(structure, X)
+        seen = structure.view_inputs(X)
         view = inputs.new_view(self.view, structure, seen) if first else self.view_
-        outputs = inputs.check_outputs(structure, outputs)
-        inputs.check_words(structure, X, outputs)
-        y = structure.encode([outputs[i] for i in labeled], np.empty(0), labeled)
+        outputs = structure.check_outputs(outputs)
+        structure.check_inputs(X, outputs)
+        tokens = structure.tokens_of(X)
+        y = structure.encode([outputs[i] for i in labeled], tokens and [tokens[i] for i in labeled], labeled)
         if not structure.single_row:
-            inputs.check_partial(structure, y, [len(outputs[i]) for i in labeled], labeled)
+            structure.check_partial(y, [len(outputs[i]) for i in labeled], labeled)
         rows = inputs.with_tokens(structure, view.fit_rows(seen) if first else view.extend_rows(seen), X)
         self._grow_weights(rows.n_dims)
-        inputs.check_rows(structure, rows, outputs)
+        structure.check_rows(rows, outputs)
         self.structure_, self.view_ = structure, view
         return self._problem(rows.take(labeled), y) if labeled.size else None
 
     def _first_structure(self, outputs: list[Any], classes: Any) -> Any:
-        structure = inputs.new_structure(self.structure)
+        structure = inputs.new_structure(self.structure, self)
         if classes is not None:
-            structure.labels = list(classes)
-        known = structure.labels is not None or hasattr(structure, "taxonomy") or getattr(structure, "grammar", None)
-        if not known and not inputs.labeled_inputs(outputs).size:
+            structure.declare(classes)
+        if not structure.is_declared() and not inputs.labeled_inputs(outputs).size:
             raise InputError("the first batch has no labeled example: pass classes=[...] to fix the labels")
-        inputs.check_outputs(structure, outputs)
-        structure.fit(outputs)
+        structure.fit(structure.check_outputs(outputs))
         return structure
 
     def _grow_weights(self, n_dims: int) -> None:

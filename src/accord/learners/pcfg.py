@@ -20,7 +20,7 @@ from accord.learners.inputs import names_only, unlabeled_inputs
 from accord.learners.randomness import generator
 from accord.learners.safety import Candidate, check_unlabeled_weight, choose
 from accord.packed.rows import Rows, ragged_rows
-from accord.structures.base import Structure
+from accord.packed.structure import Structure
 from accord.structures.trees.tree import Tree
 from accord.threads import map_threads
 from accord.views.base import View
@@ -130,8 +130,6 @@ class PCFG(ProbabilisticLearner):
         return self
 
     def _check_params(self) -> None:
-        if not isinstance(self.structure, Tree):
-            raise InputError(f"structure is {self.structure!r}; PCFG expects Tree(); use HMM for classes and sequences")
         if not isinstance(self.smoothing, (int, float, np.number)) or not self.smoothing > 0:
             raise InputError(f"smoothing is {self.smoothing!r}; expected a positive number")
         if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 0:

@@ -10,8 +10,8 @@ from accord.exceptions import InputError
 from accord.learners.online import OnlineLearner
 from accord.learners.randomness import generator
 from accord.packed.rows import Rows
+from accord.packed.structure import Structure
 from accord.solvers import perceptron
-from accord.structures.base import Structure
 from accord.views.base import View
 
 

@@ -15,12 +15,9 @@ from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
+from accord.packed.spaces import ExpansionSpace, PrimalSpace
+from accord.packed.structure import Structure
 from accord.solvers.transduction import Machine, Settings, Training
-from accord.structures.chains.chain import ChainStructure
-from accord.structures.chains.working_sets import WorkingSet
-from accord.structures.spaces import ExpansionSpace, PrimalSpace
-from accord.structures.trees.tree import Tree
-from accord.structures.trees.working_sets import TreeWorkingSet
 from accord.views.gram import available_bytes, check_memory, products
 from accord.views.kernel_views import is_number
 from accord.views.tied import Tied, tie
@@ -61,9 +58,7 @@ def merged_features(rows: Rows) -> Tied:
     return Tied(rows.without_idle_units())
 
 
-def make_space(
-    structure: ChainStructure, rows: Rows, solver: str, centre: tuple[int, int] | None = None
-) -> PrimalSpace:
+def make_space(structure: Structure, rows: Rows, solver: str, centre: tuple[int, int] | None = None) -> PrimalSpace:
     """Weights of features, or coefficients of rows; ``"auto"``: whichever is faster."""
     if solver == "expansion":
         check_memory(rows.n_rows, rows.n_rows, 'Use solver="primal".')
@@ -116,7 +111,7 @@ def new_machine(
     bias: np.ndarray | None = None,
 ) -> Machine:
     """A machine with labeled examples: label numbers ``y`` (-1: hidden) and the same with hidden ones guessed."""
-    labeled = _working_set(space, offsets, targets, n_jobs)
+    labeled = space.structure.working_set(space.rows, offsets, targets, n_jobs or 1)
     bias = np.zeros(space.n_columns) if bias is None else bias
     hidden = np.any(space.structure.is_hidden(y))
     return Machine(space, [labeled], [None], constrained, bias, y if hidden else None)
@@ -125,16 +120,9 @@ def new_machine(
 def add_unlabeled(machine: Machine, offsets: np.ndarray, teacher: int, n_jobs: int | None) -> None:
     """Give a machine examples whose targets another one, or itself, predicts."""
     targets = machine.space.structure.hidden(int(offsets[-1] - offsets[0]))
-    machine.sets.append(_working_set(machine.space, offsets, targets, n_jobs))
+    space = machine.space
+    machine.sets.append(space.structure.working_set(space.rows, offsets, targets, n_jobs or 1))
     machine.teachers.append(teacher)
-
-
-def _working_set(space: PrimalSpace, offsets: np.ndarray, targets: np.ndarray, n_jobs: int | None) -> WorkingSet:
-    structure: Any = space.structure
-    if isinstance(structure, Tree):
-        tokens = space.rows.tokens[offsets[0] : offsets[-1]]
-        return TreeWorkingSet(structure, offsets, targets, n_jobs or 1, tokens)
-    return WorkingSet(structure, offsets, targets, n_jobs or 1)
 
 
 def last_training(learner: Any, task: dict[str, Any], settings: Settings) -> Training | None:

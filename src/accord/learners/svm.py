@@ -13,8 +13,8 @@ from accord.learners.base import StructuredLearner
 from accord.learners.inputs import labeled_inputs, output_list
 from accord.learners.randomness import generator
 from accord.packed.rows import Rows
+from accord.packed.structure import Structure
 from accord.solvers import cutting_plane, frank_wolfe, perceptron
-from accord.structures.base import Structure
 from accord.views.base import View
 from accord.views.tied import tie
 

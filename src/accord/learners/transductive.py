@@ -14,7 +14,7 @@ from accord.learners.randomness import generator
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.smooth_machines import as_before_if_refused, one_blas_thread, warn_of_end
 from accord.packed.rows import Rows, join_inputs, ragged_rows
-from accord.structures.base import Structure
+from accord.packed.structure import Structure
 from accord.views.base import View
 from accord.views.kernel_views import is_number
 
@@ -141,7 +141,7 @@ class TransductiveSVM(GradientSVM):
             found = self._decode(rows, held_out, places)
             return self.structure_.count_errors(truth, found, rows.take(held_out).offsets)
 
-        classes = y if self.structure_.single_row else None
+        classes = self.structure_.strata(y)
         chosen, self.auto_report_ = choose(candidates, errors, n_labeled, rows.n_inputs, classes, rng)
         # Candidates were compared with a part of the unlabeled examples; all of them get no more say than that part.
         return chosen.weight * min(1.0, MAX_UNLABELED / max(rows.n_inputs - n_labeled, 1))

@@ -22,8 +22,8 @@ from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.randomness import generator
 from accord.learners.safety import choose
 from accord.packed.rows import Rows, join_inputs, ragged_rows
+from accord.packed.structure import Structure
 from accord.packed.weights import Weights
-from accord.structures.base import Structure
 from accord.views.base import View
 from accord.views.compose import ConcatenatedViews
 from accord.views.text import TokenFeatures
@@ -93,8 +93,6 @@ class TypeConsistency(StructuredLearner):
     [['PER', 'O']]
     """
 
-    learns_trees = False
-
     def __init__(
         self,
         learner: StructuredLearner,
@@ -128,8 +126,6 @@ class TypeConsistency(StructuredLearner):
         """Train on labeled and unlabeled sentences (``Y[i] is None``)."""
         self._check_params()
         labeled, y, unlabeled = self._prepare(X, Y)
-        if self.structure_.single_row:
-            raise InputError("structure: TypeConsistency is for sequences of words; expected Sequence()")
         parts = self._parts(X, Y, labeled, y, unlabeled)
         rng = generator(self.random_state)
         n_labeled = labeled.n_inputs

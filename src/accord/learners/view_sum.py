@@ -14,8 +14,8 @@ from accord.exceptions import InputError
 from accord.learners.base import StructuredLearner
 from accord.learners.multiview import MultiViewLearner
 from accord.learners.randomness import generator
+from accord.packed.structure import Structure
 from accord.packed.weights import Weights
-from accord.structures.base import Structure
 from accord.views.base import View
 from accord.views.splits import RandomSplit
 

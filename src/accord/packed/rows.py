@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -83,6 +84,10 @@ class Rows:
     @property
     def n_rows(self) -> int:
         return self.slots.shape[0]
+
+    def token_lists(self) -> list[np.ndarray] | None:
+        """The tokens of each input, if there are any."""
+        return None if self.tokens is None else [self.tokens[lo:hi] for lo, hi in pairwise(self.offsets.tolist())]
 
     def take(self, inputs: np.ndarray) -> Rows:
         """The given inputs, in the given order; the table is shared."""

@@ -50,3 +50,26 @@ class Weights:
         if missing <= 0:
             return self
         return Weights(np.vstack([self.unary, np.zeros((missing, self.unary.shape[1]))]), self.transitions)
+
+
+class ViewWeights:
+    """The weights of several views in one array, so that kernels can choose a view.
+
+    ``stacked`` has shape (n_views, n_dims + rows for the transitions, n_nodes).
+    """
+
+    def __init__(self, n_views: int, n_dims: int, n_nodes: int, n_transitions: int) -> None:
+        self.n_dims, self.n_transitions = n_dims, n_transitions
+        self.stacked = np.zeros((n_views, n_dims - (-n_transitions // n_nodes), n_nodes))
+
+    def flat(self, v: int) -> np.ndarray:
+        """All parameters of view ``v``, transitions last (no copy)."""
+        n_nodes = self.stacked.shape[2]
+        return self.stacked[v].reshape(-1)[: self.n_dims * n_nodes + self.n_transitions]
+
+    def view(self, v: int) -> Weights:
+        """The weights of view ``v`` (no copy)."""
+        return Weights.from_flat(self.flat(v), self.n_dims, self.stacked.shape[2])
+
+    def copies(self) -> list[Weights]:
+        return [self.view(v).copy() for v in range(self.stacked.shape[0])]

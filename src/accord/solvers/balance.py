@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
+
+from accord.packed.problem import ConsensusProblem
+from accord.packed.weights import ViewWeights
 
 STEPS = 25
 
@@ -44,12 +46,12 @@ def balancing_bias(
 class Balance:
     """The pseudo-outputs that views teach each other in a pass: chosen before it, with balanced labels."""
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: ConsensusProblem) -> None:
         self.problem = problem
         self.frequency = problem.label_frequency()
         self.bias = np.zeros((problem.n_views, self.frequency.size))
 
-    def pseudo_outputs(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+    def pseudo_outputs(self, weights: ViewWeights) -> tuple[np.ndarray, np.ndarray]:
         """Labels (n_views, n_rows) and margins (n_views, n_examples) for the next pass."""
         for v in range(self.bias.shape[0]):
             offsets, unary, chain = self.problem.unlabeled_scores(weights, v)

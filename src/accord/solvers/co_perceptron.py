@@ -7,10 +7,11 @@ towards its peers' outputs with weight ``unlabeled_weight`` (the papers' C_u).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from accord.packed.problem import ConsensusProblem
+from accord.packed.weights import ViewWeights
 from accord.solvers.balance import Balance, no_pseudo_outputs
 
 
@@ -20,7 +21,7 @@ def ramp(epoch: int, length: int) -> float:
 
 
 def train(
-    problem: Any,
+    problem: ConsensusProblem,
     unlabeled_weight: float,
     max_iter: int,
     averaged: bool,
@@ -29,7 +30,7 @@ def train(
     rng: np.random.Generator,
     history: list[dict[str, float]],
     on_epoch: Callable[[str], None] = lambda info: None,
-) -> Any:
+) -> ViewWeights:
     """Weights of the views after ``max_iter`` passes, or after an interrupt; ``history`` gets an entry per pass."""
     weights = problem.zero_weights()
     sums = np.zeros_like(weights.stacked) if averaged else np.empty((0, *weights.stacked.shape[1:]))

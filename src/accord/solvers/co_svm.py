@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from accord.packed.problem import ConsensusProblem, Problem
+from accord.packed.weights import ViewWeights
 from accord.solvers.balance import Balance, no_pseudo_outputs
 from accord.solvers.co_perceptron import ramp
 from accord.solvers.cutting_plane import SETTLED, CuttingPlane
@@ -27,7 +28,7 @@ CHUNK = 256
 class CoSVMResult:
     """Weights of the views and how the fit went."""
 
-    weights: Any
+    weights: ViewWeights
     n_iter: int
     converged: bool
     interrupted: bool = False
@@ -35,8 +36,8 @@ class CoSVMResult:
 
 
 def train(
-    problem: Any,
-    labeled: list[Any],
+    problem: ConsensusProblem,
+    labeled: list[Problem],
     C: float,
     unlabeled_weight: float,
     tol: float,

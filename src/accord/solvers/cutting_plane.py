@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from accord.packed.problem import Problem
+from accord.packed.weights import Weights
 from accord.solvers import qp
 
 # Working sets count as optimal when their duality gaps sum to less than this fraction of the dual value.
@@ -44,7 +45,7 @@ class Constraint:
 class SVMResult:
     """Weights and certificates of a large-margin fit."""
 
-    weights: Any
+    weights: Weights
     primal: float
     dual: float
     n_iter: int
@@ -59,7 +60,7 @@ class SVMResult:
         return self.primal - self.dual
 
 
-def primal_value(problem: Any, weights: Any, C: float, known: np.ndarray | None = None) -> float:
+def primal_value(problem: Problem, weights: Weights, C: float, known: np.ndarray | None = None) -> float:
     """Primal objective, from scratch; ``known`` are lower bounds of the slacks, for decoders that are not exact."""
     xi = problem.violations(weights)
     if known is not None:
@@ -69,7 +70,7 @@ def primal_value(problem: Any, weights: Any, C: float, known: np.ndarray | None 
 
 
 def train(
-    problem: Any,
+    problem: Problem,
     C: float,
     tol: float,
     max_iter: int,
@@ -109,7 +110,7 @@ def train(
 class CuttingPlane:
     """Dual variables, working sets and the weights they imply."""
 
-    def __init__(self, problem: Any, C: float, tol: float, w: np.ndarray | None = None) -> None:
+    def __init__(self, problem: Problem, C: float, tol: float, w: np.ndarray | None = None) -> None:
         """``w``: where to keep the weights, all zero; others may add to them between visits."""
         self.problem, self.C, self.tol = problem, C, tol
         template = problem.zero_weights()

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from accord.packed.problem import Problem
 from accord.solvers.cutting_plane import SVMResult, primal_value
 
 
@@ -34,7 +34,7 @@ class Dual:
 
 
 def train(
-    problem: Any,
+    problem: Problem,
     C: float,
     tol: float,
     max_iter: int,

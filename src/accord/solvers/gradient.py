@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import daxpy
 from threadpoolctl import threadpool_limits
+
+from accord.packed.problem import Problem
+from accord.packed.weights import Weights
 
 
 @dataclass
 class GradientResult:
     """Weights, objective and how the solver ended."""
 
-    weights: Any
+    weights: Weights
     objective: float
     n_iter: int
     converged: bool
@@ -26,7 +28,7 @@ class GradientResult:
     history: list[float] = field(default_factory=list)
 
 
-def objective(problem: Any, weights: Any, C: float) -> tuple[float, np.ndarray]:
+def objective(problem: Problem, weights: Weights, C: float) -> tuple[float, np.ndarray]:
     """Regularised negative log likelihood and its gradient (flat)."""
     w = weights.flat()
     log_likelihood, gradient = problem.log_likelihood(weights)
@@ -37,8 +39,8 @@ def objective(problem: Any, weights: Any, C: float) -> tuple[float, np.ndarray]:
 
 
 def lbfgs(
-    problem: Any,
-    start: Any,
+    problem: Problem,
+    start: Weights,
     C: float,
     tol: float,
     max_iter: int,
@@ -130,8 +132,8 @@ def _axpy(a: float, x: np.ndarray, y: np.ndarray) -> None:
 
 
 def stochastic(
-    problem: Any,
-    weights: Any,
+    problem: Problem,
+    weights: Weights,
     decay: float,
     rate: float,
     max_iter: int,
@@ -149,7 +151,9 @@ def stochastic(
     return clock, history
 
 
-def calibrate_rate(problem: Any, weights: Any, decay: float, rng: np.random.Generator, n_sample: int = 200) -> float:
+def calibrate_rate(
+    problem: Problem, weights: Weights, decay: float, rng: np.random.Generator, n_sample: int = 200
+) -> float:
     """The step size that lowers the objective most on a sample, tried on copies of the weights."""
     sample = rng.permutation(problem.n_examples)[:n_sample]
     best, best_loss = 0.1, np.inf

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+
+from accord.packed.problem import Problem
+from accord.packed.weights import Weights
 
 
 @dataclass
 class PerceptronState:
     """Everything needed to go on training."""
 
-    weights: Any
-    sums: Any
+    weights: Weights
+    sums: Weights
     clock: float = 1.0
     history: list[dict[str, float]] = field(default_factory=list)
 
-    def average(self) -> Any:
+    def average(self) -> Weights:
         """Mean of the weights over all examples seen."""
         out = self.weights.copy()
         out.unary -= self.sums.unary / self.clock
@@ -30,7 +32,7 @@ class PerceptronState:
         return out
 
 
-def start(weights: Any, averaged: bool) -> PerceptronState:
+def start(weights: Weights, averaged: bool) -> PerceptronState:
     """From the given weights. Without averaging the sums are empty, which the kernel reads as "do not average"."""
     sums = weights.copy()
     sums.unary, sums.transitions = np.zeros_like(weights.unary), np.zeros_like(weights.transitions)
@@ -41,7 +43,7 @@ def start(weights: Any, averaged: bool) -> PerceptronState:
 
 
 def train(
-    problem: Any,
+    problem: Problem,
     state: PerceptronState,
     max_iter: int,
     shuffle: bool,

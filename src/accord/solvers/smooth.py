@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from accord.kernels import smooth_losses
+from accord.packed.spaces import PrimalSpace
 
 # Line search: slope left as a fraction of the first, and trials at most.
 SLOPE_LEFT = 0.1
@@ -128,7 +128,7 @@ class Point:
     converged: bool = True
 
 
-def minimise(space: Any, objective: Objective, start: Point, tol: float, max_steps: int = 1000) -> Point:
+def minimise(space: PrimalSpace, objective: Objective, start: Point, tol: float, max_steps: int = 1000) -> Point:
     """Conjugate gradients (Polak-Ribiere+, in the metric of the space) from a point.
 
     Stops when the value exceeds the least one by no more than the fraction ``tol`` (where losses are convex it exceeds

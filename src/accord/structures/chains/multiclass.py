@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from accord.exceptions import InputError
-from accord.structures.base import Label
 from accord.structures.chains import losses
 from accord.structures.chains.chain import ChainStructure
+from accord.structures.chains.labels import Label
 
 
 class MultiClass(ChainStructure):

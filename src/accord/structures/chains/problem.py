@@ -15,8 +15,10 @@ from accord.kernels.chains import forward_backward as fb
 from accord.kernels.chains import frank_wolfe, online
 from accord.kernels.chains.violator import find_violators
 from accord.kernels.chains.viterbi import force_labels, viterbi_batch
+from accord.packed.rescaling import RESCALINGS
+from accord.packed.rows import Rows
 from accord.packed.weights import Weights
-from accord.structures.chains.chain import RESCALINGS, ChainStructure
+from accord.structures.chains.decoding import ChainDecoders
 from accord.threads import map_threads
 
 # Examples per block of parallel work. Fixed, so that sums do not depend on the number of threads.
@@ -37,7 +39,15 @@ class ChainProblem:
     n_jobs : threads for passes in which the weights do not change
     """
 
-    def __init__(self, structure: ChainStructure, rows, y, rescaling="margin", norm=1, n_jobs=1) -> None:
+    def __init__(
+        self,
+        structure: ChainDecoders,
+        rows: Rows,
+        y: np.ndarray,
+        rescaling: str = "margin",
+        norm: int = 1,
+        n_jobs: int = 1,
+    ) -> None:
         self.structure = structure
         self.rows = rows.merged()
         self.features = self.rows.features()
@@ -129,7 +139,7 @@ class ChainProblem:
         )  # fmt: skip
 
     # -- likelihood -----------------------------------------------------------------------------------------------
-    def log_likelihood(self, weights: Weights, want_gradient: bool = True) -> tuple[float, Weights | None]:
+    def log_likelihood(self, weights: Weights) -> tuple[float, Weights]:
         """Summed log likelihood of the outputs and its gradient.
 
         Where labels are hidden it is that of all outputs that have the given ones: ``log Z(forced) - log Z``, with
@@ -142,8 +152,6 @@ class ChainProblem:
         calls = [(lo, hi, unary, chain, residual) for lo, hi in self._blocks()]
         done = map_threads(self._block_likelihood, calls, self.n_jobs)
         total = float(sum(d[0] for d in done))
-        if not want_gradient:
-            return total, None
         np.negative(residual, out=residual)
         complete = np.flatnonzero(~self._partial_rows)
         residual[complete, self.y[complete]] += 1.0

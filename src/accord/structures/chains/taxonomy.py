@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from accord.exceptions import InputError
-from accord.structures.base import Label, sorted_labels
 from accord.structures.chains import losses
 from accord.structures.chains.chain import ChainStructure
+from accord.structures.chains.labels import Label, sorted_labels
 
 
 class Taxonomy(ChainStructure):
@@ -51,6 +51,9 @@ class Taxonomy(ChainStructure):
         self.beta = beta
 
     labels: Sequence[Label] | None = None
+
+    def is_declared(self) -> bool:
+        return True
 
     def fit(self, Y: Iterable[Any]) -> Taxonomy:
         parents = check_taxonomy(self.taxonomy)

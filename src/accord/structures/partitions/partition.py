@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from accord.exceptions import InputError
 from accord.kernels.partitions import correlation
 from accord.kernels.partitions import lp as correlation_lp
 from accord.kernels.partitions import moves as correlation_moves
-from accord.structures.base import Structure
 from accord.structures.partitions import losses
 
 DECODERS = ("sequential", "agglomerative", "lp", "exact")
@@ -25,7 +25,7 @@ class Violator(NamedTuple):
     value: float
 
 
-class Partition(Structure):
+class Partition(BaseEstimator):
     """Which objects of a set belong together; clusters have no names and there may be any number of them.
 
     Unlike other structures it has no labels: an output is a list of cluster numbers, of which only equality counts.
@@ -50,9 +50,6 @@ class Partition(Structure):
     1.5
     """
 
-    labels = None
-    single_row = False
-
     def __init__(self, loss: str = "total") -> None:
         self.loss = loss
 
@@ -60,7 +57,6 @@ class Partition(Structure):
         """Check the loss; there is nothing to learn from outputs."""
         if self.loss not in losses.LOSSES:
             raise InputError(f'loss is {self.loss!r}; expected "total", "rand" or "zero-one"')
-        self.labels_ = []
         return self
 
     def exact(self, rescaling: str = "margin", norm: int = 1, decoder: str = "exact") -> bool:

@@ -12,9 +12,8 @@ from accord.kernels.trees import best_trees as cky_trees
 from accord.kernels.trees import cky, inside_outside
 from accord.kernels.trees import violator as tree_violator
 from accord.kernels.trees.cky import Brackets, TreeScores
-from accord.packed.weights import Weights
-from accord.structures.base import Structure
-from accord.structures.rescaling import RESCALINGS
+from accord.kernels.trees.features import tree_entries
+from accord.structures.base import BaseStructure
 from accord.structures.trees.grammar import TreebankGrammar
 from accord.structures.trees.k_best import k_best
 from accord.structures.trees.lexicon import Lexicon
@@ -26,7 +25,7 @@ LOSSES = {
 }
 
 
-class TreeDecoders(Structure):
+class TreeDecoders(BaseStructure):
     """A fitted grammar at work. Trees are arrays as :mod:`accord.kernels.trees.cky` describes them."""
 
     loss: str
@@ -58,9 +57,6 @@ class TreeDecoders(Structure):
         g = self.grammar_
         return len(g.rules) + g.n_leaves + g.n_symbols + cky.N_WIDTHS * len(self.anchors_)
 
-    def zero_weights(self, n_dims: int) -> Weights:
-        return Weights(np.zeros((n_dims, self.n_nodes_)), np.zeros(self.n_transitions_))
-
     def split_transitions(self, transitions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Views of (rule, leaf, start, width) in a transition vector."""
         g = self.grammar_
@@ -71,7 +67,7 @@ class TreeDecoders(Structure):
         return transitions[:leaves], transitions[leaves:starts], transitions[starts:widths], width
 
     # -- scores -----------------------------------------------------------------------------------------------------
-    def leaf_allowed(self, tokens: Sequence[Any]) -> np.ndarray:
+    def context(self, tokens: Sequence[Any]) -> np.ndarray:
         """0 where a token may be a leaf symbol, else minus infinity (n_tokens, n_leaves)."""
         numbers = self.lexicon_.numbers(self.terminal(token) for token in tokens)
         allowed = np.zeros((numbers.size, len(self.grammar_.tags)), np.bool_)
@@ -83,7 +79,7 @@ class TreeDecoders(Structure):
         """What the lexicon knows a token by."""
         return token if isinstance(token, str) else token[self.terminals == "tags"]
 
-    def scores(self, allowed: np.ndarray, nodes: np.ndarray, transitions: np.ndarray) -> TreeScores:
+    def part_scores(self, allowed: np.ndarray, nodes: np.ndarray, transitions: np.ndarray) -> TreeScores:  # type: ignore[override]
         """Scores of all parts of a sentence, from what its tokens may be, their scores of nodes, and transitions."""
         g, n = self.grammar_, self.n_tag_nodes_
         rule, leaf, start, width = self.split_transitions(transitions)
@@ -107,7 +103,7 @@ class TreeDecoders(Structure):
             raise InputError(f"nodes has shape {np.shape(nodes)}; expected ({len(tokens)}, {self.n_nodes_})")
         if np.shape(transitions) != (self.n_transitions_,):
             raise InputError(f"transitions has shape {np.shape(transitions)}; expected ({self.n_transitions_},)")
-        return self.scores(self.leaf_allowed(tokens), np.asarray(nodes, float), np.asarray(transitions, float))
+        return self.part_scores(self.context(tokens), np.asarray(nodes, float), np.asarray(transitions, float))
 
     def new_chart(self, n_tokens: int) -> np.ndarray:
         """Work space of the decoders."""
@@ -120,6 +116,12 @@ class TreeDecoders(Structure):
         tree = np.empty((n, 4), np.int32)
         score, margin = cky_trees.parse(self.arrays_, parts, brackets or no_brackets(), self.new_chart(n), tree)
         return tree, float(score), float(margin)
+
+    def best(self, parts: TreeScores) -> tuple[np.ndarray, float]:
+        return self.parse(parts)[:2]
+
+    def best_with_margin(self, parts: TreeScores, k: int = 2) -> tuple[np.ndarray, float, float]:
+        return self.parse(parts)
 
     def decode(self, parts: TreeScores, brackets: Brackets | None = None) -> tuple[np.ndarray, float]:
         """Best tree and its score."""
@@ -179,26 +181,17 @@ class TreeDecoders(Structure):
         chart = self.new_chart(parts.leaf.shape[0])
         return k_best(self.arrays_, parts, brackets or no_brackets(), chart, k)
 
-    def oracle(
-        self, parts: TreeScores, y: np.ndarray, rescaling: str = "margin", norm: int = 1
-    ) -> tuple[np.ndarray, float]:
-        """The tree that violates the margin of ``y`` most, and its violation (0: ``y`` itself)."""
-        if rescaling not in RESCALINGS or norm not in (1, 2):
-            raise InputError(f'rescaling is {rescaling!r}, norm is {norm!r}; expected "margin" or "slack", 1 or 2')
-        found = np.empty_like(y)
-        h, _ = self.find_violator(parts, y, RESCALINGS[rescaling], norm, found)
-        return found, h
-
     def find_violator(
-        self, parts: TreeScores, y: np.ndarray, rescaling: int, norm: int, found: np.ndarray
-    ) -> tuple[float, float]:
-        """Write the most violating tree: (violation, root of its loss for the 2-norm, its loss for the 1-norm)."""
+        self, parts: TreeScores, y: np.ndarray, rescaling: int, norm: int
+    ) -> tuple[float, float, np.ndarray]:
+        """Most violating tree: (violation, root of its loss for the 2-norm, its loss for the 1-norm, the tree)."""
+        found = np.empty_like(y)
         gold, n_gold = self.mark(y)
         h, loss = tree_violator.find_tree_violator(
             LOSSES[self.loss], self._unit(y), rescaling, norm, self.arrays_, parts, y, gold, n_gold,
             cky_trees.tree_score(self.arrays_, parts, y), self.new_chart(len(y)), found,
         )  # fmt: skip
-        return float(h), float(loss)
+        return float(h), float(loss), found
 
     def exact(self, rescaling: str = "margin", norm: int = 1) -> bool:
         return self.loss == "zero-one" or (self.loss == "hamming" and rescaling == "margin" and norm == 1)
@@ -232,6 +225,19 @@ class TreeDecoders(Structure):
         gold, n_gold = self.mark(y)
         total, matched = cky_trees.compare_constituents(self.arrays_, y_pred, gold)
         return n_gold, int(total), int(matched)
+
+    def count_parts(self, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The (token, node) pairs that a tree has; its transitions are added to ``counts``."""
+        room = np.empty((6 * len(y) + 1, 2), np.int64)
+        n = tree_entries(self.arrays_, self.grammar_.leaf_tag, self.n_tag_nodes_, len(self.anchors_), y, room, counts)
+        return room[:n]
+
+    def expectations(self, parts: TreeScores) -> tuple[float, np.ndarray, np.ndarray]:
+        """Log partition function, and how often nodes at tokens and transitions are to be expected."""
+        log_z, chart = self.inside(parts)
+        expected = self.zero_expected(parts.leaf.shape[0])
+        inside_outside.outside(self.arrays_, parts, chart, log_z, 1.0, expected)
+        return log_z, *self.collect(expected)
 
     def log_partition(self, parts: TreeScores) -> float:
         """Log of the summed exponentials of all trees' scores."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from accord.datasets.trees import as_tree, constituents, leaves, tags
 from accord.exceptions import InfeasibleError, InputError, NoParseWarning
-from accord.kernels.trees.cky import TreeScores
-from accord.structures.chains.chain import input_numbers
+from accord.packed.rows import Rows
+from accord.structures.base import input_numbers
 from accord.structures.trees.decoding import LOSSES, TreeDecoders
 from accord.structures.trees.grammar import ANCHORS, TreebankGrammar
 from accord.structures.trees.lexicon import Lexicon
@@ -57,10 +57,6 @@ class Tree(TreeDecoders):
     >>> s.outputs(y, [0, 3], ["D", "N", "V"])
     [['S', ['NP', ['D', 'D'], ['N', 'N']], ['V', 'V']]]
     """
-
-    single_row = False
-    needs_tokens = True
-    labels = None
 
     def __init__(
         self,
@@ -124,7 +120,7 @@ class Tree(TreeDecoders):
         self.arrays_, self.anchors_ = self.grammar_.arrays(self.span_features)
 
     # -- outputs and arrays -----------------------------------------------------------------------------------------
-    def encode(self, Y: Sequence[Any], offsets: Any = None, index: Any = None) -> np.ndarray:
+    def encode(self, Y: Sequence[Any], tokens: Any = None, index: Any = None) -> np.ndarray:
         """Trees as arrays of one row per token, one after another; ``index[i]`` names ``Y[i]`` in errors."""
         where = [f"Y[{i if index is None else index[i]}]" for i in range(len(Y))]
         arrays = []
@@ -137,7 +133,7 @@ class Tree(TreeDecoders):
 
     def _check_tags(self, words: Sequence[str], array: np.ndarray, where: str) -> None:
         """Words have tags that the lexicon allows: a tree that no prediction can be teaches nothing."""
-        wrong = np.flatnonzero(self.leaf_allowed(words)[np.arange(len(words)), array[:, 0]] == -np.inf)
+        wrong = np.flatnonzero(self.context(words)[np.arange(len(words)), array[:, 0]] == -np.inf)
         if wrong.size:
             t = wrong[0]
             tag = self.grammar_.tags[self.grammar_.leaf_tag[array[t, 0]]]
@@ -146,7 +142,7 @@ class Tree(TreeDecoders):
                 "give trees with it in the first batch or in grammar=[...]"
             )
 
-    def outputs(self, y: np.ndarray, offsets: Any, tokens: Sequence[Any]) -> list[Any]:
+    def outputs(self, y: np.ndarray, offsets: Any, tokens: Any = None) -> list[Any]:
         """Trees from arrays, over the given tokens; pieces are joined below the root."""
         out: list[Any] = []
         for lo, hi in pairwise(offsets):
@@ -158,8 +154,24 @@ class Tree(TreeDecoders):
                 out.append(self.grammar_.decode(y[lo:hi], words, spare))
         return out
 
-    # -- what learners do with packed inputs ------------------------------------------------------------------------
-    def token_lists(self, X: Any) -> list[list[Any]]:
+    # -- inputs and outputs of learners -----------------------------------------------------------------------------
+    @property
+    def symbols(self) -> bool:  # type: ignore[override]
+        """Tags are known by name."""
+        return self.terminals == "tags"
+
+    def is_declared(self) -> bool:
+        return bool(self.grammar)
+
+    def check_outputs(self, Y: Sequence[Any]) -> list[Any]:
+        """Trees as nested lists; an error names what is no tree."""
+        return [None if y is None else as_tree(y, f"Y[{i}]") for i, y in enumerate(Y)]
+
+    def view_inputs(self, X: Any) -> list[list[str]]:
+        """The words, or the given tags."""
+        return [[self.terminal(token) for token in x] for x in self.tokens_of(X)]
+
+    def tokens_of(self, X: Any) -> list[list[Any]]:
         """The tokens of each sentence: strings or pairs; an error names what is neither."""
         out = []
         for i, x in enumerate(X):
@@ -180,32 +192,8 @@ class Tree(TreeDecoders):
             )
         return tuple(token)
 
-    node_map_ = None  # nodes are scored as they are
-
-    @property
-    def n_columns_(self) -> int:
-        """How many scores a row has."""
-        return self.n_nodes_
-
-    def label_scores(self, node_scores: np.ndarray) -> np.ndarray:
-        """Scores of node columns, as they are."""
-        return node_scores
-
-    def node_coefficients(self, per_column: np.ndarray) -> np.ndarray:
-        """Transpose of :meth:`label_scores`."""
-        return per_column
-
-    def chain(self, transitions: np.ndarray, constrained: bool = True) -> np.ndarray:
-        """What decoders take of the weights that no token has: all of them, as they are."""
-        return transitions
-
-    def parts_of(self, rows: Any, nodes: np.ndarray, transitions: np.ndarray) -> Iterator[TreeScores]:
-        """Part scores of each packed sentence."""
-        for lo, hi in pairwise(rows.offsets.tolist()):
-            yield self.scores(self.leaf_allowed(rows.tokens[lo:hi]), nodes[lo:hi], transitions)
-
     def best_outputs(
-        self, rows: Any, nodes: np.ndarray, transitions: np.ndarray, given: Sequence[Any] | None = None,
+        self, rows: Rows, nodes: np.ndarray, transitions: np.ndarray, given: Sequence[Any] | None = None,
         first: Any = 0, failures: list[tuple[int, bool]] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Best trees of packed sentences, or pieces of trees; ``given[i]`` are brackets they must have.
@@ -234,7 +222,7 @@ class Tree(TreeDecoders):
             bracketed = [i for i, only_brackets in failures if only_brackets]
             warnings.warn(NoParseWarning([i for i, _ in failures], bracketed), stacklevel=stacklevel)
 
-    def marginals_of(self, rows: Any, nodes: np.ndarray, transitions: np.ndarray, first: int = 0) -> list[Any]:
+    def marginals_of(self, rows: Rows, nodes: np.ndarray, transitions: np.ndarray, first: int = 0) -> list[Any]:
         """Probabilities of the constituents of each packed sentence; none where there is no parse."""
         found, failed = [], []
         for i, parts in enumerate(self.parts_of(rows, nodes, transitions)):
@@ -255,10 +243,6 @@ class Tree(TreeDecoders):
         """Which rows belong to no tree."""
         return y[:, 0] < 0
 
-    def label_counts(self, y: np.ndarray) -> np.ndarray:
-        """There are none to hold balanced learners to."""
-        raise InputError("balance=True is for classes and sequences; trees have no label frequencies: balance=False")
-
     def count_errors(self, y: np.ndarray, found: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
         """How many constituents are only in the tree or only in the prediction, and how many there are in both."""
         wrong = total = 0
@@ -268,9 +252,9 @@ class Tree(TreeDecoders):
                 wrong, total = wrong + n_gold + n_found - 2 * both, total + n_gold + n_found
         return wrong, total
 
-    def check_words(self, X: Sequence[Sequence[Any]], Y: Sequence[Any]) -> None:
+    def check_inputs(self, X: Any, Y: Sequence[Any]) -> None:
         """Trees have the tokens of their sentences."""
-        for i, (x, y) in enumerate(zip(X, Y)):
+        for i, (x, y) in enumerate(zip(self.tokens_of(X), Y)):
             if y is None:
                 continue
             here = [self.terminal(token) for token in x]
@@ -284,10 +268,10 @@ class Tree(TreeDecoders):
                     'they must be the same (terminals="tags" takes tags or pairs of word and tag, "words" takes words)'
                 )
 
-    def f1(self, X: Sequence[Any], Y: Sequence[Any], found: Sequence[Any]) -> float:
+    def score_outputs(self, X: Any, Y: Sequence[Any], found: Sequence[Any]) -> float:
         """F1 of the constituents of all trees together, the root left out."""
-        trees = [None if y is None else as_tree(y, f"Y[{i}]") for i, y in enumerate(Y)]
-        self.check_words(self.token_lists(X), trees)
+        trees = self.check_outputs(Y)
+        self.check_inputs(X, trees)
         if all(tree is None for tree in trees):
             raise InputError("Y has no labels to score against")
         matched = total = 0

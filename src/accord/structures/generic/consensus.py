@@ -1,56 +1,67 @@
-"""Sentences seen through several views: what the consensus solvers see of trees [thesis 5.3, 6.3, 6.5.3]."""
+"""Examples seen through several views: what consensus solvers see, one at a time [thesis 5.3, 6.3, 6.5.3]."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from accord.kernels.chains.subspace import maximise_subspace
-from accord.structures.chains.consensus import ViewedProblem, ViewWeights
-from accord.structures.rescaling import RESCALINGS
-from accord.structures.trees.problem import Sentences, Sparse
-from accord.structures.trees.tree import Tree
+from accord.packed.problem import Sparse
+from accord.packed.rescaling import RESCALINGS
+from accord.packed.rows import Rows
+from accord.packed.weights import ViewWeights
+from accord.structures.generic.problem import Examples
+from accord.structures.generic.viewed import ViewedProblem
 
 
-class TreeConsensusProblem(ViewedProblem):
-    """Sentences, labeled or not, in several views; see :class:`accord.structures.chains.consensus.ConsensusProblem`."""
+class ExampleConsensusProblem(ViewedProblem):
+    """Examples, labeled as a whole or not at all; see :class:`accord.packed.problem.ConsensusProblem`."""
 
-    def __init__(self, structure: Tree, channels: Any, y: np.ndarray, rescaling="margin", norm=1) -> None:
+    def __init__(
+        self, structure: Any, channels: Sequence[Rows], y: np.ndarray, rescaling: str = "margin", norm: int = 1
+    ) -> None:
         self.structure, self.y = structure, y
         self.channels = [c.merged() for c in channels]
-        self.views = [Sentences(structure, c) for c in self.channels]
+        self.views = [Examples(structure, c) for c in self.channels]
         self.n_views, self.n_dims = len(channels), self.channels[0].n_dims
         self.offsets = self.views[0].offsets
         self.rescaling, self.norm = RESCALINGS[rescaling], norm
         lengths = np.diff(self.offsets)
         first = np.minimum(self.offsets[:-1], max(len(y) - 1, 0))
-        self.is_labeled = (lengths == 0) | (y[first, 0] >= 0 if len(y) else True)
+        self.is_labeled = (lengths == 0) | (~structure.is_hidden(y[first]) if len(y) else True)
         self.labeled, self.unlabeled = np.flatnonzero(self.is_labeled), np.flatnonzero(~self.is_labeled)
         self.with_labels, self.partly_labeled = self.labeled, np.empty(0, np.int64)
 
     def label_frequency(self) -> np.ndarray:
-        return self.structure.label_counts(self.y)
+        raise NotImplementedError("a structure without the capability labels")
+
+    def unlabeled_scores(self, weights: ViewWeights, v: int) -> tuple[np.ndarray, np.ndarray, Any]:
+        raise NotImplementedError("a structure without the capability labels")
+
+    def pseudo_outputs(self, weights: ViewWeights, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError("a structure without the capability labels")
 
     # -- co-perceptron ----------------------------------------------------------------------------------------------
     def co_perceptron_epoch(
         self, weights: ViewWeights, sums: np.ndarray, order: np.ndarray, unlabeled_weight: float, pseudo: np.ndarray,
         clock: np.ndarray,
     ) -> tuple[int, int, int, int]:  # fmt: skip
-        """One pass in the given order: (wrong trees, disagreements, tokens that differ, updates)."""
+        """One pass in the given order: (wrong outputs, disagreements, tokens that differ, updates)."""
         wrong = apart = tokens = updates = 0
         views = [weights.view(v) for v in range(self.n_views)]
         for i in order:
             labeled = self.is_labeled[i]
             if not labeled and unlabeled_weight == 0.0:
                 continue
-            parses = [self.views[v].parse(i, views[v]) for v in range(self.n_views)]
-            found = [tree for tree, _, _ in parses]
+            best = [self.structure.best(self.views[v].parts(i, views[v])) for v in range(self.n_views)]
+            found = [output for output, _ in best]
             clock[0] += 1.0
-            if any(score == -np.inf for _, score, _ in parses):
+            if any(score == -np.inf for _, score in best):
                 continue
             if not labeled:
-                different = differing_tokens(found)
+                different = differing_rows(found)
                 apart, tokens = apart + (different > 0), tokens + different
             for v in range(self.n_views):
                 peers = [u for u in range(self.n_views) if u != v] or [v]
@@ -70,14 +81,14 @@ class TreeConsensusProblem(ViewedProblem):
 
     # -- co-support vector machine ----------------------------------------------------------------------------------
     def new_blocks(self, max_repeats: int) -> dict[tuple[int, int], Block]:
-        """No constraints yet; one block per unlabeled sentence and ordered pair of views."""
+        """No constraints yet; one block per unlabeled example and ordered pair of views."""
         return {}
 
     def visit_unlabeled(
         self, weights: ViewWeights, blocks: dict[tuple[int, int], Block], order: np.ndarray, C: float,
         unlabeled_weight: float, pseudo: Any, tol: float, max_repeats: int, work: np.ndarray,
     ) -> tuple[int, int, int, float]:  # fmt: skip
-        """Rebuild the blocks of the given sentences: (disagreements, tokens of those, subspace steps, least gain)."""
+        """Rebuild the blocks of the given examples: (disagreements, tokens of those, subspace steps, least gain)."""
         apart = tokens = 0
         steps = 0
         least = np.inf
@@ -90,7 +101,7 @@ class TreeConsensusProblem(ViewedProblem):
 
 
 class Block:
-    """Constraints by which one view learns what a peer predicts for one sentence [thesis OP 6.5-6.7]."""
+    """Constraints by which one view learns what a peer predicts for one example [thesis OP 6.5-6.7]."""
 
     def __init__(self, target: np.ndarray, max_repeats: int) -> None:
         self.target = target
@@ -127,10 +138,10 @@ class Block:
 
 
 class _Visit:
-    """One visit to an unlabeled sentence, as ``kernels.chains.co_svm.visit_unlabeled`` does it for chains."""
+    """One visit to an unlabeled example, as ``kernels.chains.co_svm.visit_unlabeled`` does it for chains."""
 
     def __init__(
-        self, problem: TreeConsensusProblem, weights: ViewWeights, blocks: dict, i: int, C: float, weight: float,
+        self, problem: ExampleConsensusProblem, weights: ViewWeights, blocks: dict, i: int, C: float, weight: float,
         tol: float, max_repeats: int,
     ) -> None:  # fmt: skip
         self.problem, self.blocks, self.i = problem, blocks, i
@@ -139,7 +150,7 @@ class _Visit:
         self.C, self.weight, self.tol, self.max_repeats = C, weight, tol, max_repeats
         n = problem.n_views
         self.pairs = [(v, u) for v in range(n) for u in range(n) if u != v or n == 1]
-        self.parses: list[Any] = [None] * n  # of the present weights; None: to be made
+        self.best: list[Any] = [None] * n  # with the present weights: parts, output, score, margin; None: to be made
         self.apart, self.steps, self.least_gain = 0, 0, np.inf
 
     def run(self) -> None:
@@ -147,17 +158,17 @@ class _Visit:
             if (self.i, p) in self.blocks:
                 self.blocks.pop((self.i, p)).forget(self.flat[v])
         for _ in range(self.max_repeats):
-            for v in range(len(self.parses)):
-                if self.parses[v] is None:
-                    parts = self.problem.views[v].scores(self.i, self.weights[v])
-                    self.parses[v] = parts, *self.problem.structure.parse(parts)
-            if any(score == -np.inf for _, _, score, _ in self.parses):
+            for v in range(len(self.best)):
+                if self.best[v] is None:
+                    parts = self.problem.views[v].parts(self.i, self.weights[v])
+                    self.best[v] = parts, *self.problem.structure.best_with_margin(parts)
+            if any(score == -np.inf for _, _, score, _ in self.best):
                 return
-            predicted = [(tree, margin) for _, tree, _, margin in self.parses]
+            predicted = [(output, margin) for _, output, _, margin in self.best]
             changed = [self._learn(p, v, *predicted[u]) for p, (v, u) in enumerate(self.pairs)]
             if not any(changed):
                 break
-        self.apart = differing_tokens([tree for tree, _ in predicted])
+        self.apart = differing_rows([output for output, _ in predicted])
 
     def _learn(self, p: int, v: int, target: np.ndarray, margin: float) -> bool:
         """View ``v`` learns one more constraint of the peer's prediction; returns whether its weights changed."""
@@ -168,15 +179,14 @@ class _Visit:
             changed = block.forget(self.flat[v])
             block = None
         if changed:
-            self.parses[v] = None
+            self.best[v] = None
         if weight <= 1e-12:
             self.blocks.pop(key, None)
             return changed
         if block is None:
             block = self.blocks[key] = Block(target.copy(), self.max_repeats)
-        parts = self.parses[v][0] if self.parses[v] else problem.views[v].scores(self.i, self.weights[v])
-        found = np.empty_like(target)
-        h, loss = problem.structure.find_violator(parts, target, problem.rescaling, problem.norm, found)
+        parts = self.best[v][0] if self.best[v] else problem.views[v].parts(self.i, self.weights[v])
+        h, loss, found = problem.structure.find_violator(parts, target, problem.rescaling, problem.norm)
         linear = [o - float(x @ self.flat[v][k]) for o, (k, x) in zip(block.offsets, block.changes)]
         slack = max([0.0, *linear])
         budget, ridge = (self.C * weight, 0.0) if problem.norm == 1 else (np.inf, 1.0 / (self.C * weight))
@@ -218,13 +228,13 @@ class _Visit:
                 self.flat[v][indices] += amount * values
         block.keep(np.flatnonzero(block.alpha[:n] > 0.0))
         if np.any(moved != 0.0):
-            self.parses[v] = None
+            self.best[v] = None
             return True
         return False
 
 
-def differing_tokens(trees: list[np.ndarray]) -> int:
-    """Tokens whose row is not the same in all trees."""
-    if len(trees) < 2:
-        return 0
-    return int(np.any([np.any(tree != trees[0], axis=1) for tree in trees[1:]], axis=0).sum())
+def differing_rows(outputs: list[np.ndarray]) -> int:
+    """Rows that are not the same in all outputs."""
+    first = outputs[0].reshape(len(outputs[0]), -1)
+    different = [np.any(y.reshape(first.shape) != first, axis=1) for y in outputs[1:]]
+    return int(np.any(different, axis=0).sum()) if different else 0

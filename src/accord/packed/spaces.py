@@ -1,17 +1,18 @@
 """Parameters of the smooth large-margin learners: what they say about the parts of outputs [thesis 7.1].
 
 A space turns parameters into scores of parts, and coefficients of parts into coefficients of parameters; see
-:mod:`accord.structures.chains.working_sets`.
+:class:`accord.packed.problem.WorkingSet`.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from accord.packed.rows import Rows
+from accord.packed.structure import Structure
 from accord.packed.weights import Weights
 
 
@@ -21,7 +22,7 @@ class PrimalSpace:
     ``centre`` (first, last row): feature vectors are taken relative to the mean of these rows.
     """
 
-    def __init__(self, structure: Any, rows: Any, centre: tuple[int, int] | None = None) -> None:
+    def __init__(self, structure: Structure, rows: Rows, centre: tuple[int, int] | None = None) -> None:
         self.structure, self.rows, self.centre = structure, rows, centre
         self.n_rows, self.n_own = rows.n_rows, rows.n_dims * structure.n_nodes_
         self.n_columns = structure.n_columns_
@@ -115,7 +116,9 @@ class ExpansionSpace(PrimalSpace):
     precondition with the kernel matrix: gradients are then coefficients of rows, and no product is needed for them.
     """
 
-    def __init__(self, structure: Any, rows: Any, gram: np.ndarray, centre: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, structure: Structure, rows: Rows, gram: np.ndarray, centre: tuple[int, int] | None = None
+    ) -> None:
         super().__init__(structure, rows, centre)
         self.n_own = rows.n_rows * structure.n_nodes_
         if centre is not None:

@@ -1,0 +1,172 @@
+"""Chains, the common form of classes, taxonomies and label sequences: scores and decoders.
+
+An output is one label per row; a class is a chain of one row without transitions. Joint features are
+``sum_t psi(x_t) (x) Lambda(y_t)`` plus, for sequences, transition counts. ``Lambda`` maps a label to the nodes whose
+weights it sums: the identity, except for taxonomies.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.exceptions import InfeasibleError, InputError
+from accord.kernels.chains import forward_backward as fb
+from accord.kernels.chains import viterbi as vit
+from accord.kernels.chains.online import LabelMap, path_score, refresh_chain
+from accord.kernels.chains.violator import Loss, find_violator, loss_value
+from accord.packed.rescaling import RESCALINGS
+from accord.packed.weights import Parts
+from accord.structures.chains import losses
+from accord.structures.chains.labels import LabelStructure
+
+
+class ChainDecoders(LabelStructure):
+    """What the structures whose outputs are chains of labels do with numbers.
+
+    Subclasses set, in ``fit``: ``labels_``, ``loss_`` (a kernel loss), ``node_map_`` (n_labels, n_nodes) and, with
+    transitions, ``order_``, ``eta_`` and the ``allowed_*`` masks.
+    """
+
+    single_row = True
+    loss_: Loss
+    order_: int = 1
+    eta_: float = 1.0
+    has_transitions = False
+
+    # -- sizes ------------------------------------------------------------------------------------------------
+    @property
+    def n_nodes_(self) -> int:
+        return self.node_map_.shape[1] if self.node_map_ is not None else self.n_labels_
+
+    @property
+    def n_columns_(self) -> int:
+        """How many scores a row has."""
+        return self.n_labels_
+
+    @property
+    def n_transitions_(self) -> int:
+        if not self.has_transitions:
+            return 0
+        n = self.n_labels_
+        return 2 * n + n * n + ((n + 1) * n * n if self.order_ == 2 else 0)
+
+    node_map_: Any = None  # csr_array (n_labels, n_nodes), or None for the identity
+
+    def label_map(self) -> LabelMap:
+        """Lambda as the kernels take it."""
+        if self.node_map_ is None:
+            return LabelMap(np.zeros(self.n_labels_ + 1, np.int64), np.empty(0, np.int64), np.empty(0))
+        m = sp.csr_array(self.node_map_)
+        return LabelMap(m.indptr.astype(np.int64), m.indices.astype(np.int64), m.data.astype(np.float64))
+
+    # -- scores -----------------------------------------------------------------------------------------------
+    def label_scores(self, node_scores: np.ndarray) -> np.ndarray:
+        """Scores of labels (n_rows, n_labels) from scores of nodes (n_rows, n_nodes)."""
+        if self.node_map_ is None:
+            return node_scores
+        return np.ascontiguousarray(node_scores @ sp.csr_array(self.node_map_).toarray().T)
+
+    def node_coefficients(self, per_label: np.ndarray) -> np.ndarray:
+        """Transpose of :meth:`label_scores`."""
+        if self.node_map_ is None:
+            return per_label
+        return np.ascontiguousarray(per_label @ sp.csr_array(self.node_map_).toarray())
+
+    def allowed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which (start, step, end) transitions the constraints allow, as 0 / minus infinity."""
+        n = self.n_labels_
+        shape = (n, 1, n) if self.order_ == 1 else (n + 1, n, n)
+        return np.zeros(n), np.zeros(shape), np.zeros(n)
+
+    def chain(self, transitions: np.ndarray, constrained: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The decoder's arrays (init, step, final) for a transition vector."""
+        init, step, final = self.allowed()
+        if not constrained:
+            init, step, final = np.zeros_like(init), np.zeros_like(step), np.zeros_like(final)
+        refresh_chain(np.asarray(transitions, np.float64), self.eta_, self.n_labels_, self.order_, init, step, final)
+        return init, step, final
+
+    def parts(self, unary: np.ndarray, transitions: np.ndarray | None = None) -> Parts:
+        """Part scores from label scores (n_rows, n_labels) and a transition vector (default: zeros)."""
+        unary = np.ascontiguousarray(unary, dtype=np.float64)
+        if unary.ndim != 2 or unary.shape[1] != self.n_labels_:
+            raise InputError(f"unary has shape {unary.shape}; expected (n_rows, {self.n_labels_})")
+        if transitions is None:
+            transitions = np.zeros(self.n_transitions_)
+        if np.shape(transitions) != (self.n_transitions_,):
+            raise InputError(f"transitions has shape {np.shape(transitions)}; expected ({self.n_transitions_},)")
+        return Parts(unary, *self.chain(transitions))
+
+    # -- decoders (label numbers) -----------------------------------------------------------------------------
+    def decode(self, parts: Parts) -> tuple[np.ndarray, float]:
+        """Best output and its score."""
+        y = np.empty(parts.unary.shape[0], np.int32)
+        score = vit.viterbi(*parts, y)
+        if score == -np.inf:
+            raise InfeasibleError("no output is allowed: the constraints and minus-infinite scores exclude all of them")
+        return y, float(score)
+
+    def k_best(self, parts: Parts, k: int) -> list[tuple[np.ndarray, float]]:
+        """At most ``k`` best outputs, distinct, best first; fewer if fewer are allowed."""
+        if k < 1:
+            raise InputError(f"k is {k}; expected at least 1")
+        scores, outputs = vit.k_best(*parts, k)
+        return [(y, float(s)) for y, s in zip(outputs, scores)]
+
+    def oracle(self, parts: Parts, y: np.ndarray, rescaling: str = "margin", norm: int = 1) -> tuple[np.ndarray, float]:
+        """The output that violates the margin of ``y`` most, and its violation (0: ``y`` itself)."""
+        if rescaling not in RESCALINGS or norm not in (1, 2):
+            raise InputError(f'rescaling is {rescaling!r}, norm is {norm!r}; expected "margin" or "slack", 1 or 2')
+        y = self._numbers("y", y, parts.unary.shape[0])
+        found = np.empty_like(y)
+        true_score = path_score(*parts, y)
+        h = find_violator(self.loss_, RESCALINGS[rescaling], norm, *parts, y, true_score, found)
+        return (found, float(h)) if h > 0 else (y.copy(), 0.0)
+
+    def score(self, parts: Parts, y: np.ndarray) -> float:
+        """Score of an output."""
+        return float(path_score(*parts, self._numbers("y", y, parts.unary.shape[0])))
+
+    def loss_between(self, y: np.ndarray, y_pred: np.ndarray) -> float:
+        """Loss of predicting ``y_pred`` for ``y``."""
+        y = self._numbers("y", y, len(y))
+        return float(loss_value(self.loss_, y, self._numbers("y_pred", y_pred, y.size)))
+
+    def _numbers(self, name: str, y: np.ndarray, n_rows: int) -> np.ndarray:
+        """Label numbers as the kernels take them, which do not check what they index with."""
+        numbers = np.ascontiguousarray(y, dtype=np.int32)
+        if numbers.shape != (n_rows,):
+            raise InputError(f"{name} has shape {numbers.shape}; expected ({n_rows},), one label number per row")
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < self.n_labels_:
+            raise InputError(f"{name} holds {numbers.tolist()}; expected label numbers below {self.n_labels_}")
+        return numbers
+
+    def exact(self, rescaling: str = "margin", norm: int = 1) -> bool:
+        return losses.is_exact(self.loss_, rescaling, norm)
+
+    def log_partition(self, parts: Parts) -> float:
+        """Log of the summed exponentials of all outputs' scores."""
+        return self._forward_backward(parts)[0]
+
+    def marginals(self, parts: Parts) -> np.ndarray:
+        """Probability (n_rows, n_labels) of each label at each row."""
+        log_z, marginals = self._forward_backward(parts)
+        if log_z == -np.inf:
+            raise InfeasibleError("no output is allowed, so there are no marginals")
+        return marginals
+
+    def _forward_backward(self, parts: Parts) -> tuple[float, np.ndarray]:
+        n = parts.unary.shape[0]
+        log_z, marginals = np.zeros(1), np.zeros_like(parts.unary)
+        counts = [np.zeros_like(a) for a in parts[1:]]
+        fb.forward_backward_batch(np.array([0, n]), *parts, marginals, log_z, *counts)
+        return float(log_z[0]), marginals
+
+    def count_labels(self, offsets: np.ndarray, unary: np.ndarray, chain: tuple, bias: np.ndarray) -> np.ndarray:
+        """How often each label is predicted for packed inputs with constants (n_labels,) added to the scores."""
+        y, scores = np.empty(unary.shape[0], np.int32), np.empty(offsets.size - 1)
+        vit.viterbi_batch(offsets, unary + bias, *chain, y, scores)
+        return np.bincount(y, minlength=self.n_labels_).astype(float)
