@@ -6,12 +6,15 @@ weights of view ``v`` are ``W[v]``: one row per feature, and the transition weig
 every part of it that is not annotated counts ``unlabeled_weight``.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from accord.kernels.chains.online import clear, refresh_chain, score_input, score_work, to_nodes
+from accord.kernels.chains.online import LabelMap, clear, refresh_chain, score_input, score_work, to_nodes
+from accord.kernels.chains.violator import Loss, copy_labels
 from accord.kernels.chains.viterbi import viterbi
-from accord.kernels.features.sparse import Window, add_row
+from accord.kernels.features.sparse import Features, Window, add_row
 
 NEG_INF = -np.inf
 
@@ -77,118 +80,152 @@ def count_weighted_transitions(labels, y, weight, scale, n_labels, order, counts
             counts[triple] += scale * (1.0 if known else weight)
 
 
+class Views(NamedTuple):
+    """Examples in all views, and what the structure says of their outputs."""
+
+    features: Features
+    window: Window
+    outside: np.ndarray  # (n_views,) the window's outer unit in each view
+    label_map: LabelMap
+    offsets: np.ndarray
+    y: np.ndarray  # (n_rows,) label numbers, -1: not annotated
+    order: int
+    eta: float
+    loss: Loss
+    rescaling: int
+    norm: int
+    n_dims: int
+    n_transitions: int
+
+
+class Model(NamedTuple):
+    """Weights of all views, and the decoders' arrays that are made of their transitions."""
+
+    W: np.ndarray
+    init: np.ndarray
+    step: np.ndarray
+    final: np.ndarray
+
+
 @njit(cache=True, nogil=True)
-def co_perceptron_epoch(
-    features,
-    window,
-    outside,
-    label_map,
-    offsets,
-    y,
-    order_of_examples,
-    order,
-    eta,
-    unlabeled_weight,
-    pseudo,
-    n_dims,
-    n_transitions,
-    W,
-    init,
-    step,
-    final,
-    W_sum,
-    clock,
-):
-    """One pass. ``outside`` (n_views,) is the window's outer unit in each view; ``W_sum`` is empty: do not average.
+def differing_tokens(outputs, n):
+    """Of the first ``n`` tokens, how many do not have the same label in all views' outputs."""
+    apart = 0
+    for t in range(n):
+        for v in range(1, outputs.shape[0]):
+            if outputs[v, t] != outputs[0, t]:
+                apart += 1
+                break
+    return apart
+
+
+@njit(cache=True, nogil=True)
+def co_perceptron_epoch(views, model, order_of_examples, unlabeled_weight, pseudo, W_sum, clock):
+    """One pass. ``W_sum`` is empty: do not average.
 
     ``pseudo`` (n_views, n_rows) holds the outputs that views teach their peers, or is empty: what they predict now.
     Examples without any label are skipped when ``unlabeled_weight`` is zero; ``clock`` (1,) counts the others. Returns
     (outputs of all views with a wrong annotated label, not fully labeled examples on which views disagree, tokens of
     those, updates).
     """
-    n_views, n_labels, n_rows = W.shape[0], init.shape[1], y.size
+    n_views, n_labels = model.W.shape[0], model.init.shape[1]
     longest = 0
-    for i in range(offsets.size - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    unary = np.empty((longest, n_labels))
-    forced = np.empty((longest, n_labels))
-    scoring = score_work(longest, window, W[0])
-    found = np.empty((n_views, longest), np.int32)
-    target = np.empty((n_views, longest), np.int32)
-    per_label, per_node = np.zeros(n_labels), np.empty(W.shape[2])
-    counts = np.zeros(n_transitions)
+    for i in range(views.offsets.size - 1):
+        longest = max(longest, views.offsets[i + 1] - views.offsets[i])
+    unary, forced = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    scoring = score_work(longest, views.window, model.W[0])
+    found, target = np.empty((n_views, longest), np.int32), np.empty((n_views, longest), np.int32)
+    per_label, per_node = np.zeros(n_labels), np.empty(model.W.shape[2])
+    counts = np.zeros(views.n_transitions)
     wrong, disagreements, disagreeing_tokens, updates = 0, 0, 0, 0
     for i in order_of_examples:
-        lo, n = offsets[i], offsets[i + 1] - offsets[i]
-        truth = y[lo : lo + n]
+        lo, hi = views.offsets[i], views.offsets[i + 1]
+        n, truth = hi - lo, views.y[lo:hi]
         known = known_labels(truth)
         if known == 0 and unlabeled_weight == 0.0 and n > 0:
             continue
-        for v in range(n_views):
-            here = Window(window.size, window.first, window.before, outside[v])
-            score_input(features, here, label_map, v * n_rows + lo, W[v], scoring, unary[:n])
-            viterbi(unary[:n], init[v], step[v], final[v], found[v, :n])
-            if known == n:
-                for t in range(n):
-                    target[v, t] = truth[t]
-            elif pseudo.size > 0:
-                for t in range(n):
-                    target[v, t] = pseudo[v, lo + t]
-            elif known == 0:
-                for t in range(n):
-                    target[v, t] = found[v, t]
-            else:
-                force(unary[:n], truth, forced)
-                viterbi(forced[:n], init[v], step[v], final[v], target[v, :n])
+        predict_and_teach(views, model, pseudo, lo, truth, known, unary, forced, scoring, found, target)
         if known < n and n_views > 1:
-            apart = 0
-            for t in range(n):
-                for v in range(1, n_views):
-                    if target[v, t] != target[0, t]:
-                        apart += 1
-                        break
+            apart = differing_tokens(target, n)
             disagreements += apart > 0
             disagreeing_tokens += apart
         for v in range(n_views):
             clear(counts)
             changed = False
             for u in range(n_views):
-                # a labeled example has one target, the truth; a view without peers learns from itself
-                if (known == n and u > 0) or (known < n and n_views > 1 and u == v):
-                    continue
-                if not same(found[v, :n], target[u, :n]):
+                if teaches(u, v, n_views, known == n) and not same(found[v, :n], target[u, :n]):
                     changed = True
-                    count_weighted_transitions(target[u, :n], truth, unlabeled_weight, eta, n_labels, order, counts)
-                    count_weighted_transitions(found[v, :n], truth, unlabeled_weight, -eta, n_labels, order, counts)
-            if not changed:
-                continue
-            updates += 1
-            wrong += not has_labels(found[v, :n], truth)
-            for t in range(n):
-                weight = 1.0 if truth[t] >= 0 else unlabeled_weight
-                differs = False
-                for u in range(n_views):
-                    if (known == n and u > 0) or (known < n and n_views > 1 and u == v):
-                        continue
-                    if target[u, t] != found[v, t]:
-                        differs = True
-                        per_label[target[u, t]] += weight
-                        per_label[found[v, t]] -= weight
-                if differs:
-                    to_nodes(label_map, per_label, per_node)
-                    add_row(features, v * n_rows + lo + t, per_node, W[v])
-                    if W_sum.size > 0:
-                        for z in range(per_node.size):
-                            per_node[z] *= clock[0]
-                        add_row(features, v * n_rows + lo + t, per_node, W_sum[v])
-                    clear(per_label)
-            tw = transitions_of(W[v], n_dims, n_transitions)
-            for p in range(n_transitions):
-                tw[p] += counts[p]
-            if W_sum.size > 0:
-                tw_sum = transitions_of(W_sum[v], n_dims, n_transitions)
-                for p in range(n_transitions):
-                    tw_sum[p] += clock[0] * counts[p]
-            refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
+                    for output, scale in ((target[u, :n], views.eta), (found[v, :n], -views.eta)):
+                        count_weighted_transitions(
+                            output, truth, unlabeled_weight, scale, n_labels, views.order, counts
+                        )
+            if changed:
+                updates += 1
+                wrong += not has_labels(found[v, :n], truth)
+                move_view(
+                    views, model, v, lo, truth, unlabeled_weight, found[v], target, counts, per_label, per_node, W_sum,
+                    clock[0],
+                )  # fmt: skip
         clock[0] += 1.0
     return wrong, disagreements, disagreeing_tokens, updates
+
+
+@njit(cache=True, nogil=True)
+def teaches(u, v, n_views, labeled):
+    """Whether view ``v`` takes target ``u``: a labeled example has one target, the truth; a view without peers learns
+    from itself."""
+    return u == 0 if labeled else n_views == 1 or u != v
+
+
+@njit(cache=True, nogil=True)
+def predict_and_teach(views, model, pseudo, lo, truth, known, unary, forced, scoring, found, target):
+    """What each view predicts for an example, and what it teaches: the truth, or what it predicts beside it."""
+    n = truth.size
+    for v in range(model.W.shape[0]):
+        here = Window(views.window.size, views.window.first, views.window.before, views.outside[v])
+        row = v * views.y.size + lo
+        score_input(views.features, here, views.label_map, row, model.W[v], scoring, unary[:n])
+        viterbi(unary[:n], model.init[v], model.step[v], model.final[v], found[v, :n])
+        if known == n:
+            copy_labels(truth, target[v, :n])
+        elif pseudo.size > 0:
+            copy_labels(pseudo[v, lo : lo + n], target[v, :n])
+        elif known == 0:
+            copy_labels(found[v, :n], target[v, :n])
+        else:
+            force(unary[:n], truth, forced)
+            viterbi(forced[:n], model.init[v], model.step[v], model.final[v], target[v, :n])
+
+
+@njit(cache=True, nogil=True)
+def move_view(
+    views, model, v, lo, truth, unlabeled_weight, found, target, counts, per_label, per_node, W_sum, clock
+):  # fmt: skip
+    """Move the weights of one view towards its targets; ``counts`` are those of its transitions."""
+    n, n_views = truth.size, model.W.shape[0]
+    labeled = known_labels(truth) == n
+    for t in range(n):
+        weight = 1.0 if truth[t] >= 0 else unlabeled_weight
+        differs = False
+        for u in range(n_views):
+            if teaches(u, v, n_views, labeled) and target[u, t] != found[t]:
+                differs = True
+                per_label[target[u, t]] += weight
+                per_label[found[t]] -= weight
+        if differs:
+            row = v * views.y.size + lo + t
+            to_nodes(views.label_map, per_label, per_node)
+            add_row(views.features, row, per_node, model.W[v])
+            if W_sum.size > 0:
+                for z in range(per_node.size):
+                    per_node[z] *= clock
+                add_row(views.features, row, per_node, W_sum[v])
+            clear(per_label)
+    tw = transitions_of(model.W[v], views.n_dims, views.n_transitions)
+    for p in range(counts.size):
+        tw[p] += counts[p]
+    if W_sum.size > 0:
+        tw_sum = transitions_of(W_sum[v], views.n_dims, views.n_transitions)
+        for p in range(counts.size):
+            tw_sum[p] += clock * counts[p]
+    refresh_chain(tw, views.eta, model.init.shape[1], views.order, model.init[v], model.step[v], model.final[v])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from accord.kernels.chains.co_perceptron import force, known_labels, same, transitions_of
+from accord.kernels.chains.co_perceptron import differing_tokens, force, known_labels, same, transitions_of
 from accord.kernels.chains.margin import best_with_margin
 from accord.kernels.chains.online import path_score, refresh_chain, score_input, score_work
 from accord.kernels.chains.subspace import add_difference, gram_row, maximise_subspace
@@ -35,48 +35,59 @@ class Blocks(NamedTuple):
     alpha: np.ndarray  # (n_examples, P, K)
 
 
-@njit(cache=True, nogil=True)
-def forget_block(features, label_map, first_row, lo, n, blocks, i, p, eta, order, n_labels, weights, tw):
-    """Take the constraints of one block out of the weights; returns whether there were any."""
-    for k in range(blocks.size[i, p]):
-        amount = -blocks.alpha[i, p, k] * blocks.scale[i, p, k]
-        target, output = blocks.target[p, lo : lo + n], blocks.output[p, k, lo : lo + n]
-        add_difference(features, label_map, first_row, target, output, amount, eta, order, n_labels, weights, tw)
-        blocks.alpha[i, p, k] = 0.0
-    had = blocks.size[i, p] > 0
-    blocks.size[i, p] = 0
-    return had
+class Budget(NamedTuple):
+    """What a visit may spend."""
+
+    C: float
+    unlabeled_weight: float
+    tol: float
+    max_repeats: int
+
+
+class Room(NamedTuple):
+    """Work space of the visits, for the longest example."""
+
+    unary: np.ndarray  # (n_views, n, n_labels) label scores with the present weights
+    free: np.ndarray  # (n, n_labels) the same with annotated labels forced
+    scoring: np.ndarray
+    decoding: np.ndarray
+    predicted: np.ndarray  # (n_views, n) what each view teaches its peers
+    margin: np.ndarray  # (n_views,) and by how much
+    stale: np.ndarray  # (n_views,) bool: the weights have changed since
+    found: np.ndarray  # (n,) most violating output
+    gram: np.ndarray  # (P, K, K) products of the constraints of the present example
+    linear: np.ndarray  # (K,)
+    before: np.ndarray  # (K,)
+    work: np.ndarray  # zero, as large as the weights of a view
+    work_tw: np.ndarray
 
 
 @njit(cache=True, nogil=True)
-def visit_unlabeled(
-    features,
-    window,
-    outside,
-    label_map,
-    offsets,
-    y,
-    order_of_examples,
-    order,
-    eta,
-    loss,
-    rescaling,
-    norm,
-    C,
-    unlabeled_weight,
-    pseudo,
-    pseudo_margin,
-    tol,
-    max_repeats,
-    n_dims,
-    n_transitions,
-    W,
-    init,
-    step,
-    final,
-    blocks,
-    work,
-):
+def new_room(views, model, blocks, order_of_examples, work):
+    n_views, n_labels = model.W.shape[0], model.init.shape[1]
+    n_pairs, n_kept = blocks.learner.size, blocks.output.shape[1]
+    longest = 0
+    for i in order_of_examples:
+        longest = max(longest, views.offsets[i + 1] - views.offsets[i])
+    return Room(
+        np.empty((n_views, longest, n_labels)),
+        np.empty((longest, n_labels)),
+        score_work(longest, views.window, model.W[0]),
+        np.empty((longest, model.step.shape[1] * model.step.shape[2])),
+        np.empty((n_views, longest), np.int32),
+        np.empty(n_views),
+        np.empty(n_views, np.bool_),
+        np.empty(longest, np.int32),
+        np.zeros((n_pairs, n_kept, n_kept)),
+        np.empty(n_kept),
+        np.empty(n_kept),
+        work,
+        np.zeros(views.n_transitions),
+    )
+
+
+@njit(cache=True, nogil=True)
+def visit_unlabeled(views, model, blocks, order_of_examples, budget, pseudo, pseudo_margin, work):
     """Visit the given examples, whose labels are partly or wholly unknown (-1), and rebuild their blocks.
 
     ``pseudo`` (n_views, n_rows) holds the outputs that views teach their peers, ``pseudo_margin`` (n_views, n_examples)
@@ -84,144 +95,184 @@ def visit_unlabeled(
     (examples on which views disagree at the end of their visit, tokens of those, subspace steps, least gain of the
     dual in a step).
     """
-    n_views, n_labels, n_rows = W.shape[0], init.shape[1], y.size
-    n_pairs, n_kept = blocks.learner.size, blocks.output.shape[1]
-    longest = 0
-    for i in order_of_examples:
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    unary = np.empty((n_views, longest, n_labels))
-    free = np.empty((longest, n_labels))
-    scoring = score_work(longest, window, W[0])
-    decoding = np.empty((longest, step.shape[1] * step.shape[2]))
-    predicted = np.empty((n_views, longest), np.int32)
-    margin = np.empty(n_views)
-    found = np.empty(longest, np.int32)
-    gram = np.zeros((n_pairs, n_kept, n_kept))
-    linear = np.empty(n_kept)
-    before = np.empty(n_kept)
-    stale = np.empty(n_views, np.bool_)
-    work_tw = np.zeros(n_transitions)
+    room = new_room(views, model, blocks, order_of_examples, work)
     disagreements, disagreeing_tokens, n_steps, least_gain = 0, 0, 0, np.inf
     for i in order_of_examples:
-        lo, n = offsets[i], offsets[i + 1] - offsets[i]
+        n = views.offsets[i + 1] - views.offsets[i]
         if n == 0:
             continue
-        truth = y[lo : lo + n]
-        annotated = known_labels(truth) / n
-        for p in range(n_pairs):
-            v = blocks.learner[p]
-            tw = transitions_of(W[v], n_dims, n_transitions)
-            if forget_block(features, label_map, v * n_rows + lo, lo, n, blocks, i, p, eta, order, n_labels, W[v], tw):
-                refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
-        stale[:] = True
-        feasible = True  # else no output is allowed, and there is nothing to learn
-        for _ in range(max_repeats):
-            for v in range(n_views):
-                if not stale[v]:
-                    continue
-                here = Window(window.size, window.first, window.before, outside[v])
-                score_input(features, here, label_map, v * n_rows + lo, W[v], scoring, unary[v, :n])
-                if pseudo.size > 0:
-                    copy_labels(pseudo[v, lo : lo + n], predicted[v, :n])
-                    margin[v] = pseudo_margin[v, i]
-                else:
-                    force(unary[v, :n], truth, free)
-                    margin[v] = best_with_margin(free[:n], init[v], step[v], final[v], decoding, predicted[v, :n])[1]
-                feasible = feasible and margin[v] > NEG_INF
-                stale[v] = False
-            if not feasible:
+        for p in range(blocks.learner.size):
+            forget_block(views, model, blocks, i, p)
+        for v in range(room.stale.size):
+            room.stale[v] = True
+        feasible = True
+        for _ in range(budget.max_repeats):
+            feasible = predict_views(views, model, pseudo, pseudo_margin, i, room)
+            if not feasible:  # no output is allowed, and there is nothing to learn
                 break
             changed = False
-            for p in range(n_pairs):
-                v, u = blocks.learner[p], blocks.peer[p]
-                row = v * n_rows + lo
-                tw = transitions_of(W[v], n_dims, n_transitions)
-                weight = annotated + (1.0 - annotated) * unlabeled_weight * min(margin[u], 1.0)
-                target = blocks.target[p, lo : lo + n]
-                if weight <= 1e-12 or not same(target, predicted[u, :n]):
-                    if forget_block(features, label_map, row, lo, n, blocks, i, p, eta, order, n_labels, W[v], tw):
-                        refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
-                        stale[v], changed = True, True
-                    copy_labels(predicted[u, :n], target)
-                if weight <= 1e-12:
-                    continue
-                if stale[v]:
-                    here = Window(window.size, window.first, window.before, outside[v])
-                    score_input(features, here, label_map, row, W[v], scoring, unary[v, :n])
-                chain_score = path_score(unary[v, :n], init[v], step[v], final[v], target)
-                h = find_violator(
-                    loss, rescaling, norm, unary[v, :n], init[v], step[v], final[v], target, chain_score, found[:n]
-                )
-                size = blocks.size[i, p]
-                slack, listed, mass, paid = 0.0, False, 0.0, 0.0
-                for k in range(size):
-                    output = blocks.output[p, k, lo : lo + n]
-                    score = path_score(unary[v, :n], init[v], step[v], final[v], output)
-                    linear[k] = blocks.offset[i, p, k] - blocks.scale[i, p, k] * (chain_score - score)
-                    slack = max(slack, linear[k])
-                    listed = listed or same(output, found[:n])
-                    mass += blocks.alpha[i, p, k]
-                    paid += blocks.alpha[i, p, k] * linear[k]
-                budget = C * weight if norm == 1 else np.inf
-                ridge = 0.0 if norm == 1 else 1.0 / (C * weight)
-                # how far the block is from optimal: its peer's margin and its view's weights may have changed since
-                most = C * weight * (slack if norm == 1 else 0.5 * slack * slack)
-                gap = most - paid + 0.5 * ridge * mass * mass
-                if h > slack + tol and not listed and size < n_kept:
-                    delta = loss_value(loss, target, found[:n])
-                    root = np.sqrt(delta) if norm == 2 else delta
-                    copy_labels(found[:n], blocks.output[p, size, lo : lo + n])
-                    blocks.offset[i, p, size] = root
-                    blocks.scale[i, p, size] = root if rescaling == SLACK else 1.0
-                    blocks.alpha[i, p, size] = 0.0
-                    linear[size] = h
-                    gram_row(
-                        features, label_map, row, target, blocks.output[p, :, lo : lo + n], blocks.scale[i, p], size,
-                        eta, order, n_labels, work, work_tw, gram[p],
-                    )  # fmt: skip
-                    size += 1
-                elif mass <= budget * (1.0 + 1e-9) and gap <= min(0.01, tol) * most + 1e-9 * C * weight:
-                    continue
-                alpha = blocks.alpha[i, p]
-                shrink = min(1.0, budget / mass) if mass > 0.0 else 1.0
-                for k in range(size):
-                    before[k] = alpha[k]
-                    for b in range(size):
-                        linear[k] += gram[p, k, b] * alpha[b]
-                for k in range(size):
-                    alpha[k] *= shrink
-                gain = maximise_subspace(gram[p], linear, size, ridge, budget, alpha)
-                n_steps += 1
-                least_gain = min(least_gain, gain)
-                kept = 0
-                for k in range(size):
-                    output = blocks.output[p, k, lo : lo + n]
-                    amount = (alpha[k] - before[k]) * blocks.scale[i, p, k]
-                    if amount != 0.0:
-                        add_difference(features, label_map, row, target, output, amount, eta, order, n_labels, W[v], tw)
-                        stale[v], changed = True, True
-                    if alpha[k] > 0.0:
-                        if kept < k:
-                            keep_constraint(blocks, gram[p], i, p, lo, n, k, kept, size)
-                        kept += 1
-                for k in range(kept, size):
-                    alpha[k] = 0.0
-                blocks.size[i, p] = kept
-                if stale[v]:
-                    refresh_chain(tw, eta, n_labels, order, init[v], step[v], final[v])
+            for p in range(blocks.learner.size):
+                learned, gain = learn_from_peer(views, model, blocks, budget, i, p, room)
+                changed = changed or learned
+                if gain > NEG_INF:
+                    n_steps += 1
+                    least_gain = min(least_gain, gain)
             if not changed:
                 break
-        if not feasible:
-            continue
-        apart = 0
-        for t in range(n):
-            for v in range(1, n_views):
-                if predicted[v, t] != predicted[0, t]:
-                    apart += 1
-                    break
-        disagreements += apart > 0
-        disagreeing_tokens += apart
+        if feasible:
+            apart = differing_tokens(room.predicted, n)
+            disagreements += apart > 0
+            disagreeing_tokens += apart
     return disagreements, disagreeing_tokens, n_steps, least_gain
+
+
+@njit(cache=True, nogil=True)
+def forget_block(views, model, blocks, i, p):
+    """Take the constraints of one block out of the weights; returns whether there were any."""
+    lo, hi, v, n_labels = views.offsets[i], views.offsets[i + 1], blocks.learner[p], model.init.shape[1]
+    first_row, tw = v * views.y.size + lo, transitions_of(model.W[v], views.n_dims, views.n_transitions)
+    for k in range(blocks.size[i, p]):
+        amount = -blocks.alpha[i, p, k] * blocks.scale[i, p, k]
+        add_difference(
+            views.features, views.label_map, first_row, blocks.target[p, lo:hi], blocks.output[p, k, lo:hi], amount,
+            views.eta, views.order, n_labels, model.W[v], tw,
+        )  # fmt: skip
+        blocks.alpha[i, p, k] = 0.0
+    had = blocks.size[i, p] > 0
+    blocks.size[i, p] = 0
+    if had:
+        refresh_chain(tw, views.eta, n_labels, views.order, model.init[v], model.step[v], model.final[v])
+    return had
+
+
+@njit(cache=True, nogil=True)
+def score_view(views, model, i, v, room):
+    """Label scores of an example in one view."""
+    lo, n = views.offsets[i], views.offsets[i + 1] - views.offsets[i]
+    here = Window(views.window.size, views.window.first, views.window.before, views.outside[v])
+    row = v * views.y.size + lo
+    score_input(views.features, here, views.label_map, row, model.W[v], room.scoring, room.unary[v, :n])
+
+
+@njit(cache=True, nogil=True)
+def predict_views(views, model, pseudo, pseudo_margin, i, room):
+    """Bring scores, predictions and margins of all views up to date; returns whether all have an allowed output."""
+    lo, hi = views.offsets[i], views.offsets[i + 1]
+    n, feasible = hi - lo, True
+    for v in range(room.stale.size):
+        if room.stale[v]:
+            score_view(views, model, i, v, room)
+            if pseudo.size > 0:
+                copy_labels(pseudo[v, lo:hi], room.predicted[v, :n])
+                room.margin[v] = pseudo_margin[v, i]
+            else:
+                force(room.unary[v, :n], views.y[lo:hi], room.free)
+                room.margin[v] = best_with_margin(
+                    room.free[:n], model.init[v], model.step[v], model.final[v], room.decoding, room.predicted[v, :n]
+                )[1]
+            feasible = feasible and room.margin[v] > NEG_INF
+            room.stale[v] = False
+    return feasible
+
+
+@njit(cache=True, nogil=True)
+def learn_from_peer(views, model, blocks, budget, i, p, room):
+    """One constraint more for pair ``p``, or a better dual solution: (weights changed, gain or -inf: no step)."""
+    lo, hi = views.offsets[i], views.offsets[i + 1]
+    n, v, u = hi - lo, blocks.learner[p], blocks.peer[p]
+    annotated = known_labels(views.y[lo:hi]) / n
+    weight = annotated + (1.0 - annotated) * budget.unlabeled_weight * min(room.margin[u], 1.0)
+    target, changed = blocks.target[p, lo:hi], False
+    if weight <= 1e-12 or not same(target, room.predicted[u, :n]):
+        changed = forget_block(views, model, blocks, i, p)
+        room.stale[v] = room.stale[v] or changed
+        copy_labels(room.predicted[u, :n], target)
+    if weight <= 1e-12:
+        return changed, NEG_INF
+    if room.stale[v]:
+        score_view(views, model, i, v, room)
+    unary, init, step, final = room.unary[v, :n], model.init[v], model.step[v], model.final[v]
+    target_score = path_score(unary, init, step, final, target)
+    h = find_violator(
+        views.loss, views.rescaling, views.norm, unary, init, step, final, target, target_score, room.found[:n]
+    )
+    size = blocks.size[i, p]
+    slack, listed, mass, paid = 0.0, False, 0.0, 0.0
+    for k in range(size):
+        output = blocks.output[p, k, lo:hi]
+        score = path_score(unary, init, step, final, output)
+        room.linear[k] = blocks.offset[i, p, k] - blocks.scale[i, p, k] * (target_score - score)
+        slack = max(slack, room.linear[k])
+        listed = listed or same(output, room.found[:n])
+        mass += blocks.alpha[i, p, k]
+        paid += blocks.alpha[i, p, k] * room.linear[k]
+    mass_limit = budget.C * weight if views.norm == 1 else np.inf
+    ridge = 0.0 if views.norm == 1 else 1.0 / (budget.C * weight)
+    # how far the block is from optimal: its peer's margin and its view's weights may have changed since
+    most = budget.C * weight * (slack if views.norm == 1 else 0.5 * slack * slack)
+    gap = most - paid + 0.5 * ridge * mass * mass
+    if h > slack + budget.tol and not listed and size < blocks.output.shape[1]:
+        add_constraint(views, model, blocks, i, p, room, h)
+        size += 1
+    elif mass <= mass_limit * (1.0 + 1e-9) and gap <= min(0.01, budget.tol) * most + 1e-9 * budget.C * weight:
+        return changed, NEG_INF
+    moved, gain = optimise_block(views, model, blocks, i, p, room, size, mass, mass_limit, ridge)
+    if room.stale[v]:
+        tw = transitions_of(model.W[v], views.n_dims, views.n_transitions)
+        refresh_chain(tw, views.eta, model.init.shape[1], views.order, init, step, final)
+    return changed or moved, gain
+
+
+@njit(cache=True, nogil=True)
+def add_constraint(views, model, blocks, i, p, room, h):
+    """Write the output that was found into the block, behind those it has."""
+    lo, hi, v, size = views.offsets[i], views.offsets[i + 1], blocks.learner[p], blocks.size[i, p]
+    target, found = blocks.target[p, lo:hi], room.found[: hi - lo]
+    delta = loss_value(views.loss, target, found)
+    root = np.sqrt(delta) if views.norm == 2 else delta
+    copy_labels(found, blocks.output[p, size, lo:hi])
+    blocks.offset[i, p, size] = root
+    blocks.scale[i, p, size] = root if views.rescaling == SLACK else 1.0
+    blocks.alpha[i, p, size] = 0.0
+    room.linear[size] = h
+    gram_row(
+        views.features, views.label_map, v * views.y.size + lo, target, blocks.output[p, :, lo:hi], blocks.scale[i, p],
+        size, views.eta, views.order, model.init.shape[1], room.work, room.work_tw, room.gram[p],
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def optimise_block(views, model, blocks, i, p, room, size, mass, mass_limit, ridge):
+    """Maximise the dual over the block's variables and drop constraints without any: (weights changed, gain)."""
+    lo, hi, v = views.offsets[i], views.offsets[i + 1], blocks.learner[p]
+    alpha, gram, target = blocks.alpha[i, p], room.gram[p], blocks.target[p, lo:hi]
+    tw = transitions_of(model.W[v], views.n_dims, views.n_transitions)
+    shrink = min(1.0, mass_limit / mass) if mass > 0.0 else 1.0
+    for k in range(size):
+        room.before[k] = alpha[k]
+        for b in range(size):
+            room.linear[k] += gram[k, b] * alpha[b]
+    for k in range(size):
+        alpha[k] *= shrink
+    gain = maximise_subspace(gram, room.linear, size, ridge, mass_limit, alpha)
+    kept, moved = 0, False
+    for k in range(size):
+        amount = (alpha[k] - room.before[k]) * blocks.scale[i, p, k]
+        if amount != 0.0:
+            add_difference(
+                views.features, views.label_map, v * views.y.size + lo, target, blocks.output[p, k, lo:hi], amount,
+                views.eta, views.order, model.init.shape[1], model.W[v], tw,
+            )  # fmt: skip
+            moved = True
+        if alpha[k] > 0.0:
+            if kept < k:
+                keep_constraint(blocks, gram, i, p, lo, hi - lo, k, kept, size)
+            kept += 1
+    for k in range(kept, size):
+        alpha[k] = 0.0
+    blocks.size[i, p] = kept
+    room.stale[v] = room.stale[v] or moved
+    return moved, gain
 
 
 @njit(cache=True, nogil=True)

@@ -65,11 +65,18 @@ class ChainConsensusProblem(ViewedProblem):
         # labels that break the constraints free the unlabeled examples from them, too
         self.constrained = ChainProblem(structure, *self.labeled_part(0)).constrained
 
-    def chains(self, weights: ViewWeights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The decoders' arrays (init, step, final) of all views, views first."""
+    def _views(self) -> co_perceptron.Views:
+        """The examples as the kernels take them."""
+        s = self.structure
+        return co_perceptron.Views(
+            self.features, self.window, self.outside, self.label_map, self.offsets, self.y, s.order_, s.eta_, s.loss_,
+            self.rescaling, self.norm, self.n_dims, s.n_transitions_,
+        )  # fmt: skip
+
+    def _model(self, weights: ViewWeights) -> co_perceptron.Model:
+        """The weights as the kernels take them, with the decoders' arrays of all views, views first."""
         chains = [self.structure.chain(weights.view(v).transitions, self.constrained) for v in range(self.n_views)]
-        init, step, final = (np.stack(arrays) for arrays in zip(*chains))
-        return init, step, final
+        return co_perceptron.Model(weights.stacked, *(np.stack(arrays) for arrays in zip(*chains)))
 
     def label_frequency(self) -> np.ndarray:
         """How frequent each label is among the annotated rows, as if each had been seen once more."""
@@ -116,12 +123,9 @@ class ChainConsensusProblem(ViewedProblem):
 
         ``clock`` (1,) counts examples, in place, so that what an interrupt leaves can still be averaged.
         """
-        s = self.structure
         return co_perceptron.co_perceptron_epoch(
-            self.features, self.window, self.outside, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
-            unlabeled_weight, pseudo, self.n_dims, s.n_transitions_, weights.stacked, *self.chains(weights), sums,
-            clock,
-        )  # fmt: skip
+            self._views(), self._model(weights), order, unlabeled_weight, pseudo, sums, clock
+        )
 
     # -- co-support vector machine ----------------------------------------------------------------------------------
     def new_blocks(self, max_repeats: int) -> co_svm.Blocks:
@@ -144,10 +148,5 @@ class ChainConsensusProblem(ViewedProblem):
         pseudo: tuple[np.ndarray, np.ndarray], tol: float, max_repeats: int, work: np.ndarray,
     ) -> tuple[int, int, int, float]:  # fmt: skip
         """Rebuild the blocks of the given examples: (disagreements, tokens of those, subspace steps, least gain)."""
-        s = self.structure
-        return co_svm.visit_unlabeled(
-            self.features, self.window, self.outside, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
-            s.loss_, self.rescaling, self.norm, C, unlabeled_weight, *pseudo, tol, max_repeats, self.n_dims,
-            s.n_transitions_,
-            weights.stacked, *self.chains(weights), blocks, work,
-        )  # fmt: skip
+        budget = co_svm.Budget(C, unlabeled_weight, tol, max_repeats)
+        return co_svm.visit_unlabeled(self._views(), self._model(weights), blocks, order, budget, *pseudo, work)
