@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,19 @@ class View(BaseEstimator):
     """
 
     n_dims_: int
+    _default: Callable[[Any], View] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # names that start with an underscore are caches, which a view makes again when it needs them
         return {name: value for name, value in super().__getstate__().items() if not name.startswith("_")}
+
+    def with_default(self, default: Callable[[Any], View] | None) -> View:
+        """This view, in which views that are left open (None) become ``default`` of the inputs that they see.
+
+        Learners say here what they know about inputs and their look does not tell; see ``views.default``.
+        """
+        self._default = default
+        return self
 
     def fit(self, X: Any, y: Any = None) -> View:
         """Learn the feature space from inputs."""
@@ -44,7 +54,7 @@ class View(BaseEstimator):
         """Rows of new inputs in the fitted feature space; unknown features are ignored."""
         raise NotImplementedError
 
-    def feature_names(self, features: np.ndarray) -> list[str]:
+    def feature_names(self, features: Iterable[int]) -> list[str]:
         """A readable name for each of the given feature numbers."""
         return [f"x{int(f)}" for f in features]
 
@@ -75,3 +85,6 @@ class View(BaseEstimator):
         if len(members) == 1 and members[0].all():
             return [rows]
         return [restrict(rows, member) for member in members]
+
+    def _check_params(self) -> None:
+        """Refuse parameters that make no sense."""

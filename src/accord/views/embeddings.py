@@ -12,9 +12,8 @@ import scipy.sparse as sp
 
 from accord.datasets.formats.source import iter_lines, source_name
 from accord.exceptions import FormatError, InputError
-from accord.packed.rows import Rows
-from accord.views.inputs import describe, distinct_tokens, flatten_tokens, parse_window
-from accord.views.word_table import WordTable, check_scale
+from accord.views.inputs import describe
+from accord.views.word_table import WordTable
 
 
 class Embeddings(WordTable):
@@ -55,7 +54,7 @@ class Embeddings(WordTable):
 
     Examples
     --------
-    >>> from accord.views import Embeddings
+    >>> from accord import Embeddings
     >>> view = Embeddings({"rome": [3.0, 4.0], "runs": [0.0, 1.0]}, scale=1.0)
     >>> view.fit_rows([["Rome", "!"]]).matrix().toarray()
     array([[0.6, 0.8, 0. ],
@@ -103,12 +102,8 @@ class Embeddings(WordTable):
     def __sklearn_clone__(self) -> Embeddings:
         return type(self)(**self.get_params(deep=False))
 
-    def fit_rows(self, X: Any) -> Rows:
-        """Keep the vectors of the words in ``X`` and return its rows."""
-        before, after = parse_window(self.window)
-        check_scale(self.scale)
-        tokens, offsets = flatten_tokens(X)
-        distinct = distinct_tokens(tokens, offsets)
+    def _learn(self, tokens: list[str], offsets: np.ndarray, distinct: list[str]) -> None:
+        """Keep the vectors of the distinct words."""
         wanted = None
         if not self.keep_all:
             wanted = set(distinct)
@@ -118,12 +113,8 @@ class Embeddings(WordTable):
         if self.normalize:
             lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
             matrix = np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
-        self._forget()
         self.words_ = words
         self.vectors_ = (matrix * self.scale).astype(np.float32)
-        n_window = before + 1 + after
-        self.n_dims_ = n_window * (matrix.shape[1] + 1 + (n_window > 1))
-        return self._rows(tokens, offsets, distinct)
 
     def _unit_of(self, word: str) -> int:
         place = self._index().get(word)

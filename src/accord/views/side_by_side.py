@@ -1,14 +1,17 @@
-"""Rows of several views that are multiplied one by one, without being put into one table first."""
+"""Rows of several views side by side: multiplied one by one without being put into one table, or numbered anew."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
+from accord.packed.tables import as_table
 
 
 class SideBySide:
@@ -58,3 +61,39 @@ class SideBySide:
         if self._stacked is None:
             self._stacked = self._stack()
         return getattr(self._stacked, name)
+
+
+def owners_of_slots(rows: Rows, owners: np.ndarray) -> np.ndarray:
+    """The view that each slot is from, that of its first feature; -1 if it has no features."""
+    table = sp.csr_array(rows.table)
+    found = np.full(rows.base.size, -1)
+    for k, (first, last) in enumerate(table.indptr[rows.bounds]):
+        if first < last:
+            found[k] = owners[rows.base[k] + table.indices[first] * rows.stride[k]]
+    return found
+
+
+def renumbered(part: Rows, blocks: np.ndarray) -> Rows:
+    """The part with its features numbered by the blocks: from the first of a pair on they get the second's numbers."""
+    part = part.merged()
+    base = part.base + blocks[0, 1] - blocks[0, 0]
+    if blocks.shape[0] == 1:
+        return replace(part, base=base)
+    table = sp.csr_array(part.table)
+    columns = table.indices.astype(np.int64)
+    shifts = blocks[:, 1] - blocks[:, 0] - (blocks[0, 1] - blocks[0, 0])
+    done: set[tuple[int, int]] = set()
+    for (first, last), start, stride in zip(part.bounds.tolist(), part.base, part.stride):
+        if (first, last) in done:  # slots that share units also share their stride, and blocks begin at whole columns
+            continue
+        done.add((first, last))
+        entries = slice(table.indptr[first], table.indptr[last])
+        features = start + columns[entries] * stride
+        columns[entries] += shifts[np.searchsorted(blocks[:, 0], features, side="right") - 1] // stride
+    width = int(columns.max(initial=0)) + 1
+    return replace(
+        part,
+        table=as_table(sp.csr_array((table.data, columns, table.indptr), shape=(table.shape[0], width))),
+        base=base,
+        shared=False,
+    )
