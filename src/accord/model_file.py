@@ -51,7 +51,8 @@ def _pack(value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
         parts = {k: _pack(getattr(m, k), arrays, where) for k in ("data", "indices", "indptr")}
         return {"csr": parts, "shape": list(m.shape)}
     if is_stored(type(value).__name__) and type(value).__module__ == TABLE[type(value).__name__].module:
-        fields = value._asdict() if hasattr(value, "_asdict") else vars(value)
+        say = getattr(value, "_asdict", None) or getattr(value, "_saved", None)
+        fields = vars(value) if say is None else say()
         kept = {k: _pack(v, arrays, f"{where}.{k}") for k, v in fields.items() if not k.startswith("_")}
         return {"class": type(value).__name__, "fields": kept}
     if isinstance(value, slice):

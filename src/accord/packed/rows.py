@@ -237,10 +237,8 @@ class Rows:
 
 def stack(parts: Sequence[Rows], n_dims: int) -> Rows:
     """Rows that have the features of all parts, which are rows of the same inputs numbered in one feature space."""
+    check_same_offsets(parts)
     parts = [p.merged() for p in parts]
-    for p in parts[1:]:
-        if not np.array_equal(p.offsets, parts[0].offsets):
-            raise InputError("views: all views must give the same number of rows for every input")
     n_columns = max(p.table.shape[1] for p in parts)
     tables = []
     for p in parts:
@@ -256,6 +254,13 @@ def stack(parts: Sequence[Rows], n_dims: int) -> Rows:
         offsets=parts[0].offsets,
         n_dims=n_dims,
     )
+
+
+def check_same_offsets(parts: Sequence[Rows]) -> None:
+    """Views that are put side by side must have the same rows."""
+    for part in parts[1:]:
+        if not np.array_equal(part.offsets, parts[0].offsets):
+            raise InputError("views: all views must give the same number of rows for every input")
 
 
 def stack_channels(channels: Sequence[Rows]) -> Rows:

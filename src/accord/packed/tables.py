@@ -25,6 +25,11 @@ def as_table(matrix: Table) -> Table:
     return out
 
 
+def as_dense(matrix: Table) -> np.ndarray:
+    """The matrix as an array."""
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
 def ragged_rows(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:
     """Row numbers of the given inputs, one after another."""
     lengths = offsets[inputs + 1] - offsets[inputs]

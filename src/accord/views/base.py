@@ -47,8 +47,11 @@ class View(BaseEstimator):
         raise NotImplementedError
 
     def extend_rows(self, X: Any) -> Rows:
-        """Add what is new in ``X`` to the feature space (old features keep their numbers) and return its rows."""
-        raise NotImplementedError(f"{type(self).__name__} cannot grow; fit it on all inputs at once")
+        """Add what is new in ``X`` to the feature space (old features keep their numbers) and return its rows.
+
+        A view that was not fitted yet is fitted.
+        """
+        return self._extend(X) if hasattr(self, "n_dims_") else self.fit_rows(X)
 
     def transform(self, X: Any) -> Rows:
         """Rows of new inputs in the fitted feature space; unknown features are ignored."""
@@ -85,6 +88,10 @@ class View(BaseEstimator):
         if len(members) == 1 and members[0].all():
             return [rows]
         return [restrict(rows, member) for member in members]
+
+    def _extend(self, X: Any) -> Rows:
+        """``extend_rows`` of a fitted view."""
+        raise NotImplementedError(f"{type(self).__name__} cannot grow; fit it on all inputs at once")
 
     def _check_params(self) -> None:
         """Refuse parameters that make no sense."""

@@ -100,10 +100,6 @@ class CanonicalFeatures(View):
         self.__dict__.pop("_known", None)
         return self._rows(rows)
 
-    def extend_rows(self, X: Any) -> Rows:
-        """The rows of ``X``: what is known about words stays what the first data taught."""
-        return self.transform(X) if hasattr(self, "projection_") else self.fit_rows(X)
-
     def transform(self, X: Any) -> Rows:
         """Rows of new text; words that were not seen get their vector from their affixes and their shape."""
         check_is_fitted(self, "projection_")
@@ -125,6 +121,10 @@ class CanonicalFeatures(View):
         return np.argmin(distance, axis=1)[rows.slots[:, -1]]
 
     # -- internals --------------------------------------------------------------------------------------------------
+    def _extend(self, X: Any) -> Rows:
+        """What is known about words stays what the first data taught."""
+        return self.transform(X)
+
     def _vectors(self, table: Table) -> np.ndarray:
         """Vectors of units, of length ``scale``; a unit without features has none."""
         vectors = np.asarray(sp.csr_array(table) @ self.projection_) - self.center_

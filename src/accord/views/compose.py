@@ -62,33 +62,26 @@ class WrappingView(View):
         self.view_, self.n_dims_ = view, view.n_dims_
         return rows
 
-    def extend_rows(self, X: Any) -> Rows:
-        """Let the wrapped view grow; old features keep their numbers."""
-        if not hasattr(self, "view_"):
-            return self.fit_rows(X)
+    def _extend(self, X: Any) -> Rows:
         rows = self.view_.extend_rows(self._inputs(X))
         self.n_dims_ = self.view_.n_dims_
         return rows
 
     def transform(self, X: Any) -> Rows:
         """Rows of new inputs."""
-        check_is_fitted(self, "view_")
-        return self.view_.transform(self._inputs(X))
+        return self._fitted().transform(self._inputs(X))
 
     def feature_names(self, features: Iterable[int]) -> list[str]:
         """The names that the wrapped view gives."""
-        check_is_fitted(self, "view_")
-        return self.view_.feature_names(features)
+        return self._fitted().feature_names(features)
 
     def feature_groups(self) -> tuple[np.ndarray, list[str]]:
         """The groups of the wrapped view."""
-        check_is_fitted(self, "view_")
-        return self.view_.feature_groups()
+        return self._fitted().feature_groups()
 
     def constant_features(self) -> np.ndarray:
         """Those of the wrapped view."""
-        check_is_fitted(self, "view_")
-        return self.view_.constant_features()
+        return self._fitted().constant_features()
 
     def view_names(self) -> list[str]:
         """The views of the wrapped view."""
@@ -97,8 +90,11 @@ class WrappingView(View):
 
     def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
         """The features of each view of the wrapped view."""
+        return self._fitted().members(rows, rng)
+
+    def _fitted(self) -> View:
         check_is_fitted(self, "view_")
-        return self.view_.members(rows, rng)
+        return self.view_
 
 
 @dataclass(eq=False, repr=False)
@@ -138,27 +134,17 @@ class ConcatenatedViews(View):
     def of_fitted(cls, views: Sequence[View]) -> ConcatenatedViews:
         """A fitted composition of views that are fitted already."""
         out = cls(list(views))
-        out.views_, out.blocks_, out.n_dims_ = list(views), [], 0
-        for view in views:
-            out.blocks_.append(np.array([[0, out.n_dims_]], np.int64))
-            out.n_dims_ += view.n_dims_
+        out._place(list(views))
         return out
 
     def fit_rows(self, X: Any) -> Rows:
         """Fit every view and return the rows of ``X``."""
-        self.views_: list[View] = [new_view(view, X, self._default) for view in self._parts().values()]
-        self.blocks_: list[np.ndarray] = []
-        self.n_dims_ = 0
-        parts = [view.fit_rows(X) for view in self.views_]
-        for part in parts:
-            self.blocks_.append(np.array([[0, self.n_dims_]], np.int64))
-            self.n_dims_ += part.n_dims
+        views = [new_view(view, X, self._default) for view in self._parts().values()]
+        parts = [view.fit_rows(X) for view in views]
+        self._place(views)
         return self._stack(parts)
 
-    def extend_rows(self, X: Any) -> Rows:
-        """Let every view grow; old features keep their numbers."""
-        if not hasattr(self, "views_"):
-            return self.fit_rows(X)
+    def _extend(self, X: Any) -> Rows:
         parts = []
         for v, view in enumerate(self.views_):
             before = view.n_dims_
@@ -258,6 +244,14 @@ class ConcatenatedViews(View):
                 owners[start : start + end - first] = v
                 own[start : start + end - first] = np.arange(first, end)
         return owners, own
+
+    def _place(self, views: list[View]) -> None:
+        """Number the features of fitted views, one view after another."""
+        self.views_, self.n_dims_ = views, 0
+        self.blocks_: list[np.ndarray] = []
+        for view in views:
+            self.blocks_.append(np.array([[0, self.n_dims_]], np.int64))
+            self.n_dims_ += view.n_dims_
 
     def _add_block(self, v: int, before: int, part: Rows) -> None:
         """Number the new features after all others; the shift must be a whole number of columns in every slot."""

@@ -30,9 +30,8 @@ def default_view(X: Any, one_row: bool = False, symbols: bool = False) -> View:
     """
     if symbols:
         return names_only(1)
-    need = "a list of tokens, of dicts or of rows of numbers"
-    if one_row:
-        need = "a dict or list of features, or a row of numbers"
+    several, one = "a list of tokens, of dicts or of rows of numbers", "a dict or list of features, or a row of numbers"
+    need = one if one_row else several
     if len(getattr(X, "shape", ())) > 1:
         return ArrayFeatures()
     found = next(((i, x) for i, x in enumerate(as_list(X, need)) if not _is_empty(x)), None)

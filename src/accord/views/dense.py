@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
-from accord.packed.tables import Table
+from accord.packed.tables import Table, as_dense
 from accord.views.base import View
 from accord.views.matrices import Packed, pack_matrix
 from accord.views.window import parse_window
@@ -74,10 +74,6 @@ class ArrayFeatures(View):
         self.n_dims_ = window.size * (self.n_columns_ + window.is_wide) + bool(self.bias)
         return self._rows(packed)
 
-    def extend_rows(self, X: Any) -> Rows:
-        """The rows of ``X``: columns are what they are, and their scale stays that of the first data."""
-        return self.transform(X) if hasattr(self, "n_columns_") else self.fit_rows(X)
-
     def transform(self, X: Any) -> Rows:
         """Rows of new data, which must have the same columns."""
         check_is_fitted(self, "n_columns_")
@@ -109,13 +105,17 @@ class ArrayFeatures(View):
         check_is_fitted(self, "n_columns_")
         return np.arange(self.n_dims_ - bool(self.bias), self.n_dims_)
 
+    def _extend(self, X: Any) -> Rows:
+        """Columns are what they are, and their scale stays that of the first data."""
+        return self.transform(X)
+
     def _rows(self, packed: Packed) -> Rows:
         matrix, offsets = packed.matrix, packed.offsets
         if self.mean_ is not None and self.scale_ is not None:
             if sp.issparse(matrix) and not np.any(self.mean_):
                 matrix = sp.csr_array(matrix @ sp.diags_array(1.0 / self.scale_))
             else:
-                matrix = ((matrix.toarray() if sp.issparse(matrix) else matrix) - self.mean_) / self.scale_
+                matrix = (as_dense(matrix) - self.mean_) / self.scale_
         if parse_window(self.window).is_wide:
             return self._window_rows(matrix, offsets)
         if self.bias:

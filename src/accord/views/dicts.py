@@ -59,13 +59,10 @@ class DictFeatures(View):
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn the features in ``X`` and return its rows."""
-        return self._grow(X, _Growing(self._n_reserved()))
+        return self._grow(X, _Columns({}, self._n_reserved()))
 
-    def extend_rows(self, X: Any) -> Rows:
-        """Add the features that are new in ``X``; old features keep their numbers."""
-        if not hasattr(self, "names_"):
-            return self.fit_rows(X)
-        return self._grow(X, _Growing(self._n_reserved(), self._known()))
+    def _extend(self, X: Any) -> Rows:
+        return self._grow(X, _Columns(self._known(), self._n_reserved()))
 
     def transform(self, X: Any) -> Rows:
         """Rows of new inputs; features that were not seen in ``fit`` are ignored."""
@@ -83,16 +80,16 @@ class DictFeatures(View):
         """With a window, column 0 is the feature of every position outside the input."""
         return int(parse_window(self.window).is_wide)
 
-    def _known(self) -> _Known:
+    def _known(self) -> _Columns:
         if getattr(self, "_columns", None) is None:
             first = self._n_reserved()
-            self._columns = _Known(zip(self.names_[first:], range(first, len(self.names_))))
+            self._columns = _Columns(zip(self.names_[first:], range(first, len(self.names_))))
         return self._columns
 
-    def _grow(self, X: Any, columns: _Growing) -> Rows:
+    def _grow(self, X: Any, columns: _Columns) -> Rows:
         packed = _pack(X, columns)
         self.names_ = ["boundary"] * self._n_reserved() + list(columns)
-        self._columns = _Known(columns)
+        self._columns = _Columns(columns)
         self.n_dims_ = parse_window(self.window).size * len(self.names_)
         return self._rows(*packed)
 
@@ -106,25 +103,18 @@ class DictFeatures(View):
         return parse_window(self.window).rows(table, np.arange(1, table.shape[0]), offsets)
 
 
-class _Known(dict[str, int]):
-    """The column of each feature; minus one for others."""
+class _Columns(dict[str, int]):
+    """The column of each feature. Others get the next one if the ``first`` is given, otherwise -1."""
 
-    def __missing__(self, name: str) -> int:
-        if not isinstance(name, str):
-            raise TypeError
-        return -1
-
-
-class _Growing(dict[str, int]):
-    """The column of each feature; others get the next one."""
-
-    def __init__(self, first: int, known: dict[str, int] | None = None) -> None:
-        super().__init__(known or {})
+    def __init__(self, known: Any, first: int | None = None) -> None:
+        super().__init__(known)
         self.first = first
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
             raise TypeError
+        if self.first is None:
+            return -1
         column = self[name] = self.first + len(self)
         return column
 
@@ -145,7 +135,7 @@ class _Texts(dict[str, int]):
 class _Packer:
     """Collects the features of one token after another."""
 
-    def __init__(self, columns: _Known | _Growing) -> None:
+    def __init__(self, columns: _Columns) -> None:
         self.columns = columns
         self.texts: dict[str, _Texts] = {}
         self.indices = array("i")
@@ -239,7 +229,7 @@ class _Packer:
         return sp.csr_array((data, indices, indptr), shape=(indptr.size - 1, int(indices.max(initial=-1)) + 1))
 
 
-def _pack(X: Any, columns: _Known | _Growing) -> tuple[sp.csr_array, np.ndarray]:
+def _pack(X: Any, columns: _Columns) -> tuple[sp.csr_array, np.ndarray]:
     """The features of all tokens, one row each, and the offsets of the inputs."""
     inputs = as_list(X, _EXPECTED)
     packer = _Packer(columns)

@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
-from accord.packed.tables import Table
+from accord.packed.tables import Table, as_dense
 from accord.views.base import View
 from accord.views.compose import Views, new_view
 from accord.views.dense import ArrayFeatures
@@ -218,7 +217,7 @@ def check_kernel_name(kernel: Any) -> None:
 def _given_values(X: Any, n_columns: int | None = None) -> Units:
     """Precomputed kernel values; every row is a unit."""
     matrix, offsets, _ = pack_matrix(X, n_columns)
-    return Units(matrix.toarray() if sp.issparse(matrix) else matrix, np.arange(matrix.shape[0]), offsets)
+    return Units(as_dense(matrix), np.arange(matrix.shape[0]), offsets)
 
 
 def _square_values(X: Any) -> Units:

@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
-from accord.packed.tables import Table
+from accord.packed.tables import Table, as_dense
 from accord.views.base import View
 from accord.views.compose import ConcatenatedViews, Views, WrappingView, as_view, new_view
 from accord.views.default import default_view
@@ -121,8 +121,7 @@ class Comparison:
 
     def _other_values(self, rows: Matrix) -> np.ndarray:
         if self.kernel.kernel == "precomputed":
-            found = rows[:, self.base]
-            return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=float).T
+            return np.asarray(as_dense(rows[:, self.base]), dtype=float).T
         kind, degree, coef0, _ = self.kernel
         return kernel_values(kind, rows, self.base, degree, self.gamma, coef0).T
 

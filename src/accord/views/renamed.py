@@ -10,50 +10,41 @@ from typing import Any
 from accord.exceptions import InputError
 
 
-def renamed(**names: str) -> Callable[[type], type]:
+def renamed(**names: str) -> Callable[[Any], Any]:
     """Decorate a view that still takes parameters by their former names, with a warning: ``@renamed(old="new")``.
 
     They work in the constructor, in ``set_params`` and as attributes, and model files of before load.
     """
 
-    def current(given: dict[str, Any]) -> dict[str, Any]:
-        found = {}
-        for name, value in given.items():
-            old, nested, below = name.partition("__")
-            new = names.get(old, old)
-            if new != old:
-                _warn(old, new)
-                if new in given:
-                    raise InputError(f"{old} is the former name of {new}; give {new} alone")
-            found[new + nested + below] = value
-        return found
+    def current(function: Any) -> Any:
+        @wraps(function)
+        def call(self: Any, *args: Any, **given: Any) -> Any:
+            for name in list(given):
+                old, *below = name.split("__", 1)
+                if old in names:
+                    _warn(old, names[old])
+                    if names[old] in given:
+                        raise InputError(f"{old} is the former name of {names[old]}; give {names[old]} alone")
+                    given["__".join([names[old], *below])] = given.pop(name)
+            return function(self, *args, **given)
+
+        return call
+
+    def former(old: str) -> property:
+        def get(self: Any) -> Any:
+            _warn(old, names[old])
+            return getattr(self, names[old])
+
+        return property(get)
 
     def decorate(cls: Any) -> Any:
-        init, set_params = cls.__init__, cls.set_params
-
-        @wraps(init)
-        def __init__(self: Any, *args: Any, **given: Any) -> None:
-            init(self, *args, **current(given))
-
-        @wraps(set_params)
-        def set_current(self: Any, **given: Any) -> Any:
-            return set_params(self, **current(given))
-
-        cls.__init__, cls.set_params, cls._renamed = __init__, set_current, names
-        for old, new in names.items():
-            setattr(cls, old, _former(old, new))
+        cls.__init__, cls.set_params, cls._renamed = current(cls.__init__), current(cls.set_params), names
+        for old in names:
+            setattr(cls, old, former(old))
         return cls
 
     return decorate
 
 
-def _former(old: str, new: str) -> property:
-    def get(self: Any) -> Any:
-        _warn(old, new)
-        return getattr(self, new)
-
-    return property(get)
-
-
 def _warn(old: str, new: str) -> None:
-    warnings.warn(f"{old} is called {new} now; the former name ends with the next version", FutureWarning, stacklevel=4)
+    warnings.warn(f"{old} is called {new} now; the former name ends with the next version", FutureWarning, stacklevel=3)

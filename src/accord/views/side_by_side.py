@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from accord.exceptions import InputError
-from accord.packed.rows import Rows
+from accord.packed.rows import Rows, check_same_offsets
 from accord.packed.tables import as_table
 
 
@@ -31,21 +30,8 @@ class SideBySide:
     def __init__(self, parts: Sequence[Rows], first: Sequence[int], stack: Callable[[], Rows]) -> None:
         self._parts, self._first, self._stack = parts, first, stack
         self._stacked: Rows | None = None
-        for part in parts[1:]:
-            if not np.array_equal(part.offsets, parts[0].offsets):
-                raise InputError("views: all views must give the same number of rows for every input")
-
-    @property
-    def offsets(self) -> np.ndarray:
-        return self._parts[0].offsets
-
-    @property
-    def n_rows(self) -> int:
-        return self._parts[0].n_rows
-
-    @property
-    def n_inputs(self) -> int:
-        return self._parts[0].n_inputs
+        self.offsets, self.n_rows, self.n_inputs = parts[0].offsets, parts[0].n_rows, parts[0].n_inputs
+        check_same_offsets(parts)
 
     def scores(self, weights: np.ndarray, kept: dict[Any, Any] | None = None) -> np.ndarray:
         """Products (n_rows, n_outputs) with weights (n_dims, n_outputs); see :meth:`Rows.scores`."""

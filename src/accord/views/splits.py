@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
@@ -30,8 +29,7 @@ class _Split(WrappingView):
 
     def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
         """The features of each view; an error if a view has none."""
-        check_is_fitted(self, "view_")
-        columns = columns_of(rows, self.view_.constant_features())
+        columns = columns_of(rows, self.constant_features())
         constant = columns.features(columns.constant)
         shares = self._share_out(columns, rng)
         if not shares:
@@ -232,18 +230,17 @@ class FeatureGroups(_Split):
 
     def _views_of_columns(self) -> list[str | None]:
         """The view of every feature if ``groups`` is a function, and of every column otherwise."""
-        check_is_fitted(self, "view_")
+        view = self._fitted()
         groups = self._groups()
         if callable(groups):
             # kept, because names of many features take a while; a view that has grown has more of them
             views = getattr(self, "_views", None)
             if views is None or len(views) != self.n_dims_:
-                names = self.view_.feature_names(np.arange(self.n_dims_))
+                names = view.feature_names(range(self.n_dims_))
                 self._views = views = [_name(groups(name), name) for name in names]
-                for f in self.view_.constant_features():
+                for f in view.constant_features():
                     views[f] = None
             return views
-        view = self.view_
         while isinstance(view, WrappingView):
             view = view.view_
         n_columns = getattr(view, "n_columns_", None)

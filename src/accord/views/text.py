@@ -22,7 +22,7 @@ from accord.packed.tables import as_table
 from accord.views.base import View
 from accord.views.characters import N_PAIRS, mark_roles
 from accord.views.inputs import check_whole, distinct_tokens, flatten_tokens, offsets_of, token_lists
-from accord.views.templates import GROUP_OF_KIND, GROUPS, emit, name_of, origins_at, wanted
+from accord.views.templates import GROUP_OF_KIND, GROUPS, emit, length_mask, name_of, origins_at
 from accord.views.token_index import TokenIndex
 from accord.views.window import Window, parse_window
 
@@ -116,10 +116,7 @@ class TokenFeatures(View):
         self._hash_table: tuple[np.ndarray, np.ndarray] | None = None
         return self._grow(tokens, offsets, distinct)
 
-    def extend_rows(self, X: Any) -> Rows:
-        """Add the tokens and features that are new in ``X``; old features keep their numbers."""
-        if not hasattr(self, "table_"):
-            return self.fit_rows(X)
+    def _extend(self, X: Any) -> Rows:
         tokens, offsets = flatten_tokens(X)
         return self._grow(tokens, offsets, distinct_tokens(tokens, offsets))
 
@@ -172,15 +169,23 @@ class TokenFeatures(View):
 
     def _check_params(self) -> None:
         parse_window(self.window)
+        check_whole(self, case_positions=0, min_count=1)
         self._wanted()
-        check_whole(self, min_count=1)
 
     def _layout(self) -> _Layout:
         n_place = bool(self.bias) + len(_POSITIONS) * bool(self.position)
         return _Layout(parse_window(self.window), n_place, 8 if self.position else min(n_place, 1))
 
     def _wanted(self) -> kernels.Wanted:
-        return wanted(self.token, self.lower, self.affixes, self.ngrams, self.shape, self.clues, self.case_positions)
+        return kernels.Wanted(
+            token=bool(self.token),
+            lower=bool(self.lower),
+            affixes=length_mask(self.affixes, "affixes"),
+            ngrams=length_mask(self.ngrams, "ngrams"),
+            shape=bool(self.shape),
+            clues=bool(self.clues),
+            case_positions=int(self.case_positions),
+        )
 
     def _first_units(self) -> sp.csr_array:
         """The units that precede the tokens: every place in the sentence, then outside the sentence."""

@@ -43,10 +43,6 @@ class WordTable(View):
         self.n_dims_ = parse_window(self.window).size * self._table().shape[1]
         return self._rows(tokens, offsets, distinct)
 
-    def extend_rows(self, X: Any) -> Rows:
-        """The rows of ``X``: what is known about words stays what the first data taught."""
-        return self.transform(X) if hasattr(self, "words_") else self.fit_rows(X)
-
     def transform(self, X: Any) -> Rows:
         """Rows of new text."""
         check_is_fitted(self, "words_")
@@ -91,6 +87,10 @@ class WordTable(View):
         raise NotImplementedError
 
     # -- rows -------------------------------------------------------------------------------------------------------
+    def _extend(self, X: Any) -> Rows:
+        """What is known about words stays what the first data taught."""
+        return self.transform(X)
+
     def _index(self) -> dict[str, int]:
         """Place of each word in ``words_``."""
         if not hasattr(self, "_cached_index"):
