@@ -51,7 +51,8 @@ def _pack(value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
         parts = {k: _pack(getattr(m, k), arrays, where) for k in ("data", "indices", "indptr")}
         return {"csr": parts, "shape": list(m.shape)}
     if is_stored(type(value).__name__) and type(value).__module__ == TABLE[type(value).__name__].module:
-        fields = value._asdict() if hasattr(value, "_asdict") else vars(value)
+        say = getattr(value, "_asdict", None) or getattr(value, "_saved", None)
+        fields = vars(value) if say is None else say()
         kept = {k: _pack(v, arrays, f"{where}.{k}") for k, v in fields.items() if not k.startswith("_")}
         return {"class": type(value).__name__, "fields": kept}
     if isinstance(value, slice):
@@ -90,7 +91,9 @@ def _unpack(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
             f"the model file names the unknown class {tree['class']!r}; it may be from a newer version"
         )
     cls = find(tree["class"])
-    fields = {k: _unpack(v, arrays) for k, v in tree["fields"].items()}
+    # files of earlier versions have what a class renamed under the former name
+    renamed = getattr(cls, "_renamed", {})
+    fields = {renamed.get(k, k): _unpack(v, arrays) for k, v in tree["fields"].items()}
     if issubclass(cls, tuple):
         return cls(**fields)
     out = cls.__new__(cls)

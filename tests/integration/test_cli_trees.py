@@ -15,7 +15,7 @@ from accord.datasets import grammar_sentences, read_trees, write_trees
 from accord.datasets.trees import bracketed, clean, leaves, tags
 from accord.evaluation import COLLINS, bracket_scores, draw_text
 from accord.exceptions import NoParseWarning
-from accord.learners.inputs import names_only
+from accord.views.default import names_only
 
 WSJ = "( (S (NP-SBJ-1 (DT The) (NN dog)) (VP (VBD left) (NP (-NONE- *T*-1))) (. .)) )\n"
 

@@ -111,7 +111,7 @@ def _structure(task: str, given: dict[str, Any], options: dict[str, Any]) -> Any
 
 def _features(view: str, given: dict[str, Any], options: dict[str, Any]) -> Any:
     if view == "tags":
-        from accord.learners.inputs import names_only
+        from accord.views.default import names_only
 
         features = names_only(1).set_params(**parameters_of("tokens", given))
     else:
@@ -123,7 +123,7 @@ def _features(view: str, given: dict[str, Any], options: dict[str, Any]) -> Any:
         features = ConcatenatedViews({view: features, **about_words})
     if "kernel" in given:
         base = features.set_params(bias=False) if view == "numbers" and "bias" not in given else features
-        return _class("kernel")(base=base, random_state=options["random_state"], **parameters_of("kernel", given))
+        return _class("kernel")(base, random_state=options["random_state"], **parameters_of("kernel", given))
     return features
 
 

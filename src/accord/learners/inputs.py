@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,8 @@ from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
 from accord.registry import ASKED, CAPABILITIES, TABLE, entry_of, learners_for
+from accord.views import compose, default
 from accord.views.base import View
-from accord.views.compose import as_view
-from accord.views.dense import ArrayFeatures
-from accord.views.dicts import DictFeatures
-from accord.views.text import TokenFeatures
 
 
 def count(X: Any) -> int:
@@ -130,54 +128,12 @@ def with_tokens(structure: Structure, rows: Rows, X: Any) -> Rows:
 
 def new_view(view: Any, structure: Structure, X: Any) -> View:
     """A copy of the constructor's view, or the one that fits the look of X."""
-    return default_view(structure, X) if view is None else clone(as_view(view))
+    return compose.new_view(view, X, partial(default_view, structure))
 
 
 def default_view(structure: Structure, X: Any) -> View:
     """The view that fits the look of X: text, dicts or numbers."""
-    if structure.symbols:
-        return names_only(1)
-    if len(getattr(X, "shape", ())) > 1:
-        return ArrayFeatures()
-    i, first = next(((i, x) for i, x in enumerate(X) if not hasattr(x, "__len__") or len(x)), (0, None))
-    if first is None:
-        raise InputError("X has only empty inputs: there is nothing to learn from")
-    kind = type(first).__name__
-    if isinstance(first, np.ndarray) or sp.issparse(first):
-        return ArrayFeatures()
-    if isinstance(first, (dict, set, frozenset)):
-        return DictFeatures()
-    if isinstance(first, (list, tuple)):
-        token = first[0]
-        if isinstance(token, str):
-            return DictFeatures() if structure.single_row else TokenFeatures()
-        if _is_number(token) or isinstance(token, np.ndarray) or _starts_with_number(token):
-            return ArrayFeatures()
-        if isinstance(token, (dict, list, tuple, set)):
-            return DictFeatures()
-        kind = f"{kind} that starts with a {type(token).__name__}"
-    need = "a list of tokens, of dicts or of rows of numbers"
-    if structure.single_row:
-        need = "a dict or list of features, or a row of numbers,"
-    raise InputError(
-        f"X[{i}] is a {kind}: cannot tell which features are meant. {type(structure).__name__} takes {need} per input; "
-        "or pass view=TokenFeatures(), DictFeatures() or ArrayFeatures()"
-    )
-
-
-def names_only(window: int) -> TokenFeatures:
-    """Tokens by name, whatever they look like. No bias: what is the same for all spans is a weight of its own."""
-    return TokenFeatures(
-        window, lower=False, affixes=None, shape=False, clues=False, case_positions=0, position=False, bias=False
-    )
-
-
-def _is_number(value: Any) -> bool:
-    return bool(np.isscalar(value)) and not isinstance(value, (str, bytes))
-
-
-def _starts_with_number(token: Any) -> bool:
-    return isinstance(token, (list, tuple)) and len(token) > 0 and _is_number(token[0])
+    return default.default_view(X, one_row=structure.single_row, symbols=structure.symbols)
 
 
 def chunks(X: Any, *sizes: int) -> Iterator[tuple[int, Any]]:

@@ -6,7 +6,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
@@ -15,7 +14,6 @@ from accord.learners.base import CHUNK, StructuredLearner
 from accord.packed.rows import Rows
 from accord.packed.weights import Weights
 from accord.views.base import View
-from accord.views.compose import as_view
 from accord.views.splits import FeatureGroups, OddEvenSplit, RandomSplit, check_channels
 
 
@@ -29,13 +27,14 @@ class MultiViewLearner(StructuredLearner):
     view_weights_: list[Weights]
 
     def _new_view(self, structure: Any, X: Any) -> View:
-        """By default two random halves of the features."""
-        if self.views is None:
-            return RandomSplit(self._whole_view(structure, X))
-        view = clone(as_view(self.views))
+        view = inputs.new_view(self._default_split() if self.views is None else self.views, structure, X)
         if isinstance(view, (RandomSplit, OddEvenSplit, FeatureGroups)) and view.view is None:
             view.view = self._whole_view(structure, X)
         return view
+
+    def _default_split(self) -> View:
+        """Two random halves of the features."""
+        return RandomSplit()
 
     def _whole_view(self, structure: Any, X: Any) -> View:
         """What is split if the split does not say."""

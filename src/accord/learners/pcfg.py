@@ -16,7 +16,7 @@ import numpy as np
 from accord.exceptions import InputError
 from accord.kernels.trees import inside_outside
 from accord.learners.base import ProbabilisticLearner
-from accord.learners.inputs import names_only, unlabeled_inputs
+from accord.learners.inputs import unlabeled_inputs
 from accord.learners.randomness import generator
 from accord.learners.safety import Candidate, check_unlabeled_weight, choose
 from accord.packed.rows import Rows, ragged_rows
@@ -24,6 +24,7 @@ from accord.packed.structure import Structure
 from accord.structures.trees.tree import Tree
 from accord.threads import map_threads
 from accord.views.base import View
+from accord.views.default import names_only
 
 # What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)

@@ -95,10 +95,8 @@ class SumOfViews(MultiViewLearner):
         self.weights_.transitions /= len(found)
         return self
 
-    def _new_view(self, structure: Any, X: Any) -> View:
-        if self.views is not None:
-            return super()._new_view(structure, X)
-        return RandomSplit(self._whole_view(structure, X), self.n_views, self.share)
+    def _default_split(self) -> View:
+        return RandomSplit(n_views=self.n_views, share=self.share)
 
     def _whole_view(self, structure: Any, X: Any) -> View:
         return self.learner._new_view(structure, X)

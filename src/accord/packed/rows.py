@@ -12,26 +12,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from accord.exceptions import InputError
 from accord.kernels.features import sparse as kernels
-
-Table: TypeAlias = Any  # CSR array or ndarray of shape (n_units, n_columns)
+from accord.packed.tables import Table, as_table, ragged_offsets, ragged_rows, window_slots
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Features of many inputs, packed.
+    """Features of many inputs, packed: a matrix (n_rows, n_dims) that is never written down.
+
+    Row ``r`` of that matrix is the sum over slots ``k`` of the table's row ``slots[r, k]``, whose column ``j`` stands
+    at ``base[k] + j * stride[k]``. :meth:`matrix` writes it down, :meth:`scores` and :meth:`transpose_scores` are
+    products with it and with its transpose, and kernels get the same from :meth:`features` and :meth:`window`. Whoever
+    makes rows promises the shapes, types and ranges below; nobody writes to them afterwards, because rows that are
+    taken from others, or put together from them, share their arrays.
 
     Parameters
     ----------
     table : CSR array or ndarray of shape (n_units, n_columns)
-        Features of each distinct unit.
-    slots : int32 array of shape (n_rows, n_slots)
+        Features of each distinct unit, as :func:`~accord.packed.tables.as_table` gives them.
+    slots : C-contiguous int32 array of shape (n_rows, n_slots)
         The unit in each slot of each row.
     base, stride : int64 arrays of shape (n_slots,)
         Column ``j`` of a unit in slot ``k`` is feature ``base[k] + j * stride[k]``.
@@ -42,10 +47,10 @@ class Rows:
     n_dims : int
         Number of features.
     extra : CSR array or None
-        Units that are not in the table (words first seen at prediction), numbered after it.
+        Units that are not in the table (words first seen at prediction), numbered after it. Slots whose bounds end
+        where the table does may name them, too; :meth:`merged` moves them into the table.
     shared : bool
-        The table belongs to the fitted view and is the same object in every ``transform``, so products
-        with it may be kept.
+        The table belongs to the fitted view and is the same in every ``transform``, so products with it may be kept.
     tokens : object array of shape (n_rows,) or None
         The tokens themselves, for structures that look at them.
     """
@@ -59,23 +64,27 @@ class Rows:
     n_dims: int
     extra: Table | None = None
     shared: bool = False
-    tokens: Any = None
+    tokens: Any = None  # those who read them know that they are there
+
+    @classmethod
+    def of_units(cls, table: Table, units: np.ndarray, offsets: np.ndarray, shared: bool = False) -> Rows:
+        """Rows (one for each of ``units``) that have the features of one unit."""
+        return cls(
+            table=as_table(table),
+            slots=units.astype(np.int32)[:, None],
+            base=np.zeros(1, np.int64),
+            stride=np.ones(1, np.int64),
+            bounds=np.array([[0, table.shape[0]]], np.int64),
+            offsets=np.asarray(offsets, np.int64),
+            n_dims=table.shape[1],
+            shared=shared,
+        )
 
     @classmethod
     def from_matrix(cls, matrix: Table, offsets: np.ndarray | None = None) -> Rows:
         """Rows that are the rows of a matrix; by default one row per input."""
         n = matrix.shape[0]
-        if offsets is None:
-            offsets = np.arange(n + 1, dtype=np.int64)
-        return cls(
-            table=as_table(matrix),
-            slots=np.arange(n, dtype=np.int32)[:, None],
-            base=np.zeros(1, np.int64),
-            stride=np.ones(1, np.int64),
-            bounds=np.array([[0, n]], np.int64),
-            offsets=np.asarray(offsets, np.int64),
-            n_dims=matrix.shape[1],
-        )
+        return cls.of_units(matrix, np.arange(n), np.arange(n + 1) if offsets is None else offsets)
 
     @property
     def n_inputs(self) -> int:
@@ -231,20 +240,10 @@ class Rows:
         return sp.csr_array(total)
 
 
-def concatenate(parts: Sequence[Rows]) -> Rows:
-    """Put the features of several views of the same inputs side by side."""
-    if len(parts) == 1:
-        return parts[0]
-    dims = np.cumsum([0] + [p.n_dims for p in parts])
-    return stack([replace(p, base=p.base + d) for p, d in zip(parts, dims)], int(dims[-1]))
-
-
 def stack(parts: Sequence[Rows], n_dims: int) -> Rows:
     """Rows that have the features of all parts, which are rows of the same inputs numbered in one feature space."""
+    check_same_offsets(parts)
     parts = [p.merged() for p in parts]
-    for p in parts[1:]:
-        if not np.array_equal(p.offsets, parts[0].offsets):
-            raise InputError("views: all views must give the same number of rows for every input")
     n_columns = max(p.table.shape[1] for p in parts)
     tables = []
     for p in parts:
@@ -260,6 +259,13 @@ def stack(parts: Sequence[Rows], n_dims: int) -> Rows:
         offsets=parts[0].offsets,
         n_dims=n_dims,
     )
+
+
+def check_same_offsets(parts: Sequence[Rows]) -> None:
+    """Views that are put side by side must have the same rows."""
+    for part in parts[1:]:
+        if not np.array_equal(part.offsets, parts[0].offsets):
+            raise InputError("views: all views must give the same number of rows for every input")
 
 
 def stack_channels(channels: Sequence[Rows]) -> Rows:
@@ -292,46 +298,3 @@ def join_inputs(labeled: Rows, unlabeled: Rows) -> Rows:
         offsets=np.concatenate([labeled.offsets, labeled.offsets[-1] + unlabeled.offsets[1:]]),
         tokens=None if labeled.tokens is None else np.concatenate([labeled.tokens, unlabeled.tokens]),
     )
-
-
-def as_table(matrix: Table) -> Table:
-    """The matrix in the types the kernels were compiled for."""
-    if sp.issparse(matrix):
-        return _typed_csr(sp.csr_array(matrix))
-    return np.ascontiguousarray(matrix, dtype=np.float64)
-
-
-def _typed_csr(m: sp.csr_array) -> sp.csr_array:
-    # int64 row pointers, int32 columns: scipy would otherwise choose by size, and kernels would be compiled twice
-    out = sp.csr_array(m.shape)
-    out.data = np.ascontiguousarray(m.data, dtype=np.float64)
-    out.indices = np.ascontiguousarray(m.indices, dtype=np.int32)
-    out.indptr = np.ascontiguousarray(m.indptr, dtype=np.int64)
-    return out
-
-
-def ragged_rows(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-    """Row numbers of the given inputs, one after another."""
-    lengths = offsets[inputs + 1] - offsets[inputs]
-    starts = np.repeat(offsets[inputs] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-    return starts + np.arange(lengths.sum())
-
-
-def ragged_offsets(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-    """Offsets after taking the given inputs."""
-    return np.concatenate([[0], np.cumsum(offsets[inputs + 1] - offsets[inputs])]).astype(np.int64)
-
-
-def window_slots(units: np.ndarray, offsets: np.ndarray, before: int, after: int, outside: int) -> np.ndarray:
-    """Slots (n_rows, before + 1 + after): the unit at every position of a window; ``outside`` beyond the input."""
-    n = units.size
-    slots = np.full((n, before + 1 + after), outside, np.int32)
-    lengths = np.diff(offsets)
-    start = np.repeat(offsets[:-1], lengths)
-    stop = np.repeat(offsets[1:], lengths)
-    position = np.arange(n)
-    for column, shift in enumerate(range(-before, after + 1)):
-        there = position + shift
-        inside = (there >= start) & (there < stop)
-        slots[inside, column] = units[there[inside]]
-    return slots

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,19 @@ class View(BaseEstimator):
     """
 
     n_dims_: int
+    _default: Callable[[Any], View] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # names that start with an underscore are caches, which a view makes again when it needs them
         return {name: value for name, value in super().__getstate__().items() if not name.startswith("_")}
+
+    def with_default(self, default: Callable[[Any], View] | None) -> View:
+        """This view, in which views that are left open (None) become ``default`` of the inputs that they see.
+
+        Learners say here what they know about inputs and their look does not tell; see ``views.default``.
+        """
+        self._default = default
+        return self
 
     def fit(self, X: Any, y: Any = None) -> View:
         """Learn the feature space from inputs."""
@@ -37,14 +47,17 @@ class View(BaseEstimator):
         raise NotImplementedError
 
     def extend_rows(self, X: Any) -> Rows:
-        """Add what is new in ``X`` to the feature space (old features keep their numbers) and return its rows."""
-        raise NotImplementedError(f"{type(self).__name__} cannot grow; fit it on all inputs at once")
+        """Add what is new in ``X`` to the feature space (old features keep their numbers) and return its rows.
+
+        A view that was not fitted yet is fitted.
+        """
+        return self._extend(X) if hasattr(self, "n_dims_") else self.fit_rows(X)
 
     def transform(self, X: Any) -> Rows:
         """Rows of new inputs in the fitted feature space; unknown features are ignored."""
         raise NotImplementedError
 
-    def feature_names(self, features: np.ndarray) -> list[str]:
+    def feature_names(self, features: Iterable[int]) -> list[str]:
         """A readable name for each of the given feature numbers."""
         return [f"x{int(f)}" for f in features]
 
@@ -75,3 +88,10 @@ class View(BaseEstimator):
         if len(members) == 1 and members[0].all():
             return [rows]
         return [restrict(rows, member) for member in members]
+
+    def _extend(self, X: Any) -> Rows:
+        """``extend_rows`` of a fitted view."""
+        raise NotImplementedError(f"{type(self).__name__} cannot grow; fit it on all inputs at once")
+
+    def _check_params(self) -> None:
+        """Refuse parameters that make no sense."""

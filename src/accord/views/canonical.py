@@ -8,24 +8,30 @@ words that were never seen have one, too.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
-from accord.packed.rows import Rows, as_table, window_slots
+from accord.packed.rows import Rows
+from accord.packed.tables import Table, as_table, window_slots
 from accord.views.base import View
-from accord.views.inputs import parse_window
+from accord.views.inputs import check_whole
 from accord.views.text import TokenFeatures
+from accord.views.window import parse_window
 from accord.views.word_table import check_scale
 
 _OVERSAMPLING, _ITERATIONS = 15, 4  # of the randomised decomposition
 _MIN_VARIANCE = 1.0  # added to the variances (in counts): rare features must not dominate
 
 
+@dataclass(eq=False, repr=False)
 class CanonicalFeatures(View):
     """Vectors of tokens that correlate with their neighbours: ``X`` is a list of lists of strings.
 
@@ -64,29 +70,18 @@ class CanonicalFeatures(View):
     2
     """
 
-    def __init__(
-        self,
-        view: TokenFeatures | None = None,
-        n_components: int = 100,
-        neighbours: int = 2,
-        min_count: int = 5,
-        n_classes: int = 0,
-        window: int | tuple[int, int] = 0,
-        scale: float = 5.0,
-        random_state: int = 0,
-    ) -> None:
-        self.view = view
-        self.n_components = n_components
-        self.neighbours = neighbours
-        self.min_count = min_count
-        self.n_classes = n_classes
-        self.window = window
-        self.scale = scale
-        self.random_state = random_state
+    view: TokenFeatures | None = None
+    n_components: int = 100
+    neighbours: int = 2
+    min_count: int = 5
+    n_classes: int = 0
+    window: int | tuple[int, int] = 0
+    scale: float = 5.0
+    random_state: int = 0
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn the vectors from all sentences and return their rows."""
-        self._check_parameters()
+        self._check_params()
         own = TokenFeatures() if self.view is None else clone(self.view)
         self.view_ = own.set_params(window=0, position=False)
         rows = self.view_.fit_rows(X)
@@ -94,8 +89,6 @@ class CanonicalFeatures(View):
             raise InputError("X has no tokens: there is nothing to learn about words from")
         units, table = rows.slots[:, -1], sp.csr_array(rows.table)
         counts = np.bincount(units, minlength=table.shape[0]).astype(float)
-        from threadpoolctl import threadpool_limits
-
         # one thread: sums in the same order every time, whatever the machine is doing
         with threadpool_limits(limits=1):
             self.projection_ = correlated_directions(
@@ -103,24 +96,19 @@ class CanonicalFeatures(View):
             )
             self.center_ = (counts @ (table @ self.projection_)) / counts.sum()
             self.class_centers_ = self._group(table[np.flatnonzero(counts)])
-        self.n_dims_ = sum(parse_window(self.window), 1) * self.projection_.shape[1]
-        self._forget()
+        self.n_dims_ = parse_window(self.window).size * self.projection_.shape[1]
+        self.__dict__.pop("_known", None)
         return self._rows(rows)
-
-    def extend_rows(self, X: Any) -> Rows:
-        """The rows of ``X``: what is known about words stays what the first data taught."""
-        return self.transform(X) if hasattr(self, "projection_") else self.fit_rows(X)
 
     def transform(self, X: Any) -> Rows:
         """Rows of new text; words that were not seen get their vector from their affixes and their shape."""
         check_is_fitted(self, "projection_")
         return self._rows(self.view_.transform(X))
 
-    def feature_names(self, features: Any) -> list[str]:
+    def feature_names(self, features: Iterable[int]) -> list[str]:
         """Names such as ``-1:canonical12``: a component of the token before."""
-        before, after = parse_window(self.window)
-        pairs = (divmod(int(f), before + 1 + after) for f in features)
-        return [f"{'0' if k == before else format(k - before, '+d')}:canonical{column}" for column, k in pairs]
+        places = map(parse_window(self.window).place, features)
+        return [f"{position}:canonical{column}" for column, position in places]
 
     def word_classes(self, words: list[str]) -> np.ndarray:
         """The class of each word, a number below ``n_classes``."""
@@ -133,10 +121,11 @@ class CanonicalFeatures(View):
         return np.argmin(distance, axis=1)[rows.slots[:, -1]]
 
     # -- internals --------------------------------------------------------------------------------------------------
-    def _forget(self) -> None:
-        self.__dict__.pop("_known", None)
+    def _extend(self, X: Any) -> Rows:
+        """What is known about words stays what the first data taught."""
+        return self.transform(X)
 
-    def _vectors(self, table: Any) -> np.ndarray:
+    def _vectors(self, table: Table) -> np.ndarray:
         """Vectors of units, of length ``scale``; a unit without features has none."""
         vectors = np.asarray(sp.csr_array(table) @ self.projection_) - self.center_
         vectors[np.diff(sp.csr_array(table).indptr) == 0] = 0.0
@@ -155,32 +144,18 @@ class CanonicalFeatures(View):
 
     def _rows(self, rows: Rows) -> Rows:
         """Rows of vectors from rows of tokens. Unit 0, which no token names, stands for "outside the sentence"."""
-        before, after = parse_window(self.window)
-        n_window = before + 1 + after
         if getattr(self, "_known", None) is None:
             vectors = self._vectors(self.view_.table_)
             self._known = as_table(np.concatenate([np.zeros((1, vectors.shape[1])), vectors]))
         extra = None if rows.extra is None else as_table(sp.csr_array(self._vectors(rows.extra)))
-        return Rows(
-            table=self._known,
-            slots=window_slots(rows.slots[:, -1] + np.int32(1), rows.offsets, before, after, 0),
-            base=np.arange(n_window, dtype=np.int64),
-            stride=np.full(n_window, n_window, np.int64),
-            bounds=np.array([[0, self._known.shape[0]]] * n_window, np.int64),
-            offsets=rows.offsets,
-            n_dims=self.n_dims_,
-            extra=extra,
-            shared=True,
-        )
+        units = rows.slots[:, -1] + np.int32(1)
+        return parse_window(self.window).rows(self._known, units, rows.offsets, extra=extra, shared=True)
 
-    def _check_parameters(self) -> None:
+    def _check_params(self) -> None:
         parse_window(self.window)
         if self.view is not None and not isinstance(self.view, TokenFeatures):
             raise InputError(f"view is {self.view!r}; expected TokenFeatures(...), whose features are correlated")
-        for name, least in (("n_components", 1), ("neighbours", 1), ("min_count", 1), ("n_classes", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-                raise InputError(f"{name} is {value!r}; expected a whole number, {least} or more")
+        check_whole(self, n_components=1, neighbours=1, min_count=1, n_classes=0)
         check_scale(self.scale)
 
 

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from accord.kernels.features import text, windows
+from accord.views.inputs import offsets_of
 
 # fmt: off
 GREEK_NAMES = [
@@ -24,10 +25,13 @@ N_PAIRS = len(_BRACKETS) + len(_QUOTES)
 
 def pack(strings: Sequence[str]) -> text.Text:
     """The strings as one array of code points with their classes."""
-    starts = np.zeros(len(strings) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)), out=starts[1:])
-    codes = np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), np.uint32)
+    starts = offsets_of(strings)
+    codes = code_points("".join(strings))
     return text.Text(codes, _classes_of(codes), starts)
+
+
+def code_points(string: str) -> np.ndarray:
+    return np.frombuffer(string.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def _classes_of(codes: np.ndarray) -> np.ndarray:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.packed.rows import Rows, as_table, stack
+from accord.packed.rows import Rows, stack
 from accord.views.base import View
-from accord.views.dense import ArrayFeatures
-from accord.views.dicts import DictFeatures
-from accord.views.inputs import as_list, describe
-from accord.views.side_by_side import SideBySide
-from accord.views.text import TokenFeatures
+from accord.views.default import default_view
+from accord.views.inputs import describe
+from accord.views.side_by_side import SideBySide, owners_of_slots, renumbered
 
 Views: TypeAlias = View | Sequence[View] | Mapping[str, View]
 
@@ -37,17 +34,10 @@ def as_view(view: Any) -> View:
     return view
 
 
-def view_for(X: Any) -> View:
-    """The view for inputs that look like these: numbers, lists of words, or what ``DictFeatures`` takes."""
-    if len(getattr(X, "shape", ())) > 1:
-        return ArrayFeatures()
-    inputs = as_list(X, "a list of words, a row of numbers, or a dict or list of features")
-    x = next((x for x in inputs if not hasattr(x, "__len__") or hasattr(x, "shape") or len(x)), None)
-    while isinstance(x, (list, tuple)) and x and not isinstance(x[0], str):
-        x = x[0]
-    if isinstance(x, (list, tuple, str)) and x:
-        return TokenFeatures()
-    return ArrayFeatures() if hasattr(x, "shape") or isinstance(x, (int, float)) else DictFeatures()
+def new_view(view: Views | None, X: Any, default: Callable[[Any], View] | None = None) -> View:
+    """A copy of a view, to be fitted on ``X``. None becomes ``default`` of what it sees, here and inside the view."""
+    default = default or default_view
+    return (default(X) if view is None else clone(as_view(view))).with_default(default)
 
 
 class WrappingView(View):
@@ -65,39 +55,33 @@ class WrappingView(View):
 
     def fit_rows(self, X: Any) -> Rows:
         """Fit the wrapped view and return the rows of ``X``."""
+        self._check_params()
         X = self._inputs(X)
-        view = view_for(X) if self.view is None else clone(as_view(self.view))
+        view = new_view(self.view, X, self._default)
         rows = view.fit_rows(X)
         self.view_, self.n_dims_ = view, view.n_dims_
         return rows
 
-    def extend_rows(self, X: Any) -> Rows:
-        """Let the wrapped view grow; old features keep their numbers."""
-        if not hasattr(self, "view_"):
-            return self.fit_rows(X)
+    def _extend(self, X: Any) -> Rows:
         rows = self.view_.extend_rows(self._inputs(X))
         self.n_dims_ = self.view_.n_dims_
         return rows
 
     def transform(self, X: Any) -> Rows:
         """Rows of new inputs."""
-        check_is_fitted(self, "view_")
-        return self.view_.transform(self._inputs(X))
+        return self._fitted().transform(self._inputs(X))
 
-    def feature_names(self, features: Any) -> list[str]:
+    def feature_names(self, features: Iterable[int]) -> list[str]:
         """The names that the wrapped view gives."""
-        check_is_fitted(self, "view_")
-        return self.view_.feature_names(features)
+        return self._fitted().feature_names(features)
 
     def feature_groups(self) -> tuple[np.ndarray, list[str]]:
         """The groups of the wrapped view."""
-        check_is_fitted(self, "view_")
-        return self.view_.feature_groups()
+        return self._fitted().feature_groups()
 
     def constant_features(self) -> np.ndarray:
         """Those of the wrapped view."""
-        check_is_fitted(self, "view_")
-        return self.view_.constant_features()
+        return self._fitted().constant_features()
 
     def view_names(self) -> list[str]:
         """The views of the wrapped view."""
@@ -106,10 +90,14 @@ class WrappingView(View):
 
     def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
         """The features of each view of the wrapped view."""
+        return self._fitted().members(rows, rng)
+
+    def _fitted(self) -> View:
         check_is_fitted(self, "view_")
-        return self.view_.members(rows, rng)
+        return self.view_
 
 
+@dataclass(eq=False, repr=False)
 class ConcatenatedViews(View):
     """The features of several views of the same inputs, side by side.
 
@@ -133,41 +121,30 @@ class ConcatenatedViews(View):
 
     Examples
     --------
-    >>> from accord.views import ArrayFeatures, ConcatenatedViews
+    >>> from accord import ArrayFeatures, ConcatenatedViews
     >>> view = ConcatenatedViews([ArrayFeatures(bias=False), ArrayFeatures(standardize=True)])
     >>> view.fit_rows([[1.0], [3.0]]).matrix().toarray()
     array([[ 1., -1.,  1.],
            [ 3.,  1.,  1.]])
     """
 
-    def __init__(self, views: Sequence[View] | Mapping[str, View]) -> None:
-        self.views = views
+    views: Sequence[View] | Mapping[str, View]
 
     @classmethod
     def of_fitted(cls, views: Sequence[View]) -> ConcatenatedViews:
         """A fitted composition of views that are fitted already."""
         out = cls(list(views))
-        out.views_, out.blocks_, out.n_dims_ = list(views), [], 0
-        for view in views:
-            out.blocks_.append(np.array([[0, out.n_dims_]], np.int64))
-            out.n_dims_ += view.n_dims_
+        out._place(list(views))
         return out
 
     def fit_rows(self, X: Any) -> Rows:
         """Fit every view and return the rows of ``X``."""
-        self.views_: list[View] = [clone(view) for view in self._parts().values()]
-        self.blocks_: list[np.ndarray] = []
-        self.n_dims_ = 0
-        parts = [view.fit_rows(X) for view in self.views_]
-        for part in parts:
-            self.blocks_.append(np.array([[0, self.n_dims_]], np.int64))
-            self.n_dims_ += part.n_dims
+        views = [new_view(view, X, self._default) for view in self._parts().values()]
+        parts = [view.fit_rows(X) for view in views]
+        self._place(views)
         return self._stack(parts)
 
-    def extend_rows(self, X: Any) -> Rows:
-        """Let every view grow; old features keep their numbers."""
-        if not hasattr(self, "views_"):
-            return self.fit_rows(X)
+    def _extend(self, X: Any) -> Rows:
         parts = []
         for v, view in enumerate(self.views_):
             before = view.n_dims_
@@ -185,7 +162,7 @@ class ConcatenatedViews(View):
         first = [int(blocks[0, 1]) for blocks in self.blocks_]
         return cast(Rows, SideBySide(parts, first, lambda: self._stack(parts)))
 
-    def feature_names(self, features: Any) -> list[str]:
+    def feature_names(self, features: Iterable[int]) -> list[str]:
         """The names that the views give, after the name of the view."""
         owners, own = self._owners()
         parts = list(self._parts())
@@ -226,7 +203,7 @@ class ConcatenatedViews(View):
         """The features of each view, or of each of its own views if it has several."""
         owners, own = self._owners()
         rows = rows.merged()
-        owner_of_slot = np.array([_owner(rows, k, owners) for k in range(rows.base.size)])
+        owner_of_slot = owners_of_slots(rows, owners)
         out = []
         for v, (view, blocks) in enumerate(zip(self.views_, self.blocks_)):
             slots, here = np.flatnonzero(owner_of_slot == v), np.flatnonzero(owners == v)
@@ -238,7 +215,7 @@ class ConcatenatedViews(View):
                 bounds=rows.bounds[slots],
                 n_dims=view.n_dims_,
             )
-            for member in view.members(_renumbered(part, blocks[:, ::-1]), rng):
+            for member in view.members(renumbered(part, blocks[:, ::-1]), rng):
                 joint = np.zeros(rows.n_dims, np.bool_)
                 joint[here] = member[own[here]]
                 out.append(joint)
@@ -268,6 +245,14 @@ class ConcatenatedViews(View):
                 own[start : start + end - first] = np.arange(first, end)
         return owners, own
 
+    def _place(self, views: list[View]) -> None:
+        """Number the features of fitted views, one view after another."""
+        self.views_, self.n_dims_ = views, 0
+        self.blocks_: list[np.ndarray] = []
+        for view in views:
+            self.blocks_.append(np.array([[0, self.n_dims_]], np.int64))
+            self.n_dims_ += view.n_dims_
+
     def _add_block(self, v: int, before: int, part: Rows) -> None:
         """Number the new features after all others; the shift must be a whole number of columns in every slot."""
         step = math.lcm(*(int(stride) for stride in part.stride))
@@ -278,36 +263,4 @@ class ConcatenatedViews(View):
         self.n_dims_ = place + part.n_dims - before
 
     def _stack(self, parts: list[Rows]) -> Rows:
-        return stack([_renumbered(part, blocks) for part, blocks in zip(parts, self.blocks_)], self.n_dims_)
-
-
-def _owner(rows: Rows, k: int, owners: np.ndarray) -> int:
-    """The view that slot ``k`` is from; -1 if it has no features."""
-    first, last = rows.table.indptr[rows.bounds[k]]
-    return int(owners[rows.base[k] + rows.table.indices[first] * rows.stride[k]]) if first < last else -1
-
-
-def _renumbered(part: Rows, blocks: np.ndarray) -> Rows:
-    """The part with its features numbered by the blocks: from the first of a pair on they get the second's numbers."""
-    part = part.merged()
-    base = part.base + blocks[0, 1] - blocks[0, 0]
-    if blocks.shape[0] == 1:
-        return replace(part, base=base)
-    table = sp.csr_array(part.table)
-    columns = table.indices.astype(np.int64)
-    shifts = blocks[:, 1] - blocks[:, 0] - (blocks[0, 1] - blocks[0, 0])
-    done: set[tuple[int, int]] = set()
-    for (first, last), start, stride in zip(part.bounds.tolist(), part.base, part.stride):
-        if (first, last) in done:  # slots that share units also share their stride, and blocks begin at whole columns
-            continue
-        done.add((first, last))
-        entries = slice(table.indptr[first], table.indptr[last])
-        features = start + columns[entries] * stride
-        columns[entries] += shifts[np.searchsorted(blocks[:, 0], features, side="right") - 1] // stride
-    width = int(columns.max(initial=0)) + 1
-    return replace(
-        part,
-        table=as_table(sp.csr_array((table.data, columns, table.indptr), shape=(table.shape[0], width))),
-        base=base,
-        shared=False,
-    )
+        return stack([renumbered(part, blocks) for part, blocks in zip(parts, self.blocks_)], self.n_dims_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,14 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.packed.rows import Rows, as_table, window_slots
+from accord.packed.rows import Rows
+from accord.packed.tables import Table, as_dense
 from accord.views.base import View
-from accord.views.inputs import parse_window
 from accord.views.matrices import Packed, pack_matrix
+from accord.views.window import parse_window
 
 
+@dataclass(eq=False, repr=False)
 class ArrayFeatures(View):
     """Columns of arrays, sparse matrices or DataFrames.
 
@@ -44,20 +47,19 @@ class ArrayFeatures(View):
 
     Examples
     --------
-    >>> from accord.views import ArrayFeatures
+    >>> from accord import ArrayFeatures
     >>> ArrayFeatures().fit_rows([[1.0, 2.0], [3.0, 4.0]]).matrix().toarray()
     array([[1., 2., 1.],
            [3., 4., 1.]])
     """
 
-    def __init__(self, standardize: bool = False, bias: bool = True, window: int | tuple[int, int] = 0) -> None:
-        self.standardize = standardize
-        self.bias = bias
-        self.window = window
+    standardize: bool = False
+    bias: bool = True
+    window: int | tuple[int, int] = 0
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn number and scale of the columns and return the rows of ``X``."""
-        before, after = parse_window(self.window)
+        window = parse_window(self.window)
         packed = pack_matrix(X)
         matrix = packed.matrix
         self.n_columns_: int = matrix.shape[1]
@@ -68,14 +70,9 @@ class ArrayFeatures(View):
             if matrix.shape[0] == 0:
                 raise InputError("X has no rows, so there is nothing to standardize by")
             self.mean_, self.scale_ = _mean_and_scale(matrix)
-        n_window = before + 1 + after
         # with a window, every position also has a feature that says it lies outside the input
-        self.n_dims_ = n_window * (self.n_columns_ + (n_window > 1)) + bool(self.bias)
+        self.n_dims_ = window.size * (self.n_columns_ + window.is_wide) + bool(self.bias)
         return self._rows(packed)
-
-    def extend_rows(self, X: Any) -> Rows:
-        """The rows of ``X``: columns are what they are, and their scale stays that of the first data."""
-        return self.transform(X) if hasattr(self, "n_columns_") else self.fit_rows(X)
 
     def transform(self, X: Any) -> Rows:
         """Rows of new data, which must have the same columns."""
@@ -92,21 +89,25 @@ class ArrayFeatures(View):
     def feature_names(self, features: Any) -> list[str]:
         """Names of columns, with the position in the window where there is one."""
         check_is_fitted(self, "n_columns_")
-        before, after = parse_window(self.window)
-        n_window = before + 1 + after
-        own = self.columns_ or [f"x{k}" for k in range(self.n_columns_)]
-        if n_window == 1:
-            names = own
-        else:
-            shifts = ["0" if k == 0 else f"{k:+d}" for k in range(-before, after + 1)]
-            names = [f"{shift}:{name}" for name in [*own, "boundary"] for shift in shifts]
-        names = names + ["bias"] * bool(self.bias)
-        return [names[int(f)] for f in features]
+        window = parse_window(self.window)
+        own = [*(self.columns_ or [f"x{k}" for k in range(self.n_columns_)]), "boundary"]
+        names = []
+        for f in features:
+            if self.bias and f == self.n_dims_ - 1:
+                names.append("bias")
+            else:
+                column, position = window.place(f)
+                names.append(f"{position}:{own[column]}" if window.is_wide else own[column])
+        return names
 
     def constant_features(self) -> np.ndarray:
         """The bias."""
         check_is_fitted(self, "n_columns_")
         return np.arange(self.n_dims_ - bool(self.bias), self.n_dims_)
+
+    def _extend(self, X: Any) -> Rows:
+        """Columns are what they are, and their scale stays that of the first data."""
+        return self.transform(X)
 
     def _rows(self, packed: Packed) -> Rows:
         matrix, offsets = packed.matrix, packed.offsets
@@ -114,42 +115,43 @@ class ArrayFeatures(View):
             if sp.issparse(matrix) and not np.any(self.mean_):
                 matrix = sp.csr_array(matrix @ sp.diags_array(1.0 / self.scale_))
             else:
-                matrix = ((matrix.toarray() if sp.issparse(matrix) else matrix) - self.mean_) / self.scale_
-        if parse_window(self.window) != (0, 0):
+                matrix = (as_dense(matrix) - self.mean_) / self.scale_
+        if parse_window(self.window).is_wide:
             return self._window_rows(matrix, offsets)
         if self.bias:
             matrix = _hstack(matrix, np.ones((matrix.shape[0], 1)))
         return Rows.from_matrix(matrix, offsets)
 
-    def _window_rows(self, matrix: Any, offsets: np.ndarray) -> Rows:
+    def _window_rows(self, matrix: Table, offsets: np.ndarray) -> Rows:
         """Unit 0 is "outside the input", and also the bias; its only feature is one more column of the table."""
-        before, after = parse_window(self.window)
-        n_window, width = before + 1 + after, self.n_columns_ + 1
-        table = _hstack(matrix, np.zeros((matrix.shape[0], 1)))
+        width = self.n_columns_ + 1
         outside = np.zeros((1, width))
         outside[0, -1] = 1.0
+        table = _hstack(matrix, np.zeros((matrix.shape[0], 1)))
         table = sp.vstack([sp.csr_array(outside), table]) if sp.issparse(table) else np.vstack([outside, table])
-        slots = window_slots(np.arange(1, table.shape[0]), offsets, before, after, 0)
-        base, stride = np.arange(n_window), np.full(n_window, n_window)
-        bounds = np.array([[0, table.shape[0]]] * n_window, np.int64)
-        if self.bias:
-            # the last column of unit 0 must become the last feature
-            slots = np.hstack([slots, np.zeros((slots.shape[0], 1), np.int32)])
-            base, stride = np.append(base, self.n_dims_ - width), np.append(stride, 1)
-            bounds = np.vstack([bounds, [[0, 1]]])
-        return Rows(as_table(table), slots, base, stride, bounds, offsets, self.n_dims_)
+        rows = parse_window(self.window).rows(table, np.arange(1, table.shape[0]), offsets)
+        if not self.bias:
+            return rows
+        return replace(
+            rows,
+            slots=np.hstack([rows.slots, np.zeros((rows.n_rows, 1), np.int32)]),
+            base=np.append(rows.base, self.n_dims_ - width),  # the last column of unit 0 becomes the last feature
+            stride=np.append(rows.stride, 1),
+            bounds=np.vstack([rows.bounds, [[0, 1]]]),
+            n_dims=self.n_dims_,
+        )
 
 
-def _hstack(matrix: Any, columns: np.ndarray) -> Any:
+def _hstack(matrix: Table, columns: np.ndarray) -> Table:
     if sp.issparse(matrix):
         return sp.hstack([matrix, sp.csr_array(columns)], format="csr")
     return np.hstack([matrix, columns])
 
 
-def _mean_and_scale(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
+def _mean_and_scale(matrix: Table) -> tuple[np.ndarray, np.ndarray]:
     n, width = matrix.shape
     mean = np.asarray(matrix.sum(axis=0)).ravel() / n
-    if sp.issparse(matrix):
+    if not isinstance(matrix, np.ndarray):
         squares = np.bincount(matrix.indices, (matrix.data - mean[matrix.indices]) ** 2, width)
         zeros = n - np.bincount(matrix.indices, minlength=width)
         largest = np.abs(mean)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,16 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.packed.rows import Rows, as_table, window_slots
+from accord.packed.rows import Rows
 from accord.views.base import View
-from accord.views.inputs import as_list, describe, offsets_of, parse_window
+from accord.views.inputs import as_list, describe, offsets_of
+from accord.views.window import parse_window
 
 _EXPECTED = "a list of tokens, each a dict or a list of strings (or one dict or list of strings for the whole input)"
 _COLLECTIONS = (list, tuple, set, frozenset)
 
 
+@dataclass(eq=False, repr=False)
 class DictFeatures(View):
     """Features that somebody else has extracted.
 
@@ -43,7 +46,7 @@ class DictFeatures(View):
 
     Examples
     --------
-    >>> from accord.views import DictFeatures
+    >>> from accord import DictFeatures
     >>> view = DictFeatures()
     >>> view.fit_rows([[{"word": "Tom", "length": 3}, {"word": "comes"}]]).matrix().toarray()
     array([[1., 3., 0.],
@@ -52,19 +55,14 @@ class DictFeatures(View):
     ['word=Tom', 'length', 'word=comes']
     """
 
-    def __init__(self, window: int | tuple[int, int] = 0) -> None:
-        self.window = window
+    window: int | tuple[int, int] = 0
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn the features in ``X`` and return its rows."""
-        parse_window(self.window)
-        return self._grow(X, _Growing(self._n_reserved()))
+        return self._grow(X, _Columns({}, self._n_reserved()))
 
-    def extend_rows(self, X: Any) -> Rows:
-        """Add the features that are new in ``X``; old features keep their numbers."""
-        if not hasattr(self, "names_"):
-            return self.fit_rows(X)
-        return self._grow(X, _Growing(self._n_reserved(), self._known()))
+    def _extend(self, X: Any) -> Rows:
+        return self._grow(X, _Columns(self._known(), self._n_reserved()))
 
     def transform(self, X: Any) -> Rows:
         """Rows of new inputs; features that were not seen in ``fit`` are ignored."""
@@ -74,71 +72,49 @@ class DictFeatures(View):
     def feature_names(self, features: Any) -> list[str]:
         """Names as in the input, with the position in the window where there is one."""
         check_is_fitted(self, "names_")
-        before, after = parse_window(self.window)
-        names = []
-        for f in features:
-            column, k = divmod(int(f), before + 1 + after)
-            shift = "" if before + after == 0 else "0:" if k == before else f"{k - before:+d}:"
-            names.append(shift + self.names_[column])
-        return names
+        window = parse_window(self.window)
+        places = map(window.place, features)
+        return [f"{position}:{self.names_[c]}" if window.is_wide else self.names_[c] for c, position in places]
 
     def _n_reserved(self) -> int:
         """With a window, column 0 is the feature of every position outside the input."""
-        return int(parse_window(self.window) != (0, 0))
+        return int(parse_window(self.window).is_wide)
 
-    def _known(self) -> _Known:
+    def _known(self) -> _Columns:
         if getattr(self, "_columns", None) is None:
             first = self._n_reserved()
-            self._columns = _Known(zip(self.names_[first:], range(first, len(self.names_))))
+            self._columns = _Columns(zip(self.names_[first:], range(first, len(self.names_))))
         return self._columns
 
-    def _grow(self, X: Any, columns: _Growing) -> Rows:
+    def _grow(self, X: Any, columns: _Columns) -> Rows:
         packed = _pack(X, columns)
         self.names_ = ["boundary"] * self._n_reserved() + list(columns)
-        self._columns = _Known(columns)
-        before, after = parse_window(self.window)
-        self.n_dims_ = (before + 1 + after) * len(self.names_)
+        self._columns = _Columns(columns)
+        self.n_dims_ = parse_window(self.window).size * len(self.names_)
         return self._rows(*packed)
 
     def _rows(self, table: sp.csr_array, offsets: np.ndarray) -> Rows:
-        before, after = parse_window(self.window)
         shape = (table.shape[0], len(self.names_))
         table = sp.csr_array((table.data, table.indices, table.indptr), shape=shape)
         if not self._n_reserved():
             return Rows.from_matrix(table, offsets)
-        n_window = before + 1 + after
         outside = sp.csr_array(([1.0], ([0], [0])), shape=(1, shape[1]))
         table = sp.vstack([outside, table], format="csr")
-        return Rows(
-            table=as_table(table),
-            slots=window_slots(np.arange(1, table.shape[0]), offsets, before, after, 0),
-            base=np.arange(n_window),
-            stride=np.full(n_window, n_window),
-            bounds=np.array([[0, table.shape[0]]] * n_window, np.int64),
-            offsets=offsets,
-            n_dims=self.n_dims_,
-        )
+        return parse_window(self.window).rows(table, np.arange(1, table.shape[0]), offsets)
 
 
-class _Known(dict[str, int]):
-    """The column of each feature; minus one for others."""
+class _Columns(dict[str, int]):
+    """The column of each feature. Others get the next one if the ``first`` is given, otherwise -1."""
 
-    def __missing__(self, name: str) -> int:
-        if not isinstance(name, str):
-            raise TypeError
-        return -1
-
-
-class _Growing(dict[str, int]):
-    """The column of each feature; others get the next one."""
-
-    def __init__(self, first: int, known: dict[str, int] | None = None) -> None:
-        super().__init__(known or {})
+    def __init__(self, known: Any, first: int | None = None) -> None:
+        super().__init__(known)
         self.first = first
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
             raise TypeError
+        if self.first is None:
+            return -1
         column = self[name] = self.first + len(self)
         return column
 
@@ -159,7 +135,7 @@ class _Texts(dict[str, int]):
 class _Packer:
     """Collects the features of one token after another."""
 
-    def __init__(self, columns: _Known | _Growing) -> None:
+    def __init__(self, columns: _Columns) -> None:
         self.columns = columns
         self.texts: dict[str, _Texts] = {}
         self.indices = array("i")
@@ -253,7 +229,7 @@ class _Packer:
         return sp.csr_array((data, indices, indptr), shape=(indptr.size - 1, int(indices.max(initial=-1)) + 1))
 
 
-def _pack(X: Any, columns: _Known | _Growing) -> tuple[sp.csr_array, np.ndarray]:
+def _pack(X: Any, columns: _Columns) -> tuple[sp.csr_array, np.ndarray]:
     """The features of all tokens, one row each, and the offsets of the inputs."""
     inputs = as_list(X, _EXPECTED)
     packer = _Packer(columns)

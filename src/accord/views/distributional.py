@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from itertools import compress
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
-from accord.packed.rows import Rows, window_slots
-from accord.views.inputs import describe, distinct_tokens, flatten_tokens, parse_window
-from accord.views.word_table import WordTable, check_scale
+from accord.packed.tables import window_slots
+from accord.views.inputs import check_whole, describe, is_whole, token_numbers
+from accord.views.word_table import WordTable
 
 SHAPES = ["digits", "capitals", "capitalised", "letters", "symbols"]
 # Both make less of chance meetings of rare words. Chosen, like the defaults, on Spanish and biomedical text with 20 and
@@ -33,6 +34,7 @@ _SHIFT = 1.0
 _N_SHOWN = 3  # words that stand for a class in the name of a feature
 
 
+@dataclass(eq=False, repr=False)
 class DistributionalFeatures(WordTable):
     """Word vectors and word classes learned from the text itself: ``X`` is a list of lists of strings.
 
@@ -77,7 +79,7 @@ class DistributionalFeatures(WordTable):
 
     Examples
     --------
-    >>> from accord.views import DistributionalFeatures
+    >>> from accord import DistributionalFeatures
     >>> X = [["on", day, "it", what] for day in ("monday", "tuesday") for what in ("rains", "snows")]
     >>> view = DistributionalFeatures(n_classes=(3,), n_components=3, neighbours=1).fit(X)
     >>> view.nearest("monday", 1)
@@ -86,50 +88,17 @@ class DistributionalFeatures(WordTable):
     True
     """
 
-    def __init__(
-        self,
-        n_classes: tuple[int, ...] = (32, 128, 512),
-        n_components: int = 64,
-        min_count: int = 2,
-        neighbours: int = 3,
-        window: int | tuple[int, int] = 0,
-        *,
-        classes: bool = True,
-        vectors: bool = True,
-        scale: float = 3.0,
-        lowercase: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.n_classes = n_classes
-        self.n_components = n_components
-        self.min_count = min_count
-        self.neighbours = neighbours
-        self.window = window
-        self.classes = classes
-        self.vectors = vectors
-        self.scale = scale
-        self.lowercase = lowercase
-        self.random_state = random_state
-
-    def fit_rows(self, X: Any) -> Rows:
-        """Learn vectors and classes from all sentences and return their rows."""
-        self._check_parameters()
-        before, after = parse_window(self.window)
-        tokens, offsets = flatten_tokens(X)
-        distinct = distinct_tokens(tokens, offsets)
-        if not distinct:
-            raise InputError("X has no tokens: there is nothing to learn about words from")
-        self._forget()
-        units = self._learn_words(tokens, distinct)
-        counts = neighbour_counts(units, offsets, len(self.words_) + len(SHAPES), self.neighbours)
-        occurs = np.bincount(units, minlength=counts[0].shape[0]) > 0
-        # one thread: sums in the same order every time, whatever the machine is doing
-        with _one_thread():
-            self.vectors_ = word_vectors([ppmi(side) for side in counts], self.n_components, self.random_state)
-            self.n_classes_, self.word_classes_ = self._group(occurs)
-        n_window = before + 1 + after
-        self.n_dims_ = n_window * (self._features().shape[1] + (n_window > 1))
-        return self._rows(tokens, offsets, distinct)
+    n_classes: tuple[int, ...] = (32, 128, 512)
+    n_components: int = 64
+    min_count: int = 2
+    neighbours: int = 3
+    window: int | tuple[int, int] = 0
+    _: KW_ONLY
+    classes: bool = True
+    vectors: bool = True
+    scale: float = 3.0
+    lowercase: bool = True
+    random_state: int = 0
 
     def class_of(self, word: str) -> dict[int, int]:
         """The class of a word in each grouping: ``{32: 7, 128: 41, 512: 3}``; -1 if nothing is known of its shape."""
@@ -145,10 +114,21 @@ class DistributionalFeatures(WordTable):
         return [(self.words_[place], round(float(cosines[place]), 6)) for place in order[:k]]
 
     # -- learning ---------------------------------------------------------------------------------------------------
+    def _learn(self, tokens: list[str], offsets: np.ndarray, distinct: list[str]) -> None:
+        """Learn vectors and classes from all sentences."""
+        if not distinct:
+            raise InputError("X has no tokens: there is nothing to learn about words from")
+        units = self._learn_words(tokens, distinct)
+        counts = neighbour_counts(units, offsets, len(self.words_) + len(SHAPES), self.neighbours)
+        occurs = np.bincount(units, minlength=counts[0].shape[0]) > 0
+        # one thread: sums in the same order every time, whatever the machine is doing
+        with threadpool_limits(limits=1):
+            self.vectors_ = word_vectors([ppmi(side) for side in counts], self.n_components, self.random_state)
+            self.n_classes_, self.word_classes_ = self._group(occurs)
+
     def _learn_words(self, tokens: list[str], distinct: list[str]) -> np.ndarray:
         """Set ``words_``; the place of every token among words and shapes."""
-        number = dict(zip(distinct, range(len(distinct))))
-        types = np.fromiter(map(number.__getitem__, tokens), np.int64, len(tokens))
+        types = token_numbers(tokens, distinct)
         written = [word.lower() for word in distinct] if self.lowercase else distinct
         key = {word: k for k, word in enumerate(dict.fromkeys(written))}
         keys = np.fromiter(map(key.__getitem__, written), np.int64, len(written))
@@ -164,7 +144,7 @@ class DistributionalFeatures(WordTable):
             warnings.warn(
                 f"n_classes has {max(self.n_classes)}, but X has only {n_distinct} words that can be told apart (words "
                 f"that occur at least min_count={self.min_count} times, and shapes); no more classes are made",
-                stacklevel=3,
+                stacklevel=4,
             )
         sizes = sorted({min(int(n), n_distinct) for n in self.n_classes})
         classes = np.full((occurs.size, len(sizes)), -1, np.int32)
@@ -203,17 +183,12 @@ class DistributionalFeatures(WordTable):
         n_vector = self.vectors_.shape[1] * bool(self.vectors)
         return np.repeat([0, 1], [sum(self.n_classes_) * bool(self.classes), n_vector]), ["class", "vector"]
 
-    def _check_parameters(self) -> None:
-        parse_window(self.window)
+    def _check_params(self) -> None:
+        super()._check_params()
         sizes = self.n_classes
-        if not isinstance(sizes, (tuple, list)) or not all(_is_count(n) for n in sizes):
+        if not isinstance(sizes, (tuple, list)) or not all(is_whole(n, 1) for n in sizes):
             raise InputError(f"n_classes is {describe(sizes)}; expected numbers of classes such as (32, 128, 512)")
-        for name in ("n_components", "min_count", "neighbours"):
-            if not _is_count(getattr(self, name)):
-                raise InputError(f"{name} is {getattr(self, name)!r}; expected a whole number, 1 or more")
-        if not _is_count(self.random_state) and self.random_state != 0:
-            raise InputError(f"random_state is {self.random_state!r}; expected a whole number, 0 or more")
-        check_scale(self.scale)
+        check_whole(self, n_components=1, min_count=1, neighbours=1, random_state=0)
         if not (self.classes and sizes) and not self.vectors:
             raise InputError("there are no features: set classes=True with n_classes, or vectors=True")
 
@@ -278,13 +253,3 @@ def k_means(points: np.ndarray, n_classes: int, random_state: int) -> np.ndarray
         # the usual choice of first centres takes four times as long and ends within 1 % of the same distances
         model = KMeans(n_classes, init="random", n_init=1, max_iter=50, random_state=random_state)
         return model.fit(points).labels_
-
-
-def _one_thread() -> Any:
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)

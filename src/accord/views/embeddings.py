@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike
 from typing import Any
 
@@ -12,11 +13,11 @@ import scipy.sparse as sp
 
 from accord.datasets.formats.source import iter_lines, source_name
 from accord.exceptions import FormatError, InputError
-from accord.packed.rows import Rows
-from accord.views.inputs import describe, distinct_tokens, flatten_tokens, parse_window
-from accord.views.word_table import WordTable, check_scale
+from accord.views.inputs import describe
+from accord.views.word_table import WordTable
 
 
+@dataclass(eq=False, repr=False)
 class Embeddings(WordTable):
     """Vectors of words that were learned elsewhere: ``X`` is a list of lists of strings.
 
@@ -55,7 +56,7 @@ class Embeddings(WordTable):
 
     Examples
     --------
-    >>> from accord.views import Embeddings
+    >>> from accord import Embeddings
     >>> view = Embeddings({"rome": [3.0, 4.0], "runs": [0.0, 1.0]}, scale=1.0)
     >>> view.fit_rows([["Rome", "!"]]).matrix().toarray()
     array([[0.6, 0.8, 0. ],
@@ -64,51 +65,24 @@ class Embeddings(WordTable):
     ['0:x0', '0:x1', '0:unknown']
     """
 
-    def __init__(
-        self,
-        vectors: Any,
-        window: int | tuple[int, int] = 0,
-        *,
-        normalize: bool = True,
-        lowercase_fallback: bool = True,
-        scale: float = 3.0,
-        keep_all: bool = False,
-    ) -> None:
-        self.vectors = vectors
-        self.window = window
-        self.normalize = normalize
-        self.lowercase_fallback = lowercase_fallback
-        self.scale = scale
-        self.keep_all = keep_all
+    vectors: Mapping[str, Any] | str | PathLike[str] | None = None  # None: of a loaded model
+    window: int | tuple[int, int] = 0
+    _: KW_ONLY
+    normalize: bool = True
+    lowercase_fallback: bool = True
+    scale: float = 3.0
+    keep_all: bool = False
 
-    # A dict may be huge, so it lives under a name that model files leave out, and clones share it.
-    @property
-    def vectors(self) -> Any:
-        return self.__dict__.get("vectors", self.__dict__.get("_given"))
-
-    @vectors.setter
-    def vectors(self, value: Any) -> None:
-        self.__dict__.pop("vectors", None)
-        self.__dict__.pop("_given", None)
-        self.__dict__["vectors" if isinstance(value, str) else "_given"] = value
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "vectors": self.vectors}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        self.vectors = state.pop("vectors")
-        super().__setstate__(state)
+    def _saved(self) -> dict[str, Any]:
+        """What model files hold: not the dict, which may be huge."""
+        return {**vars(self), "vectors": self.vectors if isinstance(self.vectors, str) else None}
 
     def __sklearn_clone__(self) -> Embeddings:
+        """Shares the vectors."""
         return type(self)(**self.get_params(deep=False))
 
-    def fit_rows(self, X: Any) -> Rows:
-        """Keep the vectors of the words in ``X`` and return its rows."""
-        before, after = parse_window(self.window)
-        check_scale(self.scale)
-        tokens, offsets = flatten_tokens(X)
-        distinct = distinct_tokens(tokens, offsets)
+    def _learn(self, tokens: list[str], offsets: np.ndarray, distinct: list[str]) -> None:
+        """Keep the vectors of the distinct words."""
         wanted = None
         if not self.keep_all:
             wanted = set(distinct)
@@ -118,12 +92,8 @@ class Embeddings(WordTable):
         if self.normalize:
             lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
             matrix = np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
-        self._forget()
         self.words_ = words
         self.vectors_ = (matrix * self.scale).astype(np.float32)
-        n_window = before + 1 + after
-        self.n_dims_ = n_window * (matrix.shape[1] + 1 + (n_window > 1))
-        return self._rows(tokens, offsets, distinct)
 
     def _unit_of(self, word: str) -> int:
         place = self._index().get(word)

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
+from accord.packed.tables import Table
+
+KernelFunction: TypeAlias = Callable[[Any, Any], np.ndarray]  # of two matrices, one row of each per comparison
 
 _BLOCK = 1024  # columns of a Gram matrix made at a time from sparse rows
 _COMMON = 0.02  # columns with a larger share of non-zeros are multiplied as dense ones, which is faster
 
 
-def distinct_rows(rows: Rows) -> tuple[Any, np.ndarray]:
-    """The different rows as a matrix (dense if the table is), by first occurrence, and which of them each row is."""
+class Units(NamedTuple):
+    """The different rows of inputs."""
+
+    matrix: Table  # (n_units, n_columns), by first occurrence
+    numbers: np.ndarray  # (n_rows,) which of them each row is
+    offsets: np.ndarray  # (n_inputs + 1,)
+
+    def rows(self, table: Table, shared: bool = False) -> Rows:
+        """The rows of the inputs if units have these features."""
+        return Rows.of_units(table, self.numbers, self.offsets, shared)
+
+
+def distinct_rows(rows: Rows) -> Units:
+    """The different rows, as a dense matrix if the table is dense."""
     rows = rows.merged()
     _, first, inverse = np.unique(rows.slots, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -26,19 +42,24 @@ def distinct_rows(rows: Rows) -> tuple[Any, np.ndarray]:
     inverse = rank[inverse.ravel()]
     kept = replace(rows, slots=rows.slots[first[order]], offsets=np.arange(order.size + 1))
     matrix = kept.matrix()
-    matrix.sort_indices()
-    matrix.eliminate_zeros()
     # rows made of different units may still be equal
     numbers: dict[bytes, int] = {}
-    same = np.empty(order.size, np.int64)
-    for r, (a, b) in enumerate(zip(matrix.indptr, matrix.indptr[1:])):
-        content = matrix.indices[a:b].tobytes() + matrix.data[a:b].tobytes()
-        same[r] = numbers.setdefault(content, len(numbers))
+    found = (numbers.setdefault(content, len(numbers)) for content in contents(matrix))
+    same = np.fromiter(found, np.int64, order.size)
     matrix = matrix[np.unique(same, return_index=True)[1]]
-    return (matrix.toarray() if isinstance(rows.table, np.ndarray) else matrix), same[inverse]
+    return Units(matrix.toarray() if isinstance(rows.table, np.ndarray) else matrix, same[inverse], rows.offsets)
 
 
-def products(a: Any, b: Any) -> np.ndarray:
+def contents(matrix: sp.csr_array) -> Iterator[bytes]:
+    """What each row of a matrix holds, the same for equal rows; the matrix is sorted for it, and loses its zeros."""
+    matrix.sort_indices()
+    matrix.eliminate_zeros()
+    indices = matrix.indices.astype(np.int32)
+    for a, b in zip(matrix.indptr, matrix.indptr[1:]):
+        yield indices[a:b].tobytes() + matrix.data[a:b].tobytes()
+
+
+def products(a: Table, b: Table) -> np.ndarray:
     """Inner products (n_a, n_b) of the rows of two matrices."""
     if not sp.issparse(a) and not sp.issparse(b):
         return a @ b.T
@@ -51,7 +72,9 @@ def products(a: Any, b: Any) -> np.ndarray:
     return out
 
 
-def kernel_values(kernel: Any, a: Any, b: Any, degree: float, gamma: float, coef0: float) -> np.ndarray:
+def kernel_values(
+    kernel: str | KernelFunction, a: Table, b: Table, degree: float, gamma: float, coef0: float
+) -> np.ndarray:
     """Kernel values (n_a, n_b) between the rows of two matrices."""
     if callable(kernel):
         values = np.asarray(kernel(a, b), dtype=np.float64)
@@ -78,20 +101,26 @@ def kernel_values(kernel: Any, a: Any, b: Any, degree: float, gamma: float, coef
     return values
 
 
-def squared_norms(matrix: Any) -> np.ndarray:
+def squared_norms(matrix: Table) -> np.ndarray:
     """Squared lengths (n_rows,) of the rows."""
     if sp.issparse(matrix):
         return np.asarray((matrix * matrix).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", matrix, matrix)
 
 
-def mean_squared_distance(matrix: Any) -> float:
+def mean_squared_distance(matrix: Table) -> float:
     """The mean of ``|x - z|^2`` over all pairs of rows: twice the total variance."""
     mean = np.asarray(matrix.sum(axis=0)).ravel() / matrix.shape[0]
     if not sp.issparse(matrix):
         return float(2.0 * squared_norms(matrix - mean).mean())
     variance = squared_norms(matrix).mean() - mean @ mean
     return float(2.0 * variance) if variance > 1e-12 * (mean @ mean) else 0.0  # equal rows leave a rounding error
+
+
+def default_gamma(kernel: str | KernelFunction, matrix: Table) -> float:
+    """1 / (mean squared distance of the rows) for "rbf" [thesis 4.4], 1 for others."""
+    distance = mean_squared_distance(matrix) if kernel == "rbf" else 1.0
+    return 1.0 / distance if distance > 0 else 1.0
 
 
 def check_memory(n_rows: int, n_columns: int, advice: str, copies: int = 3) -> None:

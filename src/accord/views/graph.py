@@ -11,22 +11,23 @@ graph and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.packed.rows import Rows, as_table
-from accord.views.base import View
-from accord.views.dense import ArrayFeatures
-from accord.views.gram import check_memory, distinct_rows
-from accord.views.kernel import KernelFeatures
+from accord.packed.rows import Rows
+from accord.packed.tables import Table, as_table
+from accord.views.compose import Views
+from accord.views.gram import KernelFunction, check_memory, contents, distinct_rows
+from accord.views.inputs import is_number, is_whole
+from accord.views.kernel import ComparedRows, KernelFeatures
 from accord.views.neighbours import component_sizes, inverse_features, laplacian_product, neighbour_graph
+from accord.views.renamed import renamed
 
 _KERNELS = ("linear", "poly", "rbf")
 _METHODS = ("regularised", "transductive")
@@ -35,14 +36,16 @@ _WEIGHTS = {"regularised": "heat", "transductive": "unit"}
 _BLOCK = 4096  # rows of a table solved for at a time
 
 
-class GraphFeatures(View):
+@renamed(base="view", base_="view_")
+@dataclass(eq=False, repr=False)
+class GraphFeatures(ComparedRows):
     """Features whose inner products are a graph kernel of all inputs of ``fit``, labeled and unlabeled.
 
     Parameters
     ----------
-    base : View, optional
-        The view whose rows are the nodes of the graph; by default ``ArrayFeatures(bias=False)``. Equal rows are one
-        node.
+    view : View, list or dict of views, optional
+        The view whose rows are the nodes of the graph; by default the one that suits the inputs, for numbers
+        ``ArrayFeatures(bias=False)``. Equal rows are one node. Up to version 0.1 it was called ``base``.
     kernel : {"rbf", "linear", "poly"} or callable, default="rbf"
         The base kernel of the regularised kernel, as for :class:`KernelFeatures`.
     method : {"regularised", "transductive"}, default="regularised"
@@ -93,7 +96,7 @@ class GraphFeatures(View):
     Examples
     --------
     >>> import numpy as np
-    >>> from accord.views import GraphFeatures
+    >>> from accord import GraphFeatures
     >>> view = GraphFeatures(kernel="linear", n_neighbors=1, width=1.0)
     >>> phi = view.fit_rows([[0.0], [1.0], [3.0]]).matrix().toarray()
     >>> np.round(phi @ phi.T, 4)
@@ -102,83 +105,58 @@ class GraphFeatures(View):
            [ 0.    ,  6.0359, 18.1076]])
     """
 
-    def __init__(
-        self,
-        base: View | None = None,
-        kernel: str | Callable[[Any, Any], np.ndarray] = "rbf",
-        *,
-        method: str = "regularised",
-        gamma: float | None = None,
-        degree: float = 2,
-        coef0: float = 1.0,
-        n_neighbors: int | None = None,
-        weights: str | None = None,
-        width: float | None = None,
-        ambient: float = 0.1,
-        intrinsic: float = 0.9,
-        shift: float = 1e-6,
-        scale: float = 10.0,
-        n_landmarks: int | None = None,
-        tol: float = 1e-10,
-        random_state: Any = None,
-    ) -> None:
-        self.base = base
-        self.kernel = kernel
-        self.method = method
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.ambient = ambient
-        self.intrinsic = intrinsic
-        self.shift = shift
-        self.scale = scale
-        self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.random_state = random_state
+    view: Views | None = None
+    kernel: str | KernelFunction = "rbf"
+    _: KW_ONLY
+    method: str = "regularised"
+    gamma: float | None = None
+    degree: float = 2
+    coef0: float = 1.0
+    n_neighbors: int | None = None
+    weights: str | None = None
+    width: float | None = None
+    ambient: float = 0.1
+    intrinsic: float = 0.9
+    shift: float = 1e-6
+    scale: float = 10.0
+    n_landmarks: int | None = None
+    tol: float = 1e-10
+    random_state: Any = None
 
     def fit_rows(self, X: Any) -> Rows:
         """Build the graph of the rows of ``X`` and return their features."""
-        self._check_parameters()
+        self._check_params()
         for name in ("map_", "factor_", "gamma_", "units_", "_table", "_places"):  # of another method, or an old fit
             self.__dict__.pop(name, None)
-        self.base_: View = clone(self.base) if self.base is not None else ArrayFeatures(bias=False)
-        rows = self.base_.fit_rows(X)
-        units, inverse = distinct_rows(rows)
-        if inverse.size == 0:
+        units = self._fit_units(X)
+        if units.numbers.size == 0:
             raise InputError("X has no rows; a graph needs rows to join")
         heat = (self.weights or _WEIGHTS[self.method]) == "heat"
         n_neighbors = self.n_neighbors or _N_NEIGHBORS[self.method]
-        self.graph_, self.width_ = neighbour_graph(units, n_neighbors, heat, self.width)
-        table = self._fit_regularised(units) if self.method == "regularised" else self._fit_transductive(units)
+        self.graph_, self.width_ = neighbour_graph(units.matrix, n_neighbors, heat, self.width)
+        fit = self._fit_regularised if self.method == "regularised" else self._fit_transductive
+        table = fit(units.matrix)
         self.n_dims_ = table.shape[1]
-        return _rows(table, inverse, rows.offsets, self.method == "transductive")
+        return units.rows(table, self.method == "transductive")
 
     def transform(self, X: Any) -> Rows:
         """Features of inputs; the transductive kernel knows those of ``fit`` only and refuses others."""
         check_is_fitted(self, "graph_")
-        rows = self.base_.transform(X)
-        units, inverse = distinct_rows(rows)
+        units = distinct_rows(self.view_.transform(X))
         if self.method == "regularised":
-            return _rows(self._solved(_table(self.map_.transform(units))), inverse, rows.offsets)
-        nodes = self._nodes(units)[inverse]
-        unknown = np.flatnonzero(nodes < 0)
+            return units.rows(self._solved(_table(self.map_.transform(units.matrix))))
+        units = units._replace(numbers=self._nodes(units.matrix)[units.numbers])
+        unknown = np.flatnonzero(units.numbers < 0)
         if unknown.size:
-            i = int(np.searchsorted(rows.offsets, unknown[0], side="right")) - 1
+            i = int(np.searchsorted(units.offsets, unknown[0], side="right")) - 1
             raise InputError(
-                f"X[{i}] has a row (number {unknown[0] - rows.offsets[i]}) that was not in fit; the transductive graph "
-                "kernel is defined on the inputs of fit only. Use method='regularised', which extends to new inputs, "
-                "or give all inputs to fit, those without output as unlabeled (None)"
+                f"X[{i}] has a row (number {unknown[0] - units.offsets[i]}) that was not in fit; the transductive "
+                "graph kernel is defined on the inputs of fit only. Use method='regularised', which extends to new "
+                "inputs, or give all inputs to fit, those without output as unlabeled (None)"
             )
-        return _rows(self._node_features(), nodes, rows.offsets, shared=True)
+        return units.rows(self._node_features(), shared=True)
 
-    def feature_names(self, features: Any) -> list[str]:
-        """Features of a kernel have no meaning of their own: they are only numbered."""
-        return [f"phi{int(f)}" for f in features]
-
-    def _fit_regularised(self, units: Any) -> np.ndarray:
+    def _fit_regularised(self, units: Table) -> np.ndarray:
         n, m = units.shape[0], self.n_landmarks
         if m is None:
             check_memory(n, n, "Use n_landmarks, or fewer rows", copies=5)
@@ -208,26 +186,27 @@ class GraphFeatures(View):
             block[...] = scipy.linalg.solve_triangular(self.factor_, block.T, lower=True).T
         return table
 
-    def _fit_transductive(self, units: Any) -> Any:
+    def _fit_transductive(self, units: Table) -> Table:
         largest = int(component_sizes(self.graph_)[1].max())
         advice = "Use method='regularised' with n_landmarks, or fewer rows"
         check_memory(units.shape[0], largest, advice)
         self.units_ = units
         return self._node_features()
 
-    def _node_features(self) -> Any:
+    def _node_features(self) -> Table:
         """The features of all nodes. They are made from the graph again when missing, so model files stay small."""
         if not hasattr(self, "_table"):
             self._table = as_table(inverse_features(self.graph_, self.shift, self.scale))
         return self._table
 
-    def _nodes(self, units: Any) -> np.ndarray:
+    def _nodes(self, units: Table) -> np.ndarray:
         """The node that each row is; -1 for none."""
         if not hasattr(self, "_places"):
-            self._places = {key: node for node, key in enumerate(_contents(self.units_))}
-        return np.array([self._places.get(key, -1) for key in _contents(units)], np.int64)
+            self._places = {key: node for node, key in enumerate(contents(sp.csr_array(self.units_, copy=True)))}
+        found = [self._places.get(key, -1) for key in contents(sp.csr_array(units, copy=True))]
+        return np.array(found, np.int64)
 
-    def _check_parameters(self) -> None:
+    def _check_params(self) -> None:
         if self.method not in _METHODS:
             raise InputError(f"method is {self.method!r}; expected 'regularised' or 'transductive'")
         if not callable(self.kernel) and self.kernel not in _KERNELS:
@@ -239,46 +218,18 @@ class GraphFeatures(View):
             raise InputError(f"weights is {self.weights!r}; expected 'heat', 'unit' or None")
         for name in ("n_neighbors", "n_landmarks"):
             value = getattr(self, name)
-            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-            if value is not None and not (whole and value >= 1):
+            if value is not None and not is_whole(value, 1):
                 raise InputError(f"{name} is {value!r}; expected a whole number, 1 or more, or None")
         if self.n_landmarks is not None and self.method == "transductive":
             raise InputError("n_landmarks is for method='regularised'; the transductive kernel has no landmarks")
         for name in ("ambient", "shift", "scale", *(["width"] if self.width is not None else [])):
-            if not _is_number(value := getattr(self, name)) or not value > 0:
+            if not is_number(value := getattr(self, name)) or not value > 0:
                 raise InputError(f"{name} is {value!r}; expected a positive number")
-        if not _is_number(self.intrinsic) or self.intrinsic < 0:
+        if not is_number(self.intrinsic) or self.intrinsic < 0:
             raise InputError(f"intrinsic is {self.intrinsic!r}; expected a number, 0 or more")
-
-
-def _is_number(value: Any) -> bool:
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    return number and bool(np.isfinite(value))
 
 
 def _table(rows: Rows) -> np.ndarray:
     """Features of units that were given one by one, and are distinct: the table, in their order."""
     table, slots = rows.table, rows.slots[:, 0]
     return table if np.array_equal(slots, np.arange(table.shape[0])) else table[slots]
-
-
-def _contents(units: Any) -> list[bytes]:
-    """What each row holds; equal for equal rows, dense or sparse."""
-    matrix = sp.csr_array(units, copy=True)
-    matrix.sort_indices()
-    matrix.eliminate_zeros()
-    indices = matrix.indices.astype(np.int32)
-    return [indices[a:b].tobytes() + matrix.data[a:b].tobytes() for a, b in zip(matrix.indptr[:-1], matrix.indptr[1:])]
-
-
-def _rows(table: Any, inverse: np.ndarray, offsets: np.ndarray, shared: bool = False) -> Rows:
-    return Rows(
-        table=table if shared else as_table(table),
-        slots=inverse.astype(np.int32)[:, None],
-        base=np.zeros(1, np.int64),
-        stride=np.ones(1, np.int64),
-        bounds=np.array([[0, table.shape[0]]], np.int64),
-        offsets=np.asarray(offsets, np.int64),
-        n_dims=table.shape[1],
-        shared=shared,
-    )

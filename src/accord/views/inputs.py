@@ -26,14 +26,22 @@ def describe(x: Any) -> str:
     return f"{shown if len(shown) <= 30 else shown[:27] + '...'} of type {type(x).__name__}"
 
 
-def parse_window(window: Any) -> tuple[int, int]:
-    """How many positions before and after: a number, or a pair of numbers."""
-    pair = (window, window) if isinstance(window, (int, np.integer)) else window
-    if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
-        raise InputError(f"window is {window!r}; expected a number of positions, or a pair (before, after)")
-    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in pair):
-        raise InputError(f"window is {window!r}; expected whole numbers of positions, 0 or more")
-    return int(pair[0]), int(pair[1])
+def is_whole(value: Any, least: int) -> bool:
+    """A whole number, ``least`` or more."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
+
+
+def check_whole(view: Any, **least: int) -> None:
+    """Refuse parameters that are not whole numbers, each the given one or more."""
+    for name, smallest in least.items():
+        if not is_whole(value := getattr(view, name), smallest):
+            raise InputError(f"{name} is {value!r}; expected a whole number, {smallest} or more")
+
+
+def is_number(value: Any) -> bool:
+    """A finite real number."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return number and bool(np.isfinite(value))
 
 
 def offsets_of(inputs: Sequence[Any]) -> np.ndarray:
@@ -79,3 +87,9 @@ def distinct_tokens(tokens: list[Any], offsets: np.ndarray) -> list[str]:
             "For features given as dicts or lists of strings use DictFeatures, for vectors ArrayFeatures"
         )
     return distinct
+
+
+def token_numbers(tokens: list[str], distinct: list[str]) -> np.ndarray:
+    """The place of every token among the distinct ones."""
+    number = dict(zip(distinct, range(len(distinct))))
+    return np.fromiter(map(number.__getitem__, tokens), np.int64, len(tokens))

@@ -9,22 +9,25 @@ inner products equal to the kernel on all training rows: ``phi(x)' phi(z) = k(x,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.packed.rows import Rows, as_table
+from accord.packed.rows import Rows
+from accord.packed.tables import Table, as_dense
 from accord.views.base import View
+from accord.views.compose import Views, new_view
 from accord.views.dense import ArrayFeatures
-from accord.views.gram import check_memory, distinct_rows, kernel_values, mean_squared_distance
+from accord.views.gram import KernelFunction, Units, check_memory, default_gamma, distinct_rows, kernel_values
+from accord.views.inputs import is_number, is_whole
 from accord.views.matrices import pack_matrix
+from accord.views.renamed import renamed
 
 KERNELS = ("linear", "poly", "rbf", "precomputed")
 _MAX_LANDMARKS = 1000
@@ -33,13 +36,34 @@ _PSD_TOLERANCE = 1e-6
 _BLOCK = 4096  # rows of a Gram matrix against the pivots made at a time
 
 
-class KernelFeatures(View):
+class ComparedRows(View):
+    """Base of the views whose features say how rows of another view compare with each other."""
+
+    view: Views | None
+    view_: View
+
+    def feature_names(self, features: Iterable[int]) -> list[str]:
+        """Features of a kernel have no meaning of their own: they are only numbered."""
+        return [f"phi{int(f)}" for f in features]
+
+    def _fit_units(self, X: Any) -> Units:
+        """Fit the other view; its distinct rows."""
+        self.view_ = new_view(self.view, X, self._default)
+        if self.view is None and isinstance(self.view_, ArrayFeatures):
+            self.view_ = ArrayFeatures(bias=False)  # what is the same for all rows does not tell them apart
+        return distinct_rows(self.view_.fit_rows(X))
+
+
+@renamed(base="view", base_="view_")
+@dataclass(eq=False, repr=False)
+class KernelFeatures(ComparedRows):
     """Features whose inner products are the values of a kernel.
 
     Parameters
     ----------
-    base : View, optional
-        The view whose rows the kernel compares; by default ``ArrayFeatures(bias=False)``. Not used when precomputed.
+    view : View, list or dict of views, optional
+        The view whose rows the kernel compares; by default the one that suits the inputs, for numbers
+        ``ArrayFeatures(bias=False)``. Not used when precomputed. Up to version 0.1 it was called ``base``.
     kernel : {"rbf", "linear", "poly", "precomputed"} or callable, default="rbf"
         ``exp(-gamma |x - z|^2)``, ``<x, z>``, ``(gamma <x, z> + coef0)^degree``, given values, or a function that
         takes two matrices (dense or sparse, one row each) and returns the matrix of kernel values between their
@@ -69,7 +93,7 @@ class KernelFeatures(View):
     Examples
     --------
     >>> import numpy as np
-    >>> from accord.views import KernelFeatures
+    >>> from accord import KernelFeatures
     >>> rows = KernelFeatures(kernel="poly", degree=2).fit_rows([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
     >>> phi = rows.matrix().toarray()
     >>> np.round(phi @ phi.T, 6)
@@ -78,93 +102,63 @@ class KernelFeatures(View):
            [ 1.,  9., 25.]])
     """
 
-    def __init__(
-        self,
-        base: View | None = None,
-        kernel: str | Callable[[Any, Any], np.ndarray] = "rbf",
-        *,
-        degree: float = 2,
-        gamma: float | None = None,
-        coef0: float = 1.0,
-        method: str = "cholesky",
-        n_components: int | None = None,
-        tol: float = 1e-10,
-        random_state: Any = None,
-    ) -> None:
-        self.base = base
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.method = method
-        self.n_components = n_components
-        self.tol = tol
-        self.random_state = random_state
+    view: Views | None = None
+    kernel: str | KernelFunction = "rbf"
+    _: KW_ONLY
+    degree: float = 2
+    gamma: float | None = None
+    coef0: float = 1.0
+    method: str = "cholesky"
+    n_components: int | None = None
+    tol: float = 1e-10
+    random_state: Any = None
 
     def fit_rows(self, X: Any) -> Rows:
         """Choose the pivots among the rows of ``X`` and return the features of ``X``."""
-        self._check_parameters()
+        self._check_params()
         if self.kernel == "precomputed":
-            units, inverse, offsets = _square_values(X)
-            self.n_train_: int = units.shape[0]
+            units = _square_values(X)
+            self.n_train_: int = units.matrix.shape[0]
         else:
-            self.base_: View = clone(self.base) if self.base is not None else ArrayFeatures(bias=False)
-            rows = self.base_.fit_rows(X)
-            units, inverse = distinct_rows(rows)
-            offsets = rows.offsets
-        if inverse.size == 0:
+            units = self._fit_units(X)
+        if units.numbers.size == 0:
             raise InputError("X has no rows; a kernel needs training rows to compare with")
-        self.gamma_: float = self._choose_gamma(units)
-        table = self._fit_cholesky(units) if self.method == "cholesky" else self._fit_nystroem(units)
+        self.gamma_ = default_gamma(self.kernel, units.matrix) if self.gamma is None else float(self.gamma)
+        fit = self._fit_cholesky if self.method == "cholesky" else self._fit_nystroem
+        table = fit(units.matrix)
         self.n_dims_ = table.shape[1]
-        return _rows(table, inverse, offsets)
+        return units.rows(table)
 
     def transform(self, X: Any) -> Rows:
         """Features of new rows. What lies outside the span of the training rows does not count for any learner."""
         check_is_fitted(self, "pivots_")
-        if self.kernel == "precomputed":
-            matrix, offsets, _ = pack_matrix(X, self.n_train_)
-            units, inverse = _dense(matrix), np.arange(matrix.shape[0])
-        else:
-            rows = self.base_.transform(X)
-            units, inverse = distinct_rows(rows)
-            offsets = rows.offsets
-        return _rows(self._map(units), inverse, offsets)
+        precomputed = self.kernel == "precomputed"
+        units = _given_values(X, self.n_train_) if precomputed else distinct_rows(self.view_.transform(X))
+        return units.rows(self._map(units.matrix))
 
-    def feature_names(self, features: Any) -> list[str]:
-        """Features of a kernel have no meaning of their own: they are only numbered."""
-        return [f"phi{int(f)}" for f in features]
-
-    def _check_parameters(self) -> None:
-        if not callable(self.kernel) and self.kernel not in KERNELS:
-            raise InputError(f"kernel is {self.kernel!r}; expected one of {', '.join(KERNELS)}, or a function")
+    def _check_params(self) -> None:
+        check_kernel_name(self.kernel)
         if self.method not in ("cholesky", "nystroem"):
             raise InputError(f"method is {self.method!r}; expected 'cholesky' or 'nystroem'")
-        if self.n_components is not None and not self.n_components >= 1:
+        if self.n_components is not None and not is_whole(self.n_components, 1):
             raise InputError(
                 f"n_components is {self.n_components!r}; expected a number of features, 1 or more, or None"
             )
-        if self.gamma is not None and not (np.isfinite(self.gamma) and self.gamma > 0):
+        if self.gamma is not None and not (is_number(self.gamma) and self.gamma > 0):
             raise InputError(f"gamma is {self.gamma!r}; expected a positive number or None")
-        if not 0 <= self.tol < 1:
+        if not is_number(self.tol) or not 0 <= self.tol < 1:
             raise InputError(f"tol is {self.tol!r}; expected a number between 0 and 1")
 
-    def _choose_gamma(self, units: Any) -> float:
-        if self.gamma is not None or self.kernel != "rbf":
-            return 1.0 if self.gamma is None else float(self.gamma)
-        distance = mean_squared_distance(units)
-        return 1.0 / distance if distance > 0 else 1.0
-
-    def _select(self, units: Any, chosen: np.ndarray) -> Any:
+    def _select(self, units: Table, chosen: np.ndarray) -> Table:
         """What stands for the chosen units in comparisons; columns of the given values when precomputed."""
         return chosen if self.kernel == "precomputed" else units[chosen]
 
-    def _values(self, units: Any, pivots: Any) -> np.ndarray:
+    def _values(self, units: Table, pivots: Table) -> np.ndarray:
         if self.kernel == "precomputed":
             return units[:, pivots]
         return kernel_values(self.kernel, units, pivots, self.degree, self.gamma_, self.coef0)
 
-    def _fit_cholesky(self, units: Any) -> np.ndarray:
+    def _fit_cholesky(self, units: Table) -> np.ndarray:
         n = units.shape[0]
         check_memory(n, n, "Use method='nystroem' with n_components, or fewer rows")
         gram = self._values(units, self._select(units, np.arange(n)))
@@ -186,7 +180,7 @@ class KernelFeatures(View):
         self.factor_ = np.ascontiguousarray(table[order[:rank]])
         return table
 
-    def _fit_nystroem(self, units: Any) -> np.ndarray:
+    def _fit_nystroem(self, units: Table) -> np.ndarray:
         n = units.shape[0]
         m = min(n, self.n_components or _MAX_LANDMARKS)
         check_memory(n, m, "Use a smaller n_components, or fewer rows")
@@ -203,7 +197,7 @@ class KernelFeatures(View):
         self.factor_ = vectors[:, kept] / np.sqrt(values[kept])
         return self._map(units)
 
-    def _map(self, units: Any) -> np.ndarray:
+    def _map(self, units: Table) -> np.ndarray:
         table = np.empty((units.shape[0], self.factor_.shape[1]))
         for start in range(0, units.shape[0], _BLOCK):
             values = self._values(units[start : start + _BLOCK], self.pivots_)
@@ -214,22 +208,29 @@ class KernelFeatures(View):
         return table
 
 
-def _dense(matrix: Any) -> np.ndarray:
-    return matrix.toarray() if sp.issparse(matrix) else matrix
+def check_kernel_name(kernel: Any) -> None:
+    """Refuse a kernel that does not exist."""
+    if not callable(kernel) and kernel not in KERNELS:
+        raise InputError(f"kernel is {kernel!r}; expected one of {', '.join(KERNELS)}, or a function")
 
 
-def _square_values(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Precomputed kernel values among all training rows, the unit of each row, and the offsets of the inputs."""
-    matrix, offsets, _ = pack_matrix(X)
-    values = _dense(matrix)
-    n, width = values.shape
+def _given_values(X: Any, n_columns: int | None = None) -> Units:
+    """Precomputed kernel values; every row is a unit."""
+    matrix, offsets, _ = pack_matrix(X, n_columns)
+    return Units(as_dense(matrix), np.arange(matrix.shape[0]), offsets)
+
+
+def _square_values(X: Any) -> Units:
+    """Precomputed kernel values among all training rows."""
+    units = _given_values(X)
+    n, width = units.matrix.shape
     if n != width:
         raise InputError(
             f"X has {n} rows of {width} kernel values; with kernel='precomputed' fit needs the values between all its "
             f"rows, {n} for each"
         )
-    check_symmetric(values, "X, which holds kernel values,")
-    return values, np.arange(n), offsets
+    check_symmetric(units.matrix, "X, which holds kernel values,")
+    return units
 
 
 def check_symmetric(values: np.ndarray, what: str) -> None:
@@ -240,15 +241,3 @@ def check_symmetric(values: np.ndarray, what: str) -> None:
         raise InputError(
             f"{what} is not symmetric: entry ({r}, {c}) is {values[r, c]} but ({c}, {r}) is {values[c, r]}"
         )
-
-
-def _rows(table: np.ndarray, inverse: np.ndarray, offsets: np.ndarray) -> Rows:
-    return Rows(
-        table=as_table(table),
-        slots=inverse.astype(np.int32)[:, None],
-        base=np.zeros(1, np.int64),
-        stride=np.ones(1, np.int64),
-        bounds=np.array([[0, table.shape[0]]], np.int64),
-        offsets=np.asarray(offsets, np.int64),
-        n_dims=table.shape[1],
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,20 +17,22 @@ from sklearn.base import clone
 
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
+from accord.packed.tables import Table, as_dense
 from accord.views.base import View
-from accord.views.compose import ConcatenatedViews, WrappingView, as_view, view_for
+from accord.views.compose import ConcatenatedViews, Views, WrappingView, as_view, new_view
+from accord.views.default import default_view
 from accord.views.dense import ArrayFeatures
-from accord.views.gram import kernel_values, mean_squared_distance, squared_norms
-from accord.views.inputs import describe
-from accord.views.kernel import KERNELS, KernelFeatures
+from accord.views.gram import KernelFunction, default_gamma, kernel_values, squared_norms
+from accord.views.inputs import describe, is_number
+from accord.views.kernel import KernelFeatures, check_kernel_name
 
-Matrix = Any  # ndarray or CSR array, one row per input
+Matrix: TypeAlias = Table  # one row per input
 
 
 class Kernel(NamedTuple):
     """A kernel and its parameters, which mean what they mean for :class:`KernelFeatures`."""
 
-    kernel: Any = "rbf"
+    kernel: str | KernelFunction = "rbf"
     degree: float = 2
     coef0: float = 1.0
     gamma: float | str | None = None
@@ -66,10 +68,7 @@ class KernelView:
 
     def default_gamma(self, base: Matrix) -> float:
         """1 / (mean squared distance of the labeled rows) for "rbf" [thesis 4.4], 1 for others."""
-        if self.kernel.kernel != "rbf":
-            return 1.0
-        distance = mean_squared_distance(base)
-        return 1.0 / distance if distance > 0 else 1.0
+        return default_gamma(self.kernel.kernel, base)
 
     def default_eta(self, base: Matrix, gram: np.ndarray) -> float:
         """1 / (mean length of the labeled rows) [thesis 4.4]; of their images, if values are precomputed."""
@@ -122,8 +121,7 @@ class Comparison:
 
     def _other_values(self, rows: Matrix) -> np.ndarray:
         if self.kernel.kernel == "precomputed":
-            found = rows[:, self.base]
-            return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=float).T
+            return np.asarray(as_dense(rows[:, self.base]), dtype=float).T
         kind, degree, coef0, _ = self.kernel
         return kernel_values(kind, rows, self.base, degree, self.gamma, coef0).T
 
@@ -196,11 +194,16 @@ def _resolve(
     if not isinstance(view, View) and not (isinstance(view, (list, tuple, Mapping)) and view):
         where = "views" if name is None else f"views[{name!r}]"
         raise InputError(f"{where} is {describe(view)}; expected a view such as RandomSplit() or Select([0, 1])")
-    view, kernel = _without_kernel(clone(as_view(view)), kernel)
+    below, kernel = _without_kernel(clone(as_view(view)), kernel)
     check_kernel(kernel)
     # sums of products have no constant of their own; kernels of distances do not need one
     numbers = ArrayFeatures(bias=kernel.kernel == "linear", standardize=standardize and kernel.kernel != "precomputed")
-    view = _with_numbers(view, numbers, X)
+
+    def default(X: Any) -> View:
+        found = default_view(X, one_row=True)
+        return clone(numbers) if isinstance(found, ArrayFeatures) else found
+
+    view = new_view(below, X, default)
     rows = view.fit_rows(X)
     members, names = view.members(rows, rng), view.view_names()
     if len(members) == 1:
@@ -209,14 +212,12 @@ def _resolve(
     return [KernelView(n, [(view, np.flatnonzero(member))], kernel) for n, member in zip(own, members)]
 
 
-def _without_kernel(view: View, kernel: Kernel) -> tuple[View, Kernel]:
+def _without_kernel(view: View, kernel: Kernel) -> tuple[Views | None, Kernel]:
     """Take a ``KernelFeatures`` out of the view: what is below it, and its kernel."""
     if isinstance(view, KernelFeatures):
-        own = Kernel(view.kernel, view.degree, view.coef0, view.gamma)
-        return clone(view.base) if view.base is not None else _NUMBERS, own
+        return view.view, Kernel(view.kernel, view.degree, view.coef0, view.gamma)
     if isinstance(view, WrappingView) and isinstance(view.view, View):
-        below, kernel = _without_kernel(view.view, kernel)
-        view.set_params(view=None if below is _NUMBERS else below)
+        view.view, kernel = _without_kernel(view.view, kernel)
     for part in _listed(view):
         if _without_kernel(clone(part), kernel)[1] is not kernel:
             raise InputError(
@@ -228,45 +229,21 @@ def _without_kernel(view: View, kernel: Kernel) -> tuple[View, Kernel]:
 
 def _listed(view: View) -> list[View]:
     """The parts of a list or dict of views."""
-    views = view.views if isinstance(view, ConcatenatedViews) else getattr(view, "view", None)
+    views = view.views if isinstance(view, ConcatenatedViews) else view.view if isinstance(view, WrappingView) else None
     if isinstance(views, Mapping):
         return [part for part in views.values() if isinstance(part, View)]
     return [part for part in views if isinstance(part, View)] if isinstance(views, (list, tuple)) else []
 
 
-_NUMBERS = ArrayFeatures(bias=False)  # stands for "whatever numbers there are"
-
-
-def _with_numbers(view: View, numbers: ArrayFeatures, X: Any) -> View:
-    """Let views that take whatever numbers there are take these."""
-    if view is _NUMBERS:
-        return numbers
-    if isinstance(view, WrappingView):
-        if view.view is None and isinstance(view_for(view._inputs(X)), ArrayFeatures):
-            view.set_params(view=numbers)
-        elif isinstance(view.view, WrappingView):
-            _with_numbers(view.view, numbers, view._inputs(X))
-    for part in _listed(view):
-        _with_numbers(part, numbers, view._inputs(X) if isinstance(view, WrappingView) else X)
-    return view
-
-
 def check_kernel(kernel: Kernel) -> None:
     """Refuse a kernel that does not exist."""
-    if not callable(kernel.kernel) and kernel.kernel not in KERNELS:
-        raise InputError(f"kernel is {kernel.kernel!r}; expected one of {', '.join(KERNELS)}, or a function")
+    check_kernel_name(kernel.kernel)
     gamma: Any = kernel.gamma
     if gamma is not None and not (isinstance(gamma, str) and gamma == "auto") and not (is_number(gamma) and gamma > 0):
         raise InputError(f"gamma is {gamma!r}; expected a positive number, None or 'auto'")
     for name, value in (("degree", kernel.degree), ("coef0", kernel.coef0)):
         if not is_number(value):
             raise InputError(f"{name} is {value!r}; expected a number")
-
-
-def is_number(value: Any) -> bool:
-    """A finite real number."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return number and bool(np.isfinite(value))
 
 
 def stack_matrices(parts: Sequence[Matrix]) -> Matrix:

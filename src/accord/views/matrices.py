@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from accord.exceptions import InputError
+from accord.packed.tables import Table, as_dense
 from accord.views.inputs import as_list, describe
 
 EXPECTED = "a row of numbers, or a matrix with one row per token"
@@ -16,7 +17,7 @@ EXPECTED = "a row of numbers, or a matrix with one row per token"
 class Packed(NamedTuple):
     """All rows of all inputs."""
 
-    matrix: Any  # float64 ndarray or CSR array of shape (n_rows, n_columns)
+    matrix: Table  # (n_rows, n_columns) float64
     offsets: np.ndarray  # (n_inputs + 1,) int64
     columns: list[str] | None  # their names, if the input has any
 
@@ -27,28 +28,26 @@ def pack_matrix(X: Any, n_columns: int | None = None) -> Packed:
     ``X`` is a matrix (array, sparse matrix, DataFrame) with one row per input, a list with one vector per input, or a
     list (or three-dimensional array) with one matrix per input, which has one row per token.
     """
-    columns = None
+    matrix: Table
+    columns, offsets, layout = None, None, "matrix"
     if sp.issparse(X):
         matrix = _sparse(X, "X")
-        offsets = np.arange(matrix.shape[0] + 1, dtype=np.int64)
-        _check_finite(matrix, offsets, "matrix")
     elif hasattr(X, "columns") and hasattr(X, "to_numpy"):
         matrix, columns = _frame(X)
-        offsets = np.arange(matrix.shape[0] + 1, dtype=np.int64)
-        _check_finite(matrix, offsets, "matrix", columns)
     elif isinstance(X, np.ndarray) and X.ndim == 2:
         matrix = _numbers(X, "X")
-        offsets = np.arange(matrix.shape[0] + 1, dtype=np.int64)
-        _check_finite(matrix, offsets, "matrix")
     else:
-        matrix, offsets = _pack_list(X, n_columns)
+        matrix, offsets, layout = _pack_list(X, n_columns)
+    if offsets is None:
+        offsets = np.arange(matrix.shape[0] + 1)
+    _check_finite(matrix, offsets, layout, columns)
     if n_columns is not None and matrix.shape[1] != n_columns:
         raise InputError(f"X has {matrix.shape[1]} columns; expected {n_columns}, as in the data of fit")
     return Packed(matrix, offsets, columns)
 
 
-def _pack_list(X: Any, n_columns: int | None) -> tuple[Any, np.ndarray]:
-    """One vector or one matrix per input."""
+def _pack_list(X: Any, n_columns: int | None) -> tuple[Table, np.ndarray, str]:
+    """One vector or one matrix per input: (matrix, offsets, "vectors" or "matrices")."""
     inputs = as_list(X, EXPECTED)
     parts: list[Any] = [
         _sparse(x, f"X[{i}]") if sp.issparse(x) else _numbers(x, f"X[{i}]") for i, x in enumerate(inputs)
@@ -62,13 +61,12 @@ def _pack_list(X: Any, n_columns: int | None) -> tuple[Any, np.ndarray]:
     np.cumsum([1 if vectors else part.shape[0] for part in parts], out=offsets[1:])
     kept = [part for part in parts if part.shape != (0, 0)]
     if not kept:
-        matrix: Any = np.zeros((0, width))
+        matrix: Table = np.zeros((0, width))
     elif all(sp.issparse(part) for part in kept):
         matrix = sp.csr_array(sp.vstack(kept, format="csr"))
     else:
-        matrix = np.vstack([part.toarray() if sp.issparse(part) else part for part in kept])
-    _check_finite(matrix, offsets, "vectors" if vectors else "matrices")
-    return matrix, offsets
+        matrix = np.vstack([as_dense(part) for part in kept])
+    return matrix, offsets, "vectors" if vectors else "matrices"
 
 
 def _check_shapes(parts: list[Any], n_columns: int | None) -> int:
@@ -132,12 +130,12 @@ def _frame(X: Any) -> tuple[np.ndarray, list[str]]:
     return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan)), names
 
 
-def _check_finite(matrix: Any, offsets: np.ndarray, layout: str, columns: list[str] | None = None) -> None:
+def _check_finite(matrix: Table, offsets: np.ndarray, layout: str, columns: list[str] | None = None) -> None:
     """Name the first value that is not finite, the way the user would index it."""
-    values = matrix.data if sp.issparse(matrix) else matrix
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
     if np.isfinite(values).all():
         return
-    if sp.issparse(matrix):
+    if not isinstance(matrix, np.ndarray):
         at = np.flatnonzero(~np.isfinite(values))[0]
         row, column = int(np.searchsorted(matrix.indptr, at, side="right")) - 1, int(matrix.indices[at])
         value = values[at]

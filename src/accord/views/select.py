@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from accord.views.compose import Views, WrappingView
 from accord.views.inputs import as_list, describe
 
 
+@dataclass(eq=False, repr=False)
 class Select(WrappingView):
     """A view of a part of each input, so that several views can have inputs of their own.
 
@@ -35,16 +37,15 @@ class Select(WrappingView):
 
     Examples
     --------
-    >>> from accord.views import ArrayFeatures, ConcatenatedViews, Select, TokenFeatures
+    >>> from accord import ArrayFeatures, ConcatenatedViews, Select, TokenFeatures
     >>> X = [{"words": ["Tom", "comes"], "sound": [[0.5], [0.2]]}]
     >>> view = ConcatenatedViews({"text": Select("words", TokenFeatures(window=0)), "sound": Select("sound")})
     >>> view.fit_rows(X).n_rows, view.view_names()
     (2, ['text', 'sound'])
     """
 
-    def __init__(self, key: Any, view: Views | None = None) -> None:
-        self.key = key
-        self.view = view
+    key: Any
+    view: Views | None = None
 
     def _inputs(self, X: Any) -> Any:
         if _is_table(X):

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.views.channels import Columns, columns_of
 from accord.views.compose import Views, WrappingView
-from accord.views.inputs import describe
+from accord.views.inputs import describe, is_number, is_whole
 
 # Tables 5.3 and 5.4: tokens and letter n-grams against surface clues. What the tables do not list goes where it is
 # most alike: prefixes and suffixes are n-grams, shapes are summaries of clues.
@@ -29,8 +29,7 @@ class _Split(WrappingView):
 
     def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
         """The features of each view; an error if a view has none."""
-        check_is_fitted(self, "view_")
-        columns = columns_of(rows, self.view_.constant_features())
+        columns = columns_of(rows, self.constant_features())
         constant = columns.features(columns.constant)
         shares = self._share_out(columns, rng)
         if not shares:
@@ -49,6 +48,7 @@ class _Split(WrappingView):
         raise NotImplementedError
 
 
+@dataclass(eq=False, repr=False)
 class RandomSplit(_Split):
     """Views that have random parts of the features; drawn anew in every fit of a learner.
 
@@ -71,7 +71,7 @@ class RandomSplit(_Split):
     Examples
     --------
     >>> import numpy as np
-    >>> from accord.views import ArrayFeatures, RandomSplit
+    >>> from accord import ArrayFeatures, RandomSplit
     >>> view = RandomSplit(ArrayFeatures(), n_views=2)
     >>> rows = view.fit_rows([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]])
     >>> one, two = view.channels(rows, np.random.default_rng(0))
@@ -82,23 +82,19 @@ class RandomSplit(_Split):
     ['random1', 'random2']
     """
 
-    def __init__(self, view: Views | None = None, n_views: int = 2, share: float | None = None) -> None:
-        self.view = view
-        self.n_views = n_views
-        self.share = share
-
-    def fit_rows(self, X: Any) -> Rows:
-        """Fit the view to be split and return the rows of ``X``."""
-        if not isinstance(self.n_views, (int, np.integer)) or isinstance(self.n_views, bool) or self.n_views < 1:
-            raise InputError(f"n_views is {self.n_views!r}; expected a number of views, 1 or more")
-        number = isinstance(self.share, (int, float, np.number)) and not isinstance(self.share, bool)
-        if self.share is not None and not (number and 0 < self.share <= 1):
-            raise InputError(f"share is {self.share!r}; expected a number above 0, up to 1, or None for disjoint views")
-        return super().fit_rows(X)
+    view: Views | None = None
+    n_views: int = 2
+    share: float | None = None
 
     def view_names(self) -> list[str]:
         """``random1``, ``random2``, ..."""
         return [f"random{v}" for v in range(1, self.n_views + 1)]
+
+    def _check_params(self) -> None:
+        if not is_whole(self.n_views, 1):
+            raise InputError(f"n_views is {self.n_views!r}; expected a number of views, 1 or more")
+        if self.share is not None and not (is_number(self.share) and 0 < self.share <= 1):
+            raise InputError(f"share is {self.share!r}; expected a number above 0, up to 1, or None for disjoint views")
 
     def _share_out(self, columns: Columns, rng: np.random.Generator) -> list[np.ndarray]:
         free = np.flatnonzero(~columns.constant)
@@ -115,6 +111,7 @@ class RandomSplit(_Split):
         return shares
 
 
+@dataclass(eq=False, repr=False)
 class OddEvenSplit(_Split):
     """Two views that have the odd-numbered and the even-numbered columns (numbered from 0).
 
@@ -126,7 +123,7 @@ class OddEvenSplit(_Split):
     Examples
     --------
     >>> import numpy as np
-    >>> from accord.views import ArrayFeatures, OddEvenSplit
+    >>> from accord import ArrayFeatures, OddEvenSplit
     >>> view = OddEvenSplit(ArrayFeatures(bias=False))
     >>> rows = view.fit_rows([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     >>> odd, even = view.channels(rows, np.random.default_rng(0))
@@ -135,8 +132,7 @@ class OddEvenSplit(_Split):
            [0., 5., 0.]])
     """
 
-    def __init__(self, view: Views | None = None) -> None:
-        self.view = view
+    view: Views | None = None
 
     def view_names(self) -> list[str]:
         """``odd`` and ``even``."""
@@ -146,6 +142,7 @@ class OddEvenSplit(_Split):
         return [columns.features(~columns.constant & (columns.number % 2 == rest)) for rest in (1, 0)]
 
 
+@dataclass(eq=False, repr=False)
 class FeatureGroups(_Split):
     """Views that have certain groups of features.
 
@@ -169,7 +166,7 @@ class FeatureGroups(_Split):
     Examples
     --------
     >>> import numpy as np
-    >>> from accord.views import FeatureGroups, TokenFeatures
+    >>> from accord import FeatureGroups, TokenFeatures
     >>> view = FeatureGroups(TokenFeatures(window=0), {"words": ["token"], "letters": ["affix", "shape"]})
     >>> rows = view.fit_rows([["Tom", "comes"]])
     >>> words, letters = view.channels(rows, np.random.default_rng(0))
@@ -177,17 +174,11 @@ class FeatureGroups(_Split):
     ['bias', '0:token=Tom', '0:lower=tom']
     """
 
-    def __init__(
-        self,
-        view: Views | None = None,
-        groups: Mapping[str, Sequence[str]] | Callable[[str], str | None] | Sequence[Any] | None = None,
-    ) -> None:
-        self.view = view
-        self.groups = groups
+    view: Views | None = None
+    groups: Mapping[str, Sequence[str]] | Callable[[str], str | None] | Sequence[Any] | None = None
 
     def fit_rows(self, X: Any) -> Rows:
         """Fit the view to be split and return the rows of ``X``; an error if it does not know the groups."""
-        self._groups()
         self._views: list[str | None] | None = None
         rows = super().fit_rows(X)
         if isinstance(self._groups(), Mapping):
@@ -198,6 +189,9 @@ class FeatureGroups(_Split):
         """The names that ``groups`` gives; if it is a function, in the order of the features."""
         groups = self._groups()
         return list(map(str, groups)) if isinstance(groups, Mapping) else _distinct(self._views_of_columns())
+
+    def _check_params(self) -> None:
+        self._groups()
 
     def _groups(self) -> Any:
         groups = TOKEN_AND_SURFACE if self.groups is None else self.groups
@@ -236,18 +230,17 @@ class FeatureGroups(_Split):
 
     def _views_of_columns(self) -> list[str | None]:
         """The view of every feature if ``groups`` is a function, and of every column otherwise."""
-        check_is_fitted(self, "view_")
+        view = self._fitted()
         groups = self._groups()
         if callable(groups):
             # kept, because names of many features take a while; a view that has grown has more of them
             views = getattr(self, "_views", None)
             if views is None or len(views) != self.n_dims_:
-                names = self.view_.feature_names(np.arange(self.n_dims_))
+                names = view.feature_names(range(self.n_dims_))
                 self._views = views = [_name(groups(name), name) for name in names]
-                for f in self.view_.constant_features():
+                for f in view.constant_features():
                     views[f] = None
             return views
-        view = self.view_
         while isinstance(view, WrappingView):
             view = view.view_
         n_columns = getattr(view, "n_columns_", None)

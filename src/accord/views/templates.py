@@ -16,7 +16,7 @@ import numpy as np
 from accord.exceptions import InputError
 from accord.kernels.features import text as kernels
 from accord.views.characters import GREEK_NAMES, pack
-from accord.views.inputs import describe
+from accord.views.inputs import describe, is_whole
 
 GROUPS = ["bias", "position", "token", "affix", "ngram", "shape", "clue"]
 _GROUP_NAME_OF_KIND: dict[Any, str] = {
@@ -36,34 +36,10 @@ _GROUP_NAME_OF_KIND: dict[Any, str] = {
 GROUP_OF_KIND = np.array([GROUPS.index(_GROUP_NAME_OF_KIND[kind]) for kind in range(len(_GROUP_NAME_OF_KIND))])
 
 
-def wanted(
-    token: bool,
-    lower: bool,
-    affixes: Sequence[int] | None,
-    ngrams: Sequence[int] | None,
-    shape: bool,
-    clues: bool,
-    case_positions: int,
-) -> kernels.Wanted:
-    """The templates in the form that the kernel takes."""
-    if not isinstance(case_positions, (int, np.integer)) or case_positions < 0:
-        raise InputError(f"case_positions is {case_positions!r}; expected a number of characters, 0 or more")
-    return kernels.Wanted(
-        token=bool(token),
-        lower=bool(lower),
-        affixes=_length_mask(affixes, "affixes"),
-        ngrams=_length_mask(ngrams, "ngrams"),
-        shape=bool(shape),
-        clues=bool(clues),
-        case_positions=int(case_positions),
-    )
-
-
-def _length_mask(lengths: Any, argument: str) -> np.ndarray:
+def length_mask(lengths: Any, argument: str) -> np.ndarray:
+    """Whether each length (longest + 1,) is among the lengths."""
     lengths = () if lengths is None else lengths
-    if not isinstance(lengths, (tuple, list, range, np.ndarray)) or not all(
-        isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in lengths
-    ):
+    if not isinstance(lengths, (tuple, list, range, np.ndarray)) or not all(is_whole(n, 1) for n in lengths):
         raise InputError(f"{argument} is {describe(lengths)}; expected lengths of 1 or more, such as (2, 3), or None")
     mask = np.zeros(max(lengths, default=0) + 1, np.bool_)
     mask[list(lengths)] = True

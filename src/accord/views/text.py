@@ -1,32 +1,43 @@
 """Templates for tokens of text: the surface features of Tables 5.3 and 5.4 of the thesis, in a window.
 
 Every feature but a few depends on the token alone, so features are computed once per distinct token and a row only
-names the tokens around it. Feature ``P + column * W + k`` is the table's ``column`` at position ``k`` of a window
-of ``W`` positions; the ``P`` features before describe the place of the token in its sentence. New columns therefore
-never move old features.
+names the tokens around it. The first ``P`` features describe the place of the token in its sentence; feature
+``P + f`` is feature ``f`` of a window (see ``views.window``).
 """
 
 from __future__ import annotations
 
-from itertools import chain, repeat
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from accord.exceptions import InputError
 from accord.kernels.features import hashing, windows
 from accord.kernels.features import text as kernels
-from accord.packed.rows import Rows, as_table
+from accord.packed.rows import Rows
+from accord.packed.tables import as_table
 from accord.views.base import View
 from accord.views.characters import N_PAIRS, mark_roles
-from accord.views.inputs import distinct_tokens, flatten_tokens, offsets_of, parse_window, token_lists
-from accord.views.templates import GROUP_OF_KIND, GROUPS, emit, name_of, origins_at, wanted
+from accord.views.inputs import check_whole, distinct_tokens, flatten_tokens, offsets_of, token_lists
+from accord.views.templates import GROUP_OF_KIND, GROUPS, emit, length_mask, name_of, origins_at
+from accord.views.token_index import TokenIndex
+from accord.views.window import Window, parse_window
 
 _POSITIONS = ["initial", "last", "enclosed"]  # bits 0, 1, 2 of a position unit
 
 
+class _Layout(NamedTuple):
+    """Where features and units are."""
+
+    window: Window
+    n_place: int  # features of the place in the sentence, which come first
+    outside: int  # the unit "outside of the sentence"; those before it are places in the sentence
+
+
+@dataclass(eq=False, repr=False)
 class TokenFeatures(View):
     """Features of tokens for sequences of words: ``X`` is a list of lists of strings.
 
@@ -70,43 +81,29 @@ class TokenFeatures(View):
 
     Examples
     --------
-    >>> from accord.views import TokenFeatures
+    >>> from accord import TokenFeatures
     >>> view = TokenFeatures(window=0, affixes=(2,), shape=False, clues=False, position=False)
     >>> rows = view.fit_rows([["Tom", "comes"], ["tom"]])
     >>> view.feature_names(range(view.n_dims_))[2:6]
     ['0:prefix2=To', '0:token=Tom', '0:suffix2=om', '0:lower=tom']
     """
 
-    def __init__(
-        self,
-        window: int | tuple[int, int] = 1,
-        *,
-        token: bool = True,
-        lower: bool = True,
-        affixes: tuple[int, ...] | None = (1, 2, 3, 4),
-        ngrams: tuple[int, ...] | None = None,
-        shape: bool = True,
-        clues: bool = True,
-        case_positions: int = 4,
-        position: bool = True,
-        bias: bool = True,
-        min_count: int = 1,
-    ) -> None:
-        self.window = window
-        self.token = token
-        self.lower = lower
-        self.affixes = affixes
-        self.ngrams = ngrams
-        self.shape = shape
-        self.clues = clues
-        self.case_positions = case_positions
-        self.position = position
-        self.bias = bias
-        self.min_count = min_count
+    window: int | tuple[int, int] = 1
+    _: KW_ONLY
+    token: bool = True
+    lower: bool = True
+    affixes: tuple[int, ...] | None = (1, 2, 3, 4)
+    ngrams: tuple[int, ...] | None = None
+    shape: bool = True
+    clues: bool = True
+    case_positions: int = 4
+    position: bool = True
+    bias: bool = True
+    min_count: int = 1
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn the features of the tokens in ``X`` and return its rows."""
-        self._check_parameters()
+        self._check_params()
         tokens, offsets = flatten_tokens(X)
         distinct = distinct_tokens(tokens, offsets)
         self.types_: list[str] = []
@@ -115,14 +112,11 @@ class TokenFeatures(View):
         self.keys_ = np.zeros(1, np.uint64)
         self.origins_ = np.array([[kernels.BOUNDARY, 0, 0, 0]], np.int32)
         self.table_ = self._first_units()
-        self._index: dict[str, int] | None = None
+        self._index: TokenIndex | None = None
         self._hash_table: tuple[np.ndarray, np.ndarray] | None = None
         return self._grow(tokens, offsets, distinct)
 
-    def extend_rows(self, X: Any) -> Rows:
-        """Add the tokens and features that are new in ``X``; old features keep their numbers."""
-        if not hasattr(self, "table_"):
-            return self.fit_rows(X)
+    def _extend(self, X: Any) -> Rows:
         tokens, offsets = flatten_tokens(X)
         return self._grow(tokens, offsets, distinct_tokens(tokens, offsets))
 
@@ -131,7 +125,7 @@ class TokenFeatures(View):
         check_is_fitted(self, "table_")
         sentences = token_lists(X)
         offsets = offsets_of(sentences)
-        units = self._units_of(sentences, int(offsets[-1]))
+        units = self._type_index().units_of(sentences, int(offsets[-1]))
         unknown = np.flatnonzero(units < 0)
         extra, extra_index = None, {}
         if unknown.size:
@@ -146,52 +140,56 @@ class TokenFeatures(View):
             extra = _with_rows_of_ones(as_table(sp.csr_array((0, 1))), indptr, indices, self.table_.shape[1])
         return self._rows(units, offsets, extra, extra_index)
 
-    def feature_names(self, features: Any) -> list[str]:
+    def feature_names(self, features: Iterable[int]) -> list[str]:
         """Names such as ``-1:suffix3=ción``: the suffix of the token before."""
         check_is_fitted(self, "table_")
-        before, n_window, n_place, _ = self._layout()
-        places = ["bias"] * bool(self.bias) + _POSITIONS * bool(self.position)
-        names = []
+        layout = self._layout()
+        names = ["bias"] * bool(self.bias) + _POSITIONS * bool(self.position)
+        out = []
         for f in features:
-            if f < n_place:
-                names.append(places[f])
+            if f < layout.n_place:
+                out.append(names[f])
             else:
-                column, k = divmod(int(f) - n_place, n_window)
-                shift = "0" if k == before else f"{k - before:+d}"
-                names.append(f"{shift}:{name_of(self.origins_[column], self.types_)}")
-        return names
+                column, position = layout.window.place(f - layout.n_place)
+                out.append(f"{position}:{name_of(self.origins_[column], self.types_)}")
+        return out
 
     def feature_groups(self) -> tuple[np.ndarray, list[str]]:
         """The group of every feature (n_dims,), as an index into the list of group names."""
         check_is_fitted(self, "table_")
-        _, n_window, n_place, _ = self._layout()
-        place = np.full(n_place, GROUPS.index("position"))
+        layout = self._layout()
+        place = np.full(layout.n_place, GROUPS.index("position"))
         if self.bias:
             place[0] = GROUPS.index("bias")
-        return np.concatenate([place, np.repeat(GROUP_OF_KIND[self.origins_[:, 0]], n_window)]), list(GROUPS)
+        return np.append(place, np.repeat(GROUP_OF_KIND[self.origins_[:, 0]], layout.window.size)), list(GROUPS)
 
     def constant_features(self) -> np.ndarray:
         """The bias."""
         return np.arange(int(bool(self.bias)))
 
-    def _check_parameters(self) -> None:
-        self._layout()
+    def _check_params(self) -> None:
+        parse_window(self.window)
+        check_whole(self, case_positions=0, min_count=1)
         self._wanted()
-        if not isinstance(self.min_count, (int, np.integer)) or self.min_count < 1:
-            raise InputError(f"min_count is {self.min_count!r}; expected a whole number, 1 or more")
 
-    def _layout(self) -> tuple[int, int, int, int]:
-        """Positions before the token, positions in the window, features of the place, units of the place."""
-        before, after = parse_window(self.window)
+    def _layout(self) -> _Layout:
         n_place = bool(self.bias) + len(_POSITIONS) * bool(self.position)
-        return before, before + 1 + after, n_place, 8 if self.position else min(n_place, 1)
+        return _Layout(parse_window(self.window), n_place, 8 if self.position else min(n_place, 1))
 
     def _wanted(self) -> kernels.Wanted:
-        return wanted(self.token, self.lower, self.affixes, self.ngrams, self.shape, self.clues, self.case_positions)
+        return kernels.Wanted(
+            token=bool(self.token),
+            lower=bool(self.lower),
+            affixes=length_mask(self.affixes, "affixes"),
+            ngrams=length_mask(self.ngrams, "ngrams"),
+            shape=bool(self.shape),
+            clues=bool(self.clues),
+            case_positions=int(self.case_positions),
+        )
 
     def _first_units(self) -> sp.csr_array:
         """The units that precede the tokens: every place in the sentence, then outside the sentence."""
-        _, _, n_place, n_units = self._layout()
+        _, n_place, n_units = self._layout()
         table = np.zeros((n_units + 1, max(n_place, 1)))
         if self.bias:
             table[:n_units, 0] = 1.0
@@ -200,54 +198,22 @@ class TokenFeatures(View):
         table[n_units, 0] = 1.0
         return as_table(sp.csr_array(table))
 
-    def _units_of(self, sentences: list[Any], n_tokens: int) -> np.ndarray:
-        """The unit of every token, -1 for an unknown one.
-
-        Many tokens are looked up by a kernel, which leaves the interpreter to other threads; few tokens, and tokens
-        with a newline in them, by a dict.
-        """
-        if n_tokens >= 256 and self._word_table() is not None:
-            units, keys = np.empty(n_tokens, np.int32), np.empty(n_tokens, np.uint64)
-            try:
-                codes = code_points("\n".join(map("\n".join, filter(None, sentences))))
-            except TypeError:  # a token that is no string; told apart below
-                codes = np.empty(0, np.uint32)
-            if hashing.word_keys(codes, keys) == n_tokens:
-                hashing.look_up(keys, *self._word_table(), self.table_.shape[0] - len(self.types_), units)
-                return units
-        try:
-            tokens = chain.from_iterable(sentences)
-            return np.fromiter(map(self._type_index().get, tokens, repeat(-1)), np.int32, n_tokens)
-        except TypeError:  # an unhashable token
-            return np.full(n_tokens, -1, np.int32)
-
-    def _word_table(self) -> Any:
-        """Hash table of the distinct tokens; None if one of them has a newline in it."""
-        if getattr(self, "_words", None) is None:
-            keys = np.empty(len(self.types_), np.uint64)
-            if hashing.word_keys(code_points("\n".join(self.types_)), keys) != len(self.types_):
-                return None
-            self._words = hashing.hash_table(keys, 1 << int(2 * keys.size + 1024).bit_length())
-        return self._words
-
-    def _type_index(self) -> dict[str, int]:
+    def _type_index(self) -> TokenIndex:
         """The unit of each distinct token."""
         if getattr(self, "_index", None) is None:
-            first = self.table_.shape[0] - len(self.types_)
-            self._index = dict(zip(self.types_, range(first, first + len(self.types_))))
+            self._index = TokenIndex(self.types_, self.table_.shape[0] - len(self.types_))
         return self._index  # type: ignore[return-value]
 
     def _hashes(self) -> tuple[np.ndarray, np.ndarray]:
         if getattr(self, "_hash_table", None) is None:
-            self._hash_table = hashing.hash_table(self.keys_, 1 << int(2 * self.keys_.size + 1024).bit_length())
+            self._hash_table = hashing.hash_table(self.keys_)
         return self._hash_table  # type: ignore[return-value]
 
     def _grow(self, tokens: list[str], offsets: np.ndarray, distinct: list[str]) -> Rows:
         index = self._type_index()
         new = [token for token in distinct if token not in index] if index else distinct
-        first_unit, n_old = self.table_.shape[0], len(self.types_)
-        index.update(zip(new, range(first_unit, first_unit + len(new))))
-        self._words = None
+        n_old = len(self.types_)
+        index.add(new, self.table_.shape[0])
         units = np.fromiter(map(index.__getitem__, tokens), np.int32, len(tokens))
         self.types_ = self.types_ + new
         if self.min_count == 1:
@@ -262,9 +228,9 @@ class TokenFeatures(View):
             known = self._first_units()
             self._add_frequent_columns(distinct, units)
             indices, indptr = self._look_up(self.types_)
-        n_place, n_window = self._layout()[2], self._layout()[1]
-        self.table_ = _with_rows_of_ones(known, indptr, indices, max(self.keys_.size, n_place))
-        self.n_dims_ = n_place + n_window * self.keys_.size
+        layout = self._layout()
+        self.table_ = _with_rows_of_ones(known, indptr, indices, max(self.keys_.size, layout.n_place))
+        self.n_dims_ = layout.n_place + layout.window.size * self.keys_.size
         return self._rows(units, offsets, None, {})
 
     def _add_columns(
@@ -281,7 +247,7 @@ class TokenFeatures(View):
         indices, indptr, found, *_ = hashing.number(emitted.keys, starts, *scratch, self.keys_.size, True)
         occurrences = np.repeat(np.bincount(units, minlength=1)[own_units], np.diff(indptr))
         counts = np.bincount(indices, occurrences, self.keys_.size + found.size)[self.keys_.size :]
-        first_type = self._layout()[3] + 1
+        first_type = self._layout().outside + 1
         self._add_columns(emitted, starts, found[counts >= self.min_count], own_units - first_type)
         self._hash_table = None
 
@@ -291,31 +257,29 @@ class TokenFeatures(View):
         indices, indptr, *_ = hashing.number(emitted.keys, starts, *self._hashes(), self.keys_.size, False)
         return indices, indptr
 
-    def _rows(self, units: np.ndarray, offsets: np.ndarray, extra: Any, extra_index: dict[str, int]) -> Rows:
-        before, n_window, _, outside = self._layout()
+    def _rows(
+        self, units: np.ndarray, offsets: np.ndarray, extra: sp.csr_array | None, extra_index: dict[str, int]
+    ) -> Rows:
+        window, n_place, outside = self._layout()
         n_units = self.table_.shape[0]
         with_place = int(outside > 0)
-        slots = np.zeros((units.size, with_place + n_window), np.int32)
+        slots = np.zeros((units.size, with_place + window.size), np.int32)
         if self.position:
             roles = mark_roles(self._type_index(), extra_index, n_units=n_units + len(extra_index))
             windows.position_units(units, offsets, roles, N_PAIRS, slots)
-        windows.window_slots(units, offsets, before, n_window - 1 - before, outside, slots, with_place)
-        place, window = np.zeros(with_place, np.int64), np.arange(n_window)
+        windows.window_slots(units, offsets, window.before, window.after, outside, slots, with_place)
+        place = np.zeros(with_place, np.int64)
         return Rows(
             table=self.table_,
             slots=slots,
-            base=np.concatenate([place, self._layout()[2] + window]),
-            stride=np.concatenate([place + 1, np.full(n_window, n_window)]),
-            bounds=np.array([[0, outside]] * with_place + [[outside, n_units]] * n_window, np.int64),
+            base=np.concatenate([place, n_place + np.arange(window.size)]),
+            stride=np.concatenate([place + 1, np.full(window.size, window.size)]),
+            bounds=np.array([[0, outside]] * with_place + [[outside, n_units]] * window.size, np.int64),
             offsets=offsets,
             n_dims=self.n_dims_,
             extra=extra,
             shared=True,
         )
-
-
-def code_points(text: str) -> np.ndarray:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def _with_rows_of_ones(table: sp.csr_array, indptr: np.ndarray, indices: np.ndarray, n_columns: int) -> sp.csr_array:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.packed.rows import Rows, as_table
+from accord.packed.rows import Rows
 from accord.views.base import View
-from accord.views.inputs import distinct_tokens, flatten_tokens
+from accord.views.inputs import distinct_tokens, flatten_tokens, token_numbers
 
 KEYS = ("word", "suffix2", "suffix3", "suffix4", "class")
 
 
+@dataclass(eq=False, repr=False)
 class TypeOdds(View):
     """Log odds of every label for the kinds a word belongs to, summed over the kinds: one feature per label.
 
@@ -30,22 +33,17 @@ class TypeOdds(View):
         Fitted view that knows the classes of words, for the key "class".
     """
 
-    def __init__(self, keys: tuple[str, ...] = ("word", "suffix4"), smoothing: float = 1.0, words: Any = None) -> None:
-        self.keys = keys
-        self.smoothing = smoothing
-        self.words = words
+    keys: tuple[str, ...] = ("word", "suffix4")
+    smoothing: float = 1.0
+    words: Any = None
 
     def learn(self, X: Any, y: np.ndarray, n_labels: int) -> TypeOdds:
         """Count the labels (packed label numbers) of every kind of word in ``X``."""
-        for key in self.keys:
-            if key not in KEYS:
-                raise InputError(f"keys has {key!r}; expected some of {KEYS}")
+        self._check_params()
         tokens, offsets = flatten_tokens(X)
         distinct = distinct_tokens(tokens, offsets)
-        number = {word: i for i, word in enumerate(distinct)}
-        types = np.fromiter(map(number.__getitem__, tokens), np.int64, len(tokens))
         per_type = np.zeros((len(distinct), n_labels))
-        np.add.at(per_type, (types, y), 1.0)
+        np.add.at(per_type, (token_numbers(tokens, distinct), y), 1.0)
         total = per_type.sum(axis=0) + 1e-3
         prior = total / total.sum()
         self.n_dims_ = n_labels
@@ -70,25 +68,20 @@ class TypeOdds(View):
         check_is_fitted(self, "odds_")
         tokens, offsets = flatten_tokens(X)
         distinct = distinct_tokens(tokens, offsets)
-        number = {word: i for i, word in enumerate(distinct)}
         table = np.zeros((len(distinct), self.n_dims_))
         for key, kinds, odds in zip(self.keys, self.kinds_, self.odds_):
             place = np.fromiter((kinds.get(name, -1) for name in self._names(key, distinct)), np.int64, len(distinct))
             table[place >= 0] += odds[place[place >= 0]]
-        types = np.fromiter(map(number.__getitem__, tokens), np.int32, len(tokens))
-        return Rows(
-            table=as_table(table),
-            slots=types[:, None],
-            base=np.zeros(1, np.int64),
-            stride=np.ones(1, np.int64),
-            bounds=np.array([[0, len(distinct)]], np.int64),
-            offsets=offsets,
-            n_dims=self.n_dims_,
-        )
+        return Rows.of_units(table, token_numbers(tokens, distinct), offsets)
 
-    def feature_names(self, features: Any) -> list[str]:
+    def feature_names(self, features: Iterable[int]) -> list[str]:
         """Names such as ``type:3``: the log odds of label number 3."""
         return [f"type:{int(f)}" for f in features]
+
+    def _check_params(self) -> None:
+        for key in self.keys:
+            if key not in KEYS:
+                raise InputError(f"keys has {key!r}; expected some of {KEYS}")
 
     def _names(self, key: str, words: list[str]) -> list[Any]:
         if key == "word":

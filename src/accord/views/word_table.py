@@ -1,8 +1,7 @@
 """Features that depend on the word alone: what the views of word vectors and word classes share.
 
-A table has one row per known word, and a row of an input names the words in its window. Feature ``column * W + k`` is
-the table's ``column`` at position ``k`` of a window of ``W`` positions. With a window, one more column at the end says
-"outside the sentence".
+A table has one row per known word, and a row of an input names the words in its window (see ``views.window``). With a
+window, one more column at the end says "outside the sentence".
 """
 
 from __future__ import annotations
@@ -15,24 +14,34 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.packed.rows import Rows, as_table, window_slots
+from accord.packed.rows import Rows
+from accord.packed.tables import as_table
 from accord.views.base import View
-from accord.views.inputs import distinct_tokens, flatten_tokens, parse_window
+from accord.views.inputs import distinct_tokens, flatten_tokens, is_number
+from accord.views.window import parse_window
 
 
 class WordTable(View):
     """Base of the views that look words up; ``X`` is a list of lists of tokens.
 
-    Subclasses set ``words_`` and ``n_dims_`` in ``fit_rows``, and say which unit a word is and which features units
-    have. Unit 0 is "outside the sentence"; the others are the subclass' own.
+    Subclasses learn ``words_``, and say which unit a word is and which features units have. Unit 0 is "outside the
+    sentence"; the others are the subclass' own.
     """
 
     window: int | tuple[int, int]
+    scale: float
     words_: list[str]
 
-    def extend_rows(self, X: Any) -> Rows:
-        """The rows of ``X``: what is known about words stays what the first data taught."""
-        return self.transform(X) if hasattr(self, "words_") else self.fit_rows(X)
+    def fit_rows(self, X: Any) -> Rows:
+        """Learn what there is to know about words and return the rows of ``X``."""
+        self._check_params()
+        tokens, offsets = flatten_tokens(X)
+        distinct = distinct_tokens(tokens, offsets)
+        self.__dict__.pop("_cached_index", None)
+        self.__dict__.pop("_cached_table", None)
+        self._learn(tokens, offsets, distinct)
+        self.n_dims_ = parse_window(self.window).size * self._table().shape[1]
+        return self._rows(tokens, offsets, distinct)
 
     def transform(self, X: Any) -> Rows:
         """Rows of new text."""
@@ -40,26 +49,29 @@ class WordTable(View):
         tokens, offsets = flatten_tokens(X)
         return self._rows(tokens, offsets, distinct_tokens(tokens, offsets))
 
-    def feature_names(self, features: Any) -> list[str]:
+    def feature_names(self, features: Iterable[int]) -> list[str]:
         """Names such as ``-1:x12``: a column of the word before."""
         check_is_fitted(self, "words_")
-        before, after = parse_window(self.window)
         own = self._column_names() + ["boundary"]
-        names = []
-        for f in features:
-            column, k = divmod(int(f), before + 1 + after)
-            names.append(f"{'0' if k == before else format(k - before, '+d')}:{own[column]}")
-        return names
+        return [f"{position}:{own[column]}" for column, position in map(parse_window(self.window).place, features)]
 
     def feature_groups(self) -> tuple[np.ndarray, list[str]]:
         """The group of every feature (n_dims,), as an index into the list of group names."""
         check_is_fitted(self, "words_")
-        before, after = parse_window(self.window)
+        window = parse_window(self.window)
         groups, names = self._column_groups()
-        columns = np.append(groups, [len(names)] * (before + after > 0))
-        return np.repeat(columns, before + 1 + after), [*names, "position"]
+        columns = np.append(groups, [len(names)] * window.is_wide)
+        return np.repeat(columns, window.size), [*names, "position"]
+
+    def _check_params(self) -> None:
+        parse_window(self.window)
+        check_scale(self.scale)
 
     # -- what subclasses say ----------------------------------------------------------------------------------------
+    def _learn(self, tokens: list[str], offsets: np.ndarray, distinct: list[str]) -> None:
+        """Set ``words_`` and what is known about them."""
+        raise NotImplementedError
+
     def _unit_of(self, word: str) -> int:
         """The unit of a word, 1 or more."""
         raise NotImplementedError
@@ -75,10 +87,9 @@ class WordTable(View):
         raise NotImplementedError
 
     # -- rows -------------------------------------------------------------------------------------------------------
-    def _forget(self) -> None:
-        """Drop what was made from an earlier fit."""
-        for name in [name for name in vars(self) if name.startswith("_cached")]:
-            delattr(self, name)
+    def _extend(self, X: Any) -> Rows:
+        """What is known about words stays what the first data taught."""
+        return self.transform(X)
 
     def _index(self) -> dict[str, int]:
         """Place of each word in ``words_``."""
@@ -89,24 +100,13 @@ class WordTable(View):
     def _table(self) -> sp.csr_array:
         """Features of all units, made when first needed."""
         if not hasattr(self, "_cached_table"):
-            self._cached_table = _with_outside(self._features(), parse_window(self.window) != (0, 0))
+            self._cached_table = _with_outside(self._features(), parse_window(self.window).is_wide)
         return self._cached_table
 
     def _rows(self, tokens: list[str], offsets: np.ndarray, distinct: Iterable[str]) -> Rows:
         units = {word: self._unit_of(word) for word in distinct}
-        before, after = parse_window(self.window)
-        n_window, table = before + 1 + after, self._table()
         in_order = np.fromiter(map(units.__getitem__, tokens), np.int32, len(tokens))
-        return Rows(
-            table=table,
-            slots=window_slots(in_order, offsets, before, after, 0),
-            base=np.arange(n_window, dtype=np.int64),
-            stride=np.full(n_window, n_window, np.int64),
-            bounds=np.array([[0, table.shape[0]]] * n_window, np.int64),
-            offsets=offsets,
-            n_dims=self.n_dims_,
-            shared=True,
-        )
+        return parse_window(self.window).rows(self._table(), in_order, offsets, shared=True)
 
 
 def _with_outside(features: sp.csr_array, with_column: bool) -> sp.csr_array:
@@ -119,5 +119,5 @@ def _with_outside(features: sp.csr_array, with_column: bool) -> sp.csr_array:
 
 def check_scale(scale: Any) -> None:
     """The length of vectors must be a positive number."""
-    if isinstance(scale, bool) or not isinstance(scale, (int, float, np.number)) or not 0 < scale < np.inf:
+    if not is_number(scale) or scale <= 0:
         raise InputError(f"scale is {scale!r}; expected a number above 0")

@@ -12,8 +12,8 @@ from sklearn.base import clone
 import accord
 from accord import Sequence, StructuredPerceptron
 from accord.exceptions import InputError
-from accord.packed.rows import concatenate
 from accord.views import distributional as d
+from accord.views.compose import ConcatenatedViews
 from accord.views.distributional import DistributionalFeatures
 from accord.views.splits import RandomSplit
 from accord.views.text import TokenFeatures
@@ -200,9 +200,9 @@ def test_windows_are_those_of_a_slow_reference(window, part):
 
 
 def test_windows_are_found_beside_other_views():
-    parts = [small(window=1).fit_rows(TEXT), small(window=0).fit_rows(TEXT)]
-    assert concatenate(parts).window().size == 3
-    assert concatenate(parts[::-1]).window().size == 3
+    parts = [small(window=1), small(window=0)]
+    assert ConcatenatedViews(parts).fit_rows(TEXT).window().size == 3
+    assert ConcatenatedViews(parts[::-1]).fit_rows(TEXT).window().size == 3
 
 
 def test_vectors_as_features_have_the_wanted_length():

@@ -255,3 +255,12 @@ def test_some_rows_have_the_same_scores_over_a_smaller_table(dense):
     coefficients = np.random.default_rng(1).normal(size=(2, 3))
     expected = rows.matrix()[chosen].T @ coefficients
     np.testing.assert_allclose(some.transpose_scores(coefficients), expected)
+
+
+def test_names_are_found_in_the_package():
+    import accord.views
+
+    assert accord.views.TokenFeatures is TokenFeatures
+    assert accord.views.View is View
+    with pytest.raises(AttributeError, match=r"module 'accord\.views' has no attribute 'CRF'"):
+        accord.views.CRF  # noqa: B018

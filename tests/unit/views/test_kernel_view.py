@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from accord import ArrayFeatures, DictFeatures, KernelFeatures, TokenFeatures
+import accord
+from accord import ArrayFeatures, DictFeatures, GraphFeatures, KernelFeatures, MultiClass, RandomSplit, TokenFeatures
 from accord.exceptions import InputError
+from accord.model_file import _pack
+from accord.persistence import write_model
 from accord.views import gram
 
 RNG = np.random.default_rng(0)
@@ -72,7 +76,7 @@ def test_kernel_on_tokens():
     base = TokenFeatures(window=1).fit_rows(X).matrix().toarray()
     np.testing.assert_allclose(features(rows) @ features(rows).T, (base @ base.T + 1) ** 2, rtol=1e-8)
     new = [["Eva", "sees", "Tom"]]
-    new_base = view.base_.transform(new).matrix().toarray()
+    new_base = view.view_.transform(new).matrix().toarray()
     np.testing.assert_allclose(
         features(view.transform(new)) @ features(rows).T, (new_base @ base.T + 1) ** 2, rtol=1e-6
     )
@@ -197,12 +201,75 @@ def test_no_rows():
     assert features(KernelFeatures().fit(A).transform(np.zeros((0, 3)))).shape == (0, 12)
 
 
-def test_base_view_is_not_touched():
-    base = ArrayFeatures(bias=False, standardize=True)
-    KernelFeatures(base).fit(A)
-    assert not hasattr(base, "n_columns_")
+def test_the_view_inside_is_not_touched():
+    view = ArrayFeatures(bias=False, standardize=True)
+    KernelFeatures(view).fit(A)
+    assert not hasattr(view, "n_columns_")
 
 
 def test_a_kernel_cannot_grow():
     with pytest.raises(NotImplementedError, match="KernelFeatures cannot grow"):
         KernelFeatures().fit(A).extend_rows(B)
+
+
+# -- the view inside was called "base" --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("made", [KernelFeatures, GraphFeatures])
+def test_the_former_name_works_with_a_warning(made):
+    inside = ArrayFeatures(bias=False)
+    with pytest.warns(FutureWarning, match="^base is called view now") as caught:
+        view = made(base=inside, kernel="poly")
+    assert caught[0].filename == __file__
+    assert view.view is inside
+    with pytest.warns(FutureWarning, match="base is called view now"):
+        assert view.base is inside
+    with pytest.warns(FutureWarning, match="base is called view now"):
+        view.set_params(base__bias=True)
+    assert inside.bias
+    other = TokenFeatures()
+    with pytest.warns(FutureWarning, match="base is called view now"):
+        assert view.set_params(base=other).view is other
+    with pytest.warns(FutureWarning, match="base_ is called view_ now"):
+        assert isinstance(made().fit(A).base_, ArrayFeatures)
+    with pytest.warns(FutureWarning), pytest.raises(InputError, match="give view alone"):
+        made(view=inside, base=inside)
+    with pytest.raises(TypeError, match="basis"):
+        made(basis=inside)
+
+
+def test_parameters_have_the_new_name_only(recwarn):
+    view = KernelFeatures(ArrayFeatures(), "poly")
+    assert "view__bias" in view.get_params()
+    assert not any(name.startswith("base") for name in view.get_params())
+    assert (
+        repr(clone(view).set_params(view__bias=False))
+        == "KernelFeatures(kernel='poly', view=ArrayFeatures(bias=False))"
+    )
+    assert not recwarn.list
+
+
+def with_former_names(tree):
+    """What an earlier version wrote: the view inside was ``base``."""
+    if isinstance(tree, list):
+        return [with_former_names(part) for part in tree]
+    if not isinstance(tree, dict):
+        return tree
+    tree = {key: with_former_names(part) for key, part in tree.items()}
+    if tree.get("class") in ("KernelFeatures", "GraphFeatures"):
+        former = {"view": "base", "view_": "base_"}
+        tree["fields"] = {former.get(key, key): part for key, part in tree["fields"].items()}
+    return tree
+
+
+@pytest.mark.parametrize("view", [KernelFeatures(kernel="poly"), RandomSplit(GraphFeatures(ArrayFeatures()))])
+def test_model_files_with_the_former_name_load(tmp_path, view, recwarn):
+    model = accord.StructuredPerceptron(MultiClass(), view=view, random_state=0).fit(A, ["a", "b"] * 6)
+    arrays = {}
+    tree = with_former_names(_pack(model, arrays, "model"))
+    assert "base_" in repr(tree)
+    write_model(tmp_path / "old.accord", {"model": tree}, arrays)
+    loaded = accord.load(tmp_path / "old.accord")
+    np.testing.assert_array_equal(loaded.decision_function(B), model.decision_function(B))
+    assert repr(loaded.view_) == repr(model.view_)
+    assert not recwarn.list

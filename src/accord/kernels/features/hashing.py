@@ -20,8 +20,11 @@ def _find(slot_keys, slot_ids, key):
 
 
 @njit(cache=True, nogil=True)
-def hash_table(keys, capacity):
-    """A hash table (slot keys, slot ids) that numbers ``keys`` in order; ``capacity`` is a power of two."""
+def hash_table(keys):
+    """A hash table (slot keys, slot ids) that numbers ``keys`` in order, with as much room again and some."""
+    capacity = 1
+    while capacity <= 2 * keys.size + 1024:
+        capacity *= 2
     slot_keys, slot_ids = np.zeros(capacity, np.uint64), np.full(capacity, -1, np.int32)
     for f in range(keys.size):
         s = _find(slot_keys, slot_ids, keys[f])

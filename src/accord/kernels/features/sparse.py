@@ -37,6 +37,13 @@ class Window(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def _add(x, values, total):
+    """Add ``x`` times ``values`` to ``total``."""
+    for z in range(total.size):
+        total[z] += x * values[z]
+
+
+@njit(cache=True, nogil=True)
 def score_rows(features, window, first_row, weights, wide, out):
     """Write the scores (n_rows, n_outputs) of one input's rows into ``out``.
 
@@ -59,15 +66,10 @@ def score_rows(features, window, first_row, weights, wide, out):
                     for j in range(features.dense.shape[1]):
                         x = features.dense[unit, j]
                         if x != 0.0:
-                            w = weights[slot_base + j * stride]
-                            for z in range(n_out):
-                                total[z] += x * w[z]
+                            _add(x, weights[slot_base + j * stride], total)
                 else:
                     for p in range(indptr[unit], indptr[unit + 1]):
-                        x = data[p]
-                        w = weights[slot_base + indices[p] * stride]
-                        for z in range(n_out):
-                            total[z] += x * w[z]
+                        _add(data[p], weights[slot_base + indices[p] * stride], total)
     if window.size == 0:
         return
     flat = weights.reshape(-1)
@@ -111,7 +113,6 @@ def score_rows(features, window, first_row, weights, wide, out):
 @njit(cache=True, nogil=True)
 def add_row(features, row, coefficients, weights):
     """Add the outer product of one row's features and ``coefficients`` (n_outputs,) to ``weights``."""
-    n_out = weights.shape[1]
     for k in range(features.slots.shape[1]):
         unit = features.slots[row, k]
         base, stride = features.base[k], features.stride[k]
@@ -119,15 +120,10 @@ def add_row(features, row, coefficients, weights):
             for j in range(features.dense.shape[1]):
                 x = features.dense[unit, j]
                 if x != 0.0:
-                    w = weights[base + j * stride]
-                    for z in range(n_out):
-                        w[z] += x * coefficients[z]
+                    _add(x, coefficients, weights[base + j * stride])
         else:
             for p in range(features.indptr[unit], features.indptr[unit + 1]):
-                x = features.data[p]
-                w = weights[base + features.indices[p] * stride]
-                for z in range(n_out):
-                    w[z] += x * coefficients[z]
+                _add(features.data[p], coefficients, weights[base + features.indices[p] * stride])
 
 
 @njit(cache=True, nogil=True)
@@ -139,23 +135,16 @@ def score_units(indptr, indices, data, first, base, stride, weights, out):
         for z in range(n_out):
             total[z] = 0.0
         for p in range(indptr[first + u], indptr[first + u + 1]):
-            x = data[p]
-            w = weights[base + indices[p] * stride]
-            for z in range(n_out):
-                total[z] += x * w[z]
+            _add(data[p], weights[base + indices[p] * stride], total)
 
 
 @njit(cache=True, nogil=True)
 def add_units(indptr, indices, data, first, base, stride, coefficients, weights):
     """Transpose of :func:`score_units`: add table rows times ``coefficients`` (n_units, n_outputs) to ``weights``."""
-    n_out = weights.shape[1]
     for u in range(coefficients.shape[0]):
         share = coefficients[u]
         for p in range(indptr[first + u], indptr[first + u + 1]):
-            x = data[p]
-            w = weights[base + indices[p] * stride]
-            for z in range(n_out):
-                w[z] += x * share[z]
+            _add(data[p], share, weights[base + indices[p] * stride])
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,49 @@
+"""What packed rows are made of: tables in the types of the kernels, runs of rows, and units in windows."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from accord.kernels.features import windows
+
+Table: TypeAlias = sp.csr_array | np.ndarray  # (n_units, n_columns)
+
+
+def as_table(matrix: Table) -> Table:
+    """The matrix in the types the kernels were compiled for."""
+    if not sp.issparse(matrix):
+        return np.ascontiguousarray(matrix, dtype=np.float64)
+    csr = sp.csr_array(matrix)
+    # int64 row pointers, int32 columns: scipy would otherwise choose by size, and kernels would be compiled twice
+    out = sp.csr_array(csr.shape)
+    out.data = np.ascontiguousarray(csr.data, dtype=np.float64)
+    out.indices = np.ascontiguousarray(csr.indices, dtype=np.int32)
+    out.indptr = np.ascontiguousarray(csr.indptr, dtype=np.int64)
+    return out
+
+
+def as_dense(matrix: Table) -> np.ndarray:
+    """The matrix as an array."""
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
+def ragged_rows(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+    """Row numbers of the given inputs, one after another."""
+    lengths = offsets[inputs + 1] - offsets[inputs]
+    starts = np.repeat(offsets[inputs] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+    return starts + np.arange(lengths.sum())
+
+
+def ragged_offsets(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+    """Offsets after taking the given inputs."""
+    return np.concatenate([[0], np.cumsum(offsets[inputs + 1] - offsets[inputs])]).astype(np.int64)
+
+
+def window_slots(units: np.ndarray, offsets: np.ndarray, before: int, after: int, outside: int) -> np.ndarray:
+    """Slots (n_rows, before + 1 + after): the unit at every position of a window; ``outside`` beyond the input."""
+    slots = np.empty((units.size, before + 1 + after), np.int32)
+    windows.window_slots(np.ascontiguousarray(units, np.int32), offsets, before, after, int(outside), slots, 0)
+    return slots
