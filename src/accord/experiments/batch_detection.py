@@ -16,7 +16,7 @@ from accord.experiments.mail_corpora import CORPORA, SET_SIZE, Corpus, draw_sets
 from accord.experiments.ordering import Claim, claim_notes
 from accord.kernels.partitions.correlation import condensed
 from accord.learners.clustering import ClusteringSVM
-from accord.mail import MailPairs
+from accord.mail.features import MailPairs
 from accord.structures.partitions.partition import Partition
 
 REPETITIONS, QUICK_REPETITIONS = 30, 2

@@ -51,7 +51,7 @@ class CollectiveSpamFilter(BaseEstimator):
 
     Examples
     --------
-    >>> from accord.mail import MailGenerator
+    >>> from accord.mail.generator import MailGenerator
     >>> mails = list(MailGenerator(random_state=2).stream(300))
     >>> raw, spam, batches = [m.raw for m in mails], [m.is_spam for m in mails], [m.batch for m in mails]
     >>> spam_filter = CollectiveSpamFilter().fit(raw[:200], spam[:200], batches[:200])

@@ -4,7 +4,6 @@ import asyncio
 import struct
 import tracemalloc
 from concurrent.futures import Future
-from types import SimpleNamespace
 
 import pytest
 from mail_helpers import OFFER, packet
@@ -75,10 +74,8 @@ class Service:
 
 def connect(service=None, room=10**9, **flags):
     settings = read_settings(flags={key.replace("__", "."): value for key, value in flags.items()})
-    server = SimpleNamespace(
-        service=Service() if service is None else service, settings=settings, policy=Policy(settings), sessions=set()
-    )
-    session, transport = MilterSession(server), Transport(room)
+    service = Service() if service is None else service
+    session, transport = MilterSession(service, settings, Policy(settings), set()), Transport(room)
     transport.session = session
     session.connection_made(transport)
     return session, transport
