@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from accord.exceptions import InputError, ModelFileError
-from accord.kernels.mail.batches import HIGH, best_batch, features_between
+from accord.kernels.mail.batches import best_batch
+from accord.kernels.mail.pairs import HIGH, features_between
 from accord.mail.config import MAX_WINDOW
 from accord.mail.features import NAMES
 from accord.mail.message import Message

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from accord.exceptions import InputError
-from accord.kernels.mail.batches import HIGH, Signatures, features_between, features_of_pairs
+from accord.kernels.mail.pairs import HIGH, Signatures, features_between, features_of_pairs
 from accord.mail.message import Message
 from accord.mail.signature import IDF_BUCKETS, MARKS, NUMBERS, SETS, Signature, flat_idf, sign, stack
 from accord.views.pairs import PairFeatures, n_pairs

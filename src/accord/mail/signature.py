@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from accord.kernels.mail.batches import N_PADDED, SUBJECT, Signatures, finish_row
+from accord.kernels.mail.pairs import N_PADDED, SUBJECT, Signatures, finish_row
 from accord.kernels.mail.text import COUNTS, HASHES, N_BIGRAMS, N_BINS, N_WORDS, Sketches, scan_text
 from accord.mail.message import Message, parse
 

@@ -9,7 +9,8 @@ import pytest
 
 from accord.exceptions import InputError
 from accord.mail.generator import MailGenerator
-from accord.mail.message import MAX_TEXT, decode_header, parse
+from accord.mail.headers import decode_header
+from accord.mail.message import MAX_TEXT, parse
 
 
 def plain_structure(part):

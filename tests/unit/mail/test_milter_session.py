@@ -11,9 +11,10 @@ from mail_helpers import OFFER, packet
 from accord.exceptions import InputError
 from accord.mail import milter_protocol as wire
 from accord.mail.config import read_settings
+from accord.mail.counters import Counters
 from accord.mail.milter_policy import Policy
 from accord.mail.milter_session import _MOST_PACKETS, MilterSession
-from accord.mail.service import Counters, Verdict
+from accord.mail.service import Verdict
 
 ACCEPT, CONTINUE = packet(b"a"), packet(b"c")
 HELO = packet(b"H", b"x\0")
