@@ -39,12 +39,12 @@ from accord.dedupe.self_training import SelfTraining, no_copies, some_neighbourh
 from accord.dedupe.similarity import RecordSimilarity
 from accord.dedupe.values import Record
 from accord.exceptions import InputError
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import METHODS, ClusteringSVM
 from accord.learners.randomness import generator
 from accord.model_file import save
 from accord.progress import Progress
 from accord.structures.partitions.partition import DECODERS
-from accord.views.pairs import pair_numbers
 
 
 class Deduplicator(RecordSimilarity, BaseEstimator):

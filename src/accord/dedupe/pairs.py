@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from accord.dedupe.columns import COLUMNS, COMPARISONS, MISSING, WAYS, Column, DateColumn
 from accord.dedupe.values import KINDS, Record, cell_text, guess_kind, plain_words, says_day_first
 from accord.exceptions import InputError
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.threads import map_threads
-from accord.views.pairs import PairFeatures, pair_numbers
+from accord.views.pairs import PairFeatures
 
 CHUNK = 1 << 15  # pairs compared at a time
 _SPELLED_OUT = ("number", "date")  # their marks matter: 12.5 is not 125

@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.kernels.partitions.correlation import SequentialClusters, square
+from accord.kernels.partitions.condensed import square
+from accord.kernels.partitions.correlation import SequentialClusters
 from accord.learners.clustering_inputs import check_sizes, pair_matrix, read_partitions, read_single, scale_of
 from accord.learners.randomness import generator
 from accord.progress import Progress

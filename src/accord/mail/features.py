@@ -8,6 +8,7 @@ import numpy as np
 
 from accord.exceptions import InputError
 from accord.kernels.mail.pairs import HIGH, Signatures, features_between, features_of_pairs
+from accord.kernels.partitions.condensed import n_pairs
 from accord.mail.message import Message
 from accord.mail.signature import (
     IDF_BUCKETS,
@@ -21,7 +22,7 @@ from accord.mail.signature import (
     sign,
     stack,
 )
-from accord.views.pairs import PairFeatures, n_pairs
+from accord.views.pairs import PairFeatures
 
 NAMES = [
     *(f"same {name}" for name in MARKS),

@@ -16,10 +16,10 @@ from accord.dedupe.decoding import large_clusters_apart, small_parts
 from accord.dedupe.labels import check_ids, folds_of_clusters, size_costs, training_sets
 from accord.dedupe.machines import Machines, held_out_models
 from accord.dedupe.pairs import RecordPairs
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.solvers import margin_qp
 from accord.structures.partitions.losses import pair_counts
 from accord.structures.partitions.partition import Partition
-from accord.views.pairs import pair_numbers
 
 FIELDS = {"name": "text", "street": "text", "born": "date"}
 

@@ -20,9 +20,9 @@ from accord.dedupe.self_training import (
     some_neighbourhoods,
     speaks_against,
 )
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import ClusteringSVM
 from accord.structures.partitions.losses import pair_counts
-from accord.views.pairs import pair_numbers
 
 FIELDS = {"name": "text", "street": "text", "born": "date"}
 

@@ -11,8 +11,9 @@ from sklearn.exceptions import NotFittedError
 import accord
 from accord import CallablePairs, ClusteringSVM, InputError, Partition
 from accord.kernels.partitions import correlation
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners import clustering
-from accord.views.pairs import PairFeatures, pair_numbers
+from accord.views.pairs import PairFeatures
 
 METHODS = ("pairwise", "iterative", "compact", "sequential")
 DECODERS = ("sequential", "agglomerative", "lp", "exact")

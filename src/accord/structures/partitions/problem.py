@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.kernels.partitions.lp import TriangleProgram
+from accord.kernels.partitions.condensed import pair_numbers
+from accord.kernels.partitions.triangles import TriangleProgram
 from accord.structures.partitions.partition import Partition
 from accord.threads import map_threads
 
@@ -33,7 +34,7 @@ def joined(parts: Sequence[Constraints], n_dims: int) -> Constraints:
 
 def pairwise_constraints(pairs: np.ndarray, y: np.ndarray) -> Constraints:
     """A linear SVM on pairs: similarity at least 1 within clusters, at most -1 between them, a slack for each pair."""
-    j, k = np.tril_indices(y.size, -1)
+    j, k = pair_numbers(y.size)
     return single_constraints(pairs, y[j] == y[k], "pairwise")
 
 
