@@ -145,7 +145,7 @@ class TextColumn(Column):
         strings.align_words(self.spelling.codes.array, self.spelling.starts.array, pointers, words, rarity, a, b, two)
         out[:, 9:11] = two
         n_shared, sizes = np.empty(a.size), np.diff(self.grams.ptr.array)
-        strings.shared_keys(self.grams.ptr.array, self.grams.keys.array, a, b, n_shared)
+        strings.shared_weight(self.grams.ptr.array, self.grams.keys.array, np.empty(0), a, b, n_shared)
         out[:, 11] = 2 * n_shared / (sizes[a] + sizes[b])
         shared, totals = self._shared(digits, a, b)
         both = (totals[a] > 0) & (totals[b] > 0)
