@@ -7,6 +7,8 @@ from accord.kernels.mail.text import FNV_PRIME, FNV_START, mixed
 
 _BLOCK_TAGS = "p br div td tr li ul ol table h1 h2 h3 h4 h5 h6 hr title body html blockquote pre center form option"
 _HIDDEN_TAGS = "script style"
+# The letters of nbsp, amp, lt, gt, quot and apos as one number each, and what they stand for.
+_ENTITIES = ((0x6E627370, 32), (0x616D70, 38), (0x6C74, 60), (0x6774, 62), (0x71756F74, 34), (0x61706F73, 39))
 
 
 def _tag_hash(name: str) -> int:
@@ -72,18 +74,9 @@ def _entity(html, i):
         name = name * 256 + int(html[j] | 32)
         if j > i + 6:
             return -1, i
-    if name == 0x6E627370:  # nbsp
-        return 32, end + 1
-    if name == 0x616D70:  # amp
-        return 38, end + 1
-    if name == 0x6C74:  # lt
-        return 60, end + 1
-    if name == 0x6774:  # gt
-        return 62, end + 1
-    if name == 0x71756F74:  # quot
-        return 34, end + 1
-    if name == 0x61706F73:  # apos
-        return 39, end + 1
+    for known, code in _ENTITIES:
+        if name == known:
+            return code, end + 1
     return -1, i
 
 
