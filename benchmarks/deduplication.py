@@ -20,8 +20,8 @@ from scipy.stats import ttest_rel
 
 from accord import Deduplicator
 from accord.datasets import load
+from accord.dedupe.labels import folds_of_clusters
 from accord.dedupe.pairs import RecordPairs, _column
-from accord.dedupe.sets import folds_of_clusters
 from accord.experiments.deduplication import N_LABELED, SETS, draw, scores
 
 THRESHOLDS = [k / 10 for k in range(1, 10)]

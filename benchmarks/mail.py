@@ -35,9 +35,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "property"))
 import numpy as np
 from mail_mutations import mutated
 
-from accord.datasets.formats.mail import iter_mail
-from accord.mail import BatchDetector, parse
+from accord.mail.detector import BatchDetector
+from accord.mail.message import parse
 from accord.mail.signature import sign
+from accord.mail.sources import iter_mail
 
 RESULTS = Path(__file__).parent / "results"
 PARTS = ("throughput", "windows", "peers", "memory", "fuzz")

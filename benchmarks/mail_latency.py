@@ -37,7 +37,7 @@ def load(path: str | None, n_messages: int) -> list[bytes]:
         from accord.mail.generator import MailGenerator
 
         return [mail.raw for mail in MailGenerator(random_state=0).stream(n_messages)]
-    from accord.datasets.formats.mail import iter_mail
+    from accord.mail.sources import iter_mail
 
     found = [raw for _, raw in itertools.islice(iter_mail(path), n_messages)]
     random.Random(0).shuffle(found)

@@ -173,9 +173,9 @@ def test_of_large_messages_nothing_is_kept(start):
     server = start(limits__message_bytes=10_000)
     with MilterClient(port(server)) as client:
         client.message(simple_message(body="x" * 1_000_000), end=False)
-        wait_until(lambda: all(session._size > 900_000 for session in server.sessions))
+        wait_until(lambda: all(session._message.size > 900_000 for session in server.sessions))
         (session,) = server.sessions
-        assert len(session._message) + len(session._buffer) < 100_000
+        assert len(session._message.raw) + len(session._buffer) < 100_000
 
 
 def test_a_failing_detector_lets_mail_through(start):

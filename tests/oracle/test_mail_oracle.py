@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from plain_mail import features_of, sequential_batches, sketches_of
 
 from accord.kernels.mail.text import COUNTS, HASHES, N_BIGRAMS, N_BINS, N_WORDS, Sketches, merge_counts, scan_text
-from accord.mail import BatchDetector, MailGenerator, MailPairs
-from accord.mail.features import NAMES
+from accord.mail.detector import BatchDetector
+from accord.mail.features import NAMES, MailPairs
+from accord.mail.generator import MailGenerator
 from accord.mail.model import Similarity, default_similarity
 from accord.mail.signature import NUMBERS, flat_idf, sign
 

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from accord.exceptions import InputError
 from accord.kernels.partitions import correlation as cc
-from accord.kernels.partitions import lp, moves
+from accord.kernels.partitions import lp, moves, triangles
 
 
 @st.composite
@@ -109,7 +109,7 @@ def test_inequalities_found_one_by_one_give_the_full_program(case):
 @given(real_sets(7), st.data())
 def test_a_program_may_be_used_again(case, data):
     n, sim = case
-    program = lp.TriangleProgram(n)
+    program = triangles.TriangleProgram(n)
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     for values in (np.array(sim), rng.normal(size=len(sim)), np.array(sim)):
         _, bound = program.solve(values)
@@ -157,7 +157,7 @@ def test_branching_alone_is_exact(case):
         calls.append(1)
         return (
             real(values, z, bound)
-            if lp.is_whole(z)
+            if triangles.is_whole(z)
             else lp.Clustering(np.arange(cc.n_objects(values.size)), 0.0, bound)
         )
 
@@ -167,9 +167,9 @@ def test_branching_alone_is_exact(case):
 
 
 def test_inequalities_that_do_not_matter_are_dropped(monkeypatch):
-    monkeypatch.setattr(lp, "ROWS_PER_PAIR", 0.5)
+    monkeypatch.setattr(triangles, "ROWS_PER_PAIR", 0.5)
     rng = np.random.default_rng(0)
-    program, dropped = lp.TriangleProgram(8), []
+    program, dropped = triangles.TriangleProgram(8), []
     monkeypatch.setattr(
         program, "_drop_slack_rows", lambda: (dropped.append(1), type(program)._drop_slack_rows(program))
     )
@@ -182,14 +182,14 @@ def test_inequalities_that_do_not_matter_are_dropped(monkeypatch):
 
 @pytest.mark.parametrize("steps", [0, 20])
 def test_interior_points_have_bounds_as_well(steps, monkeypatch):
-    monkeypatch.setattr(lp, "STEPS_PER_OBJECT", steps)
+    monkeypatch.setattr(triangles, "STEPS_PER_OBJECT", steps)
     rng = np.random.default_rng(1)
     for n in (6, 12, 20):
         values = rng.normal(size=n * (n - 1) // 2)
-        program = lp.TriangleProgram(n)
+        program = triangles.TriangleProgram(n)
         z, bound = program.solve(values)
-        assert program.simplex == (steps > 0 or lp.is_whole(z))
-        assert bound >= values @ lp.closed(z) - 1e-9
+        assert program.simplex == (steps > 0 or triangles.is_whole(z))
+        assert bound >= values @ triangles.closed(z) - 1e-9
         assert bound == pytest.approx(full_program(n, values)[0], rel=1e-6)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.exceptions import InputError
-from accord.kernels.partitions import lp as correlation_lp
+from accord.kernels.partitions import triangles
 from accord.structures.partitions.partition import DECODERS, Partition
 from accord.structures.partitions.problem import sequential_constraints
 
@@ -44,7 +44,7 @@ def test_some_relaxed_partition_that_is_bad_enough(case, shift):
     sim, y, loss = case
     structure = Partition(loss).fit([])
     best = structure.relaxed_loss_augmented(sim, y)
-    program = correlation_lp.TriangleProgram(y.size)
+    program = triangles.TriangleProgram(y.size)
     found = structure.relaxed_loss_augmented(sim, y, program, enough=best.value + shift)
     assert found.value >= best.value - 1e-7  # a bound
     assert found.loss + sim @ found.z <= best.value + 1e-7  # a relaxed partition
@@ -60,7 +60,7 @@ def test_some_relaxed_partition_that_is_bad_enough(case, shift):
 @given(st.integers(0, 2**32 - 1), st.integers(1, 7))
 def test_closing_is_the_least_change_that_keeps_all_inequalities(seed, n):
     z = np.random.default_rng(seed).uniform(size=n * (n - 1) // 2)
-    closed = correlation_lp.closed(z)
+    closed = triangles.closed(z)
     distance = {}
     for value, (j, k) in zip(z, oracle.pairs(n)):
         distance[j, k] = distance[k, j] = 1 - value

@@ -78,7 +78,7 @@ def test_words(a, b, random):
     np.testing.assert_allclose(out, [expected, expected])
     strings.shared_weight(ptr, items, weights, np.array([0]), np.array([1]), shared)
     assert shared[0] == pytest.approx(sum(weights[vocabulary.index(word)] for word in set(a) & set(b)))
-    strings.shared_keys(ptr, items, np.array([0]), np.array([1]), n_shared)
+    strings.shared_weight(ptr, items, np.empty(0), np.array([0]), np.array([1]), n_shared)
     assert n_shared[0] == len(set(a) & set(b))
 
 

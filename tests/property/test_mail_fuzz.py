@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mail_mutations import mutated
 
-from accord.mail import BatchDetector, MailGenerator, parse
-from accord.mail.message import MAX_ATTACHMENTS, MAX_LINKS, MAX_TEXT
+from accord.mail.detector import BatchDetector
+from accord.mail.generator import MailGenerator
+from accord.mail.message import MAX_ATTACHMENTS, MAX_LINKS, MAX_TEXT, parse
 from accord.mail.signature import sign
 
 PIECES = [

@@ -7,8 +7,9 @@ import random
 import pytest
 from mail_mutations import mutated
 
-from accord.datasets.formats.mail import iter_mail
-from accord.mail import BatchDetector, parse
+from accord.mail.detector import BatchDetector
+from accord.mail.message import parse
+from accord.mail.sources import iter_mail
 
 SETS = ("spamassassin", "enron_ham_raw_open", "phishing_pot_le40k")
 

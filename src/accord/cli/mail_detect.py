@@ -187,7 +187,7 @@ class Detection:
 
 def _read(run: Detection, paths: tuple[str, ...], writers: list[Callable[[dict[str, Any]], None]]) -> bool:
     """Assign all messages; False if Ctrl-C ended it."""
-    from accord.datasets.formats.mail import iter_sources
+    from accord.mail.sources import iter_sources
     from accord.progress import Progress
 
     with Progress(None, "messages") as progress:

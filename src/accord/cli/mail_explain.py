@@ -49,10 +49,10 @@ def explain(message: str, among: tuple[str, ...], top: int, as_json: bool, **opt
         raise click.UsageError("there is nothing to compare with: give --state FILE or --among PATH")
     with computing():
         from accord.cli.mail_detect import Clock
-        from accord.datasets.formats.mail import iter_mail, iter_sources
         from accord.mail.message import parse
         from accord.mail.report import message_time
         from accord.mail.service import open_detector
+        from accord.mail.sources import iter_mail, iter_sources
         from accord.progress import Progress
 
         detector = _restored(settings, flags) if settings.state else open_detector(settings, "b")

@@ -89,7 +89,7 @@ def _read_data(paths: tuple[str, ...], options: dict[str, Any]) -> Labeled:
 
 
 def _matched(paths: Sequence[str], known: dict[str, tuple[str, bool | None]], table: str) -> Labeled:
-    from accord.datasets.formats.mail import iter_sources
+    from accord.mail.sources import iter_sources
     from accord.progress import Progress
 
     data = Labeled([], [], [])

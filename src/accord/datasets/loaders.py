@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +14,15 @@ from accord.datasets import trees
 from accord.datasets.formats import iter_conll, read_taxonomy, read_trees
 from accord.datasets.formats.record_table import read_records
 from accord.datasets.formats.source import iter_lines
-from accord.datasets.mail_sets import read_batched_mail
 from accord.datasets.numbers import Numbers, read_learning_file, read_numbers, with_indicators
-from accord.datasets.stored import stored_arrays, stored_file, stored_levels, stored_sparse, stored_table
+from accord.datasets.stored import (
+    stored_arrays,
+    stored_file,
+    stored_levels,
+    stored_members,
+    stored_sparse,
+    stored_table,
+)
 from accord.exceptions import FormatError
 
 
@@ -169,14 +176,25 @@ def _load_records(name: str, folder: Path, parts: tuple[str, ...], extra: bool) 
 
 
 def _load_mail(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
-    """Raw mails, spam or ham; ``extra`` tells of batches."""
-    mails = read_batched_mail(folder, parts[0])
-    about: dict[str, Any] = {}
-    if extra:
-        fields = ("batch", "likeness", "is_short")
-        about = {field: np.array([getattr(mail, field) for mail in mails]) for field in fields}
-    Y = ["spam" if mail.is_spam else "ham" for mail in mails]
-    return Dataset(name, [mail.raw for mail in mails], Y, np.full(len(Y), parts[0]), extra=about)
+    """Raw mails, spam or ham; ``extra`` tells of batches, which were found by shingles of words, without a human look.
+
+    ``batch`` is -1 for none, ``likeness`` the similarity to the most typical mail of the batch (1 without one), and
+    ``is_short`` are those with too few words to tell.
+    """
+    path, archive = (stored_file(folder, f"{parts[0]}.{ending}") for ending in ("batches.tsv", "tar.xz"))
+    raw = stored_members(archive)
+    with open(path, encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t"))
+    for number, row in enumerate(rows, start=2):
+        if row["id"] not in raw:
+            raise FormatError(f"there is no mail {row['id']!r} in {archive.name}", str(path), number)
+    about = {
+        "batch": np.array([int(row["batch_id"]) for row in rows]),
+        "likeness": np.array([float(row["jaccard_to_medoid"] or 1.0) for row in rows]),
+        "is_short": np.array([row["low_text"] == "1" for row in rows]),
+    }
+    Y = ["spam" if row["label"] == "spam" else "ham" for row in rows]
+    return Dataset(name, [raw[row["id"]] for row in rows], Y, np.full(len(Y), parts[0]), extra=about if extra else {})
 
 
 def _about(found: Numbers) -> dict[str, Any]:

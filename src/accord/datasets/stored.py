@@ -1,7 +1,9 @@
-"""Files of a data set's folder: plain or compressed, arrays and sparse matrices in NumPy's archives."""
+"""Files of a data set's folder: plain or compressed, arrays and sparse matrices in NumPy's archives, tar archives."""
 
 from __future__ import annotations
 
+import lzma
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +48,16 @@ def stored_table(path: Path) -> np.ndarray | sp.csr_matrix:
         return np.asarray(stored_arrays(path, "X")["X"], np.float64)
     data, indices, indptr, shape = stored_arrays(path, "data", "indices", "indptr", "shape").values()
     return sp.csr_matrix((data.astype(np.float64), indices, indptr), shape=tuple(shape))
+
+
+def stored_members(path: Path) -> dict[str, bytes]:
+    """The files of a tar archive by their names, without folders and endings."""
+    try:
+        with tarfile.open(path) as archive:
+            opened = ((member.name, archive.extractfile(member)) for member in archive)
+            return {Path(name).stem: file.read() for name, file in opened if file is not None}
+    except (tarfile.TarError, EOFError, OSError, lzma.LZMAError) as error:
+        raise FormatError(f"the archive cannot be read: {error}", str(path)) from error
 
 
 def stored_levels(path: Path) -> tuple[list[str], dict[str, list[str]]]:

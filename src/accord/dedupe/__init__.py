@@ -1,1 +1,19 @@
-"""De-duplication: records that mean the same thing."""
+"""De-duplication: which records of a table are about the same thing.
+
+From a cell to an id, file by file:
+
+================  =====================================================================================================
+`values`          what a cell says as text, number or date, and which kind a column is
+`packing`         arrays that grow, and strings packed into them
+`columns`         the values of one field, and how two of them are compared
+`pairs`           two records compared, field by field: `RecordPairs`, the features that everything is learned from
+`blocking`        candidates: the pairs of a large table that are worth comparing
+`decoding`        clusters of a table from similarities of its pairs
+`labels`          known clusters: checked, in folds, in sets to learn from
+`machines`        weights of comparisons, learned by support vector machines
+`self_training`   learning again from clusters found among unlabeled records
+`similarity`      similarities and clusters by what was learned
+`index`           a clustered table that grows, with stable ids: `RecordIndex`
+`deduplicator`    the estimator: `Deduplicator`
+================  =====================================================================================================
+"""

@@ -8,10 +8,10 @@ value or word that was never seen counts as the rarest.
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
 
 import numpy as np
 
+from accord.dedupe.packing import Growing, PackedStrings, Trigrams
 from accord.dedupe.values import parse_date, parse_number, plain_words
 from accord.kernels.records import strings
 
@@ -32,29 +32,6 @@ WAYS = [
 COMPARISONS = {"text": _TEXT, "number": _NUMBER, "date": _DATE, "category": _CATEGORY}
 
 
-class Growing:
-    """An array that grows at its end."""
-
-    def __init__(self, dtype: Any) -> None:
-        self._room = np.empty(64, dtype)
-        self.size = 0
-
-    def append(self, items: Any) -> None:
-        """Add items."""
-        items = np.asarray(items, self._room.dtype)
-        if self.size + items.size > self._room.size:
-            room = np.empty(max(2 * self._room.size, self.size + items.size), self._room.dtype)
-            room[: self.size] = self._room[: self.size]
-            self._room = room
-        self._room[self.size : self.size + items.size] = items
-        self.size += items.size
-
-    @property
-    def array(self) -> np.ndarray:
-        """What is there so far; not to be kept across `append`."""
-        return self._room[: self.size]
-
-
 class Frequencies:
     """How rare values or words are: log of the share of records that have them, from 0 (all) to 1 (none or one)."""
 
@@ -67,41 +44,7 @@ class Frequencies:
         return np.log(self.n / np.minimum(counts, self.n)) / np.log(self.n)
 
 
-class Packed:
-    """Strings as symbol numbers, one after another."""
-
-    def __init__(self, symbols: dict[str, int]) -> None:
-        self.symbols = symbols
-        self.codes, self.starts = Growing(np.int32), Growing(np.int64)
-        self.starts.append([0])
-        self.longest = 0
-
-    def append(self, texts: list[str]) -> None:
-        """Pack more strings."""
-        number = self.symbols
-        self.codes.append([number.setdefault(c, len(number)) for text in texts for c in text])
-        lengths = [len(text) for text in texts]
-        self.starts.append(self.starts.array[-1] + np.cumsum(lengths, dtype=np.int64))
-        self.longest = max([self.longest, *lengths])
-
-
-class Trigrams:
-    """Runs of three symbols of packed strings, as sorted keys."""
-
-    def __init__(self) -> None:
-        self.ptr, self.keys = Growing(np.int64), Growing(np.int64)
-        self.ptr.append([0])
-
-    def append(self, text: Packed, first: int) -> None:
-        """Add those of the strings from number `first` on."""
-        starts = text.starts.array[first:]
-        keys, ptr = np.empty(int(starts[-1] - starts[0]) + starts.size, np.int64), np.empty(starts.size, np.int64)
-        n = strings.trigrams(text.codes.array, starts, np.int64(0), keys, ptr)
-        self.ptr.append(self.ptr.array[-1] + ptr[1:])
-        self.keys.append(keys[:n])
-
-
-def _spellings(text: Packed, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _spellings(text: PackedStrings, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     out = np.empty((a.size, 5))
     strings.compare(text.codes.array, text.starts.array, len(text.symbols), text.longest, a, b, out)
     return out
@@ -166,7 +109,7 @@ class TextColumn(Column):
     def __init__(self, value_counts: dict[str, int], word_counts: dict[str, int], n_records: int) -> None:
         super().__init__(value_counts, word_counts, n_records)
         symbols = {" ": 0}
-        self.text, self.spelling = Packed(symbols), Packed(symbols)
+        self.text, self.spelling = PackedStrings(symbols), PackedStrings(symbols)
         self.word_index: dict[str, int] = {}
         self.word_rarity, self.has_digit = Growing(np.float64), Growing(np.float64)
         self.word_ptr, self.word_ids = Growing(np.int64), Growing(np.int64)
@@ -202,7 +145,7 @@ class TextColumn(Column):
         strings.align_words(self.spelling.codes.array, self.spelling.starts.array, pointers, words, rarity, a, b, two)
         out[:, 9:11] = two
         n_shared, sizes = np.empty(a.size), np.diff(self.grams.ptr.array)
-        strings.shared_keys(self.grams.ptr.array, self.grams.keys.array, a, b, n_shared)
+        strings.shared_weight(self.grams.ptr.array, self.grams.keys.array, np.empty(0), a, b, n_shared)
         out[:, 11] = 2 * n_shared / (sizes[a] + sizes[b])
         shared, totals = self._shared(digits, a, b)
         both = (totals[a] > 0) & (totals[b] > 0)
@@ -234,7 +177,7 @@ class _SpelledColumn(Column):
 
     def __init__(self, value_counts: dict[str, int], word_counts: dict[str, int], n_records: int) -> None:
         super().__init__(value_counts, word_counts, n_records)
-        self.text = Packed({" ": 0})
+        self.text = PackedStrings({" ": 0})
         self.grams = Trigrams()
 
     def pack(self, fresh: list[str]) -> None:

@@ -8,10 +8,10 @@ from scipy.sparse.csgraph import connected_components
 
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.pairs import RecordTable
+from accord.kernels.partitions.condensed import n_pairs, pair_numbers
 from accord.kernels.partitions.correlation import numbered
 from accord.progress import Progress
 from accord.structures.partitions.partition import Partition
-from accord.views.pairs import n_pairs, pair_numbers
 
 MAX_COMPONENT = 3000  # records; 4.5 million pairs
 _BATCH = 1 << 20  # pairs scored at a time, of as many components as that takes

@@ -1,12 +1,9 @@
 """De-duplication: which records of a table are about the same thing, learned from records whose clusters are known.
 
-``similarity(a, b) = s (<w, psi(a, b)> + bias) - log(n / n0) / 2 - threshold``: weights and bias are means over machines
-that compare records in different ways (:class:`Machines`); s is the median of logistic fits to similarities of held-out
-labeled records, one for each fold, which makes differences of similarities logarithms of odds. In a table of n records
-a record meets n / n0 times as many others that are different, n0 being the number of labeled records that were compared
-with each other, and no more that are the same, so its odds are lower by that factor; half of its logarithm is taken,
-which trials on public tables suggest. Unlabeled records take part by self-training (:class:`SelfTraining`), unless
-held-out labeled records speak against it.
+Weights and bias of similarities (:class:`RecordSimilarity`) are means over machines that compare records in different
+ways (:class:`Machines`); their scale s is the median of logistic fits to similarities of held-out labeled records, one
+for each fold, which makes differences of similarities logarithms of odds. Unlabeled records take part by self-training
+(:class:`SelfTraining`), unless held-out labeled records speak against it.
 
 Then correlation clustering, component by component of the candidate pairs that are similar; clusters of a size that
 labeled clusters make improbable are kept only if they are similar by as much, see :func:`size_costs`.
@@ -18,45 +15,39 @@ import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from accord.dedupe.decoding import cluster_table
+from accord.dedupe.index import RecordIndex
+from accord.dedupe.labels import (
+    Labeled,
+    check_clusters,
+    check_ids,
+    check_pairs,
+    folds_of_clusters,
+    size_costs,
+    training_sets,
+)
 from accord.dedupe.machines import FoldModel, Machines, held_out_models
 from accord.dedupe.pairs import RecordPairs, RecordTable, as_records
 from accord.dedupe.self_training import METHODS as SELF_TRAINING_METHODS
-from accord.dedupe.self_training import (
-    Labeled,
-    SelfTraining,
-    no_copies,
-    some_neighbourhoods,
-    speaks_against,
-)
-from accord.dedupe.sets import check_ids, check_pairs, folds_of_clusters, size_costs, training_sets
+from accord.dedupe.self_training import SelfTraining, no_copies, some_neighbourhoods, speaks_against
+from accord.dedupe.similarity import RecordSimilarity
+from accord.dedupe.values import Record
 from accord.exceptions import InputError
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import METHODS, ClusteringSVM
 from accord.learners.randomness import generator
+from accord.model_file import save
 from accord.progress import Progress
 from accord.structures.partitions.partition import DECODERS
-from accord.views.pairs import pair_numbers
-
-_RARITY = 0.5  # how much of log(n / n0) is taken off similarities
 
 
-class Contribution(NamedTuple):
-    """What one comparison adds to a similarity."""
-
-    name: str
-    value: float
-    weight: float
-    contribution: float
-
-
-class Deduplicator(BaseEstimator):
+class Deduplicator(RecordSimilarity, BaseEstimator):
     """Learn from records with known clusters which records of a table belong together.
 
     Parameters
@@ -88,7 +79,7 @@ class Deduplicator(BaseEstimator):
         Labeled records are compared in sets of at most so many, each of records that are alike.
     tol : float
         Precision of the weights, see :class:`ClusteringSVM`.
-    random_state : int or None
+    random_state : int, optional
         Seed of folds, and of what is left out of very large clusters and large tables.
     n_jobs : int or None
         Threads.
@@ -101,9 +92,9 @@ class Deduplicator(BaseEstimator):
     weights_ : ndarray (d,)
     bias_ : float
     slope_ : float
-        s above; 1 without calibration.
+        Scale of similarities; 1 without calibration.
     n_calibration_ : float or None
-        n0 above; None without calibration.
+        n0 of similarities; None without calibration.
     size_costs_ : ndarray
         What pairs of a cluster of 0, 1, 2, ... records have to be similar by; the last one is for all larger clusters.
         0 without calibration.
@@ -138,7 +129,7 @@ class Deduplicator(BaseEstimator):
         n_candidates: int = 20,
         set_size: int = 200,
         tol: float = 1e-3,
-        random_state: Any = 0,
+        random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -158,7 +149,6 @@ class Deduplicator(BaseEstimator):
         self.verbose = verbose
 
     # -- training -----------------------------------------------------------------------------------------------
-    n_calibration_: float | None
     held_out_f1_: np.ndarray | None
 
     def fit(self, records: Any, ids: Sequence[Hashable | None]) -> Deduplicator:
@@ -171,13 +161,7 @@ class Deduplicator(BaseEstimator):
         clusters = check_ids(ids, len(records))
         labeled = np.flatnonzero(clusters >= 0)
         truth = clusters[labeled]
-        if np.unique(truth).size == truth.size or np.unique(truth).size < 2:
-            what = "no two of them are in one cluster" if truth.size else "there are none"
-            what = "all of them are in one cluster" if truth.size > 1 and np.unique(truth).size == 1 else what
-            raise InputError(
-                f"{truth.size} of {len(records)} records have a cluster, and {what}; learning needs records that "
-                "belong together and records that do not"
-            )
+        check_clusters(truth, len(records))
         self.view_ = RecordPairs(self.fields).fit([records])
         table = self.view_.table([records[i] for i in labeled])
         rng = generator(self.random_state)
@@ -189,7 +173,7 @@ class Deduplicator(BaseEstimator):
                 pairs.append(table.compare(members[j], members[k]))
                 progress.advance()
         labeled_sets = Labeled(pairs, sets, truth, folds_of_clusters(truth, int(self.n_folds), rng))
-        others: list[Any] = []
+        others: list[Record] = []
         if self.self_training and self.calibrate and self.method in SELF_TRAINING_METHODS:
             unlabeled = [records[i] for i in np.flatnonzero(clusters < 0)]
             others = no_copies(unlabeled, [records[i] for i in labeled], self.view_.fields_)
@@ -257,14 +241,14 @@ class Deduplicator(BaseEstimator):
         labeled: Labeled,
         models: list[FoldModel],
         table: RecordTable,
-        others: list[Any],
+        others: list[Record],
         rng: np.random.Generator,
     ) -> None:
         """Self-training: `table` has the labeled records, `others` are those without a cluster."""
         try:
             chosen = some_neighbourhoods(self.view_.table(others), self.n_candidates, self.n_jobs, rng)
             table.append([others[i] for i in chosen])
-            less = self._rarity(len(table)) + float(self.threshold)
+            less = self.rarity(len(table)) + float(self.threshold)
             training = SelfTraining(
                 machines, labeled, table, self.n_candidates, self.decoder, self.size_costs_, less, rng
             )
@@ -284,60 +268,12 @@ class Deduplicator(BaseEstimator):
             )
 
     # -- use ----------------------------------------------------------------------------------------------------
-    def predict(self, records: Any) -> list[int]:
-        """Cluster numbers of the records of a table, in order of first appearance."""
-        return self.predict_table(self._table(records)).tolist()
-
-    def predict_table(self, table: RecordTable) -> np.ndarray:
-        """The same of packed records."""
-        return cluster_table(
-            table, self.weights_ * self.slope_, self._constant(len(table)), self.size_costs_, self.decoder,
-            self.n_candidates, self.n_jobs, bool(self.verbose),
-        )  # fmt: skip
-
-    def similarity(self, a: Any, b: Any, n_records: int = 2) -> float:
-        """Similarity of two records, of a table of `n_records`: together if it is positive."""
-        table = self._table([a, b])
-        return float(table.compare(np.array([1]), np.array([0]))[0] @ self.weights_ * self.slope_) + self._constant(
-            n_records
-        )
-
-    def explain(self, a: Any, b: Any) -> list[Contribution]:
-        """What every comparison that is not 0 adds to the similarity of two records, the largest first."""
-        values = self._table([a, b]).compare(np.array([1]), np.array([0]))[0]
-        weights = self.weights_ * self.slope_
-        found = [
-            Contribution(name, float(value), float(weight), float(value * weight))
-            for name, value, weight in zip(self.view_.names_, values, weights)
-            if value != 0.0
-        ]
-        found.append(Contribution("bias", 1.0, self._constant(2), self._constant(2)))
-        return sorted(found, key=lambda one: -abs(one.contribution))
-
-    def index(self, records: Any = (), ids: Sequence[Hashable] = ()) -> Any:
+    def index(self, records: Any = (), ids: Sequence[Hashable] = ()) -> RecordIndex:
         """A table with its clusters that grows, see :class:`RecordIndex`."""
-        from accord.dedupe.index import RecordIndex
-
         check_is_fitted(self, "weights_")
         return RecordIndex(self, records, ids)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`."""
-        from accord.model_file import save
-
         check_is_fitted(self, "weights_")
         save(self, path)
-
-    def _table(self, records: Any) -> RecordTable:
-        check_is_fitted(self, "weights_")
-        return self.view_.table(records)
-
-    def _constant(self, n_records: int) -> float:
-        """What is added to the products of features and weights in a table of so many records."""
-        return self.slope_ * self.bias_ - self._rarity(n_records) - float(self.threshold)
-
-    def _rarity(self, n_records: int) -> float:
-        """What is taken off similarities because matches are rare among so many records."""
-        if self.n_calibration_ is None:
-            return 0.0
-        return float(_RARITY * max(np.log(max(n_records, 1) / self.n_calibration_), 0.0))

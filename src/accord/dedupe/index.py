@@ -10,10 +10,12 @@ import numpy as np
 
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.decoding import cost_of_size
-from accord.dedupe.deduplicator import Deduplicator
+from accord.dedupe.labels import check_ids
 from accord.dedupe.pairs import RecordTable, as_records
-from accord.dedupe.sets import check_ids
+from accord.dedupe.similarity import RecordSimilarity
+from accord.dedupe.values import Record
 from accord.exceptions import InputError
+from accord.model_file import load, save
 
 NEW = "new-"  # how fresh ids begin among ids that are not all numbers
 
@@ -48,7 +50,7 @@ class RecordIndex:
     [7, 11]
     """
 
-    def __init__(self, model: Deduplicator, records: Any = (), ids: Sequence[Hashable] = ()) -> None:
+    def __init__(self, model: RecordSimilarity, records: Any = (), ids: Sequence[Hashable] = ()) -> None:
         self.model = model
         self.cells: dict[str, list[Any]] = {name: [] for name in model.view_.fields_}
         self.ids: list[Hashable] = []
@@ -95,7 +97,7 @@ class RecordIndex:
     def _decide_all(self, table: RecordTable, first: int) -> list[Assignment]:
         """Decide the records of the table from number `first` on."""
         model = self.model
-        weights = model.weights_ * model.slope_
+        weights = model.pair_weights()
         left, right = candidate_pairs(table, model.n_candidates, first=first, n_jobs=model.n_jobs)
         scores = table.scores(left, right, weights, model.n_jobs)
         starts = np.searchsorted(left, np.arange(first, len(table) + 1))
@@ -105,7 +107,7 @@ class RecordIndex:
         out = []
         for r in range(first, len(table)):
             here = slice(starts[r - first], starts[r - first + 1])
-            similar = right[here][scores[here] + model._constant(r + 1) >= 0]
+            similar = right[here][scores[here] + model.constant(r + 1) >= 0]
             decision = self._decide(table, r, similar.tolist(), members, weights)
             self.ids.append(decision.id)
             members.setdefault(decision.id, []).append(r)
@@ -120,7 +122,7 @@ class RecordIndex:
         for cluster in dict.fromkeys(self.ids[i] for i in similar):
             others = np.array(members[cluster])
             total = float(table.scores(np.full(others.size, r), others, weights).sum())
-            total += others.size * (self.model._constant(r + 1) - cost_of_size(self.model.size_costs_, others.size + 1))
+            total += others.size * (self.model.constant(r + 1) - cost_of_size(self.model.size_costs_, others.size + 1))
             if total >= 0 and total > largest:
                 best, largest = cluster, total
         return Assignment(best, False, largest) if largest >= 0 else Assignment(self._fresh(members), True, 0.0)
@@ -140,12 +142,12 @@ class RecordIndex:
         self.next_number += 1
         return found
 
-    def _append(self, records: Sequence[Mapping[str, Any]], ids: list[Hashable]) -> None:
+    def _append(self, records: Sequence[Record], ids: list[Hashable]) -> None:
         self._packed().append(records)
         self._keep_cells(records)
         self.ids += ids
 
-    def _keep_cells(self, records: Sequence[Mapping[str, Any]]) -> None:
+    def _keep_cells(self, records: Sequence[Record]) -> None:
         for name, column in self.cells.items():
             for record in records:
                 value = record.get(name)
@@ -168,15 +170,11 @@ class RecordIndex:
     # -- files --------------------------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:
         """Write model, records and ids to one file, at once or not at all."""
-        from accord.model_file import save
-
         save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> RecordIndex:
         """Read what ``save`` wrote."""
-        from accord.model_file import load
-
         index = load(path)
         if not isinstance(index, cls):
             raise InputError(f"{path} holds a {type(index).__name__}, not an index of records")

@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import ClusteringSVM
 from accord.threads import map_threads
-from accord.views.pairs import pair_numbers
 
 _LOOSE = 100.0  # C of the logistic fit, whose only feature is the similarity: margins of about 1 at either side
 

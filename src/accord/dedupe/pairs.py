@@ -14,10 +14,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from accord.dedupe.columns import COLUMNS, COMPARISONS, MISSING, WAYS, Column, DateColumn
-from accord.dedupe.values import KINDS, cell_text, guess_kind, plain_words, says_day_first
+from accord.dedupe.values import KINDS, Record, cell_text, guess_kind, plain_words, says_day_first
 from accord.exceptions import InputError
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.threads import map_threads
-from accord.views.pairs import PairFeatures, pair_numbers
+from accord.views.pairs import PairFeatures
 
 CHUNK = 1 << 15  # pairs compared at a time
 _SPELLED_OUT = ("number", "date")  # their marks matter: 12.5 is not 125
@@ -131,7 +132,7 @@ class RecordPairs(PairFeatures):
         """Field, its kind and the comparison of every feature."""
         return [(name, kind, one) for name, kind in self.fields_.items() for one in (*COMPARISONS[kind], *MISSING)]
 
-    def _names(self, records: Sequence[Mapping[str, Any]]) -> list[str]:
+    def _names(self, records: Sequence[Record]) -> list[str]:
         if self.fields is None:
             return list(dict.fromkeys(name for record in records for name in record))
         if not isinstance(self.fields, Mapping) or not self.fields:
@@ -174,7 +175,7 @@ class RecordTable:
     def __len__(self) -> int:
         return self.n_records
 
-    def append(self, records: Sequence[Mapping[str, Any]]) -> None:
+    def append(self, records: Sequence[Record]) -> None:
         """Add records at the end."""
         cells = {name: self.view._values(name, _column(records, name)) for name in self.columns}
         for name, column in self.columns.items():  # nothing is added if a cell of any record is bad
@@ -198,7 +199,7 @@ class RecordTable:
         return out
 
 
-def as_records(records: Any, where: str) -> list[Mapping[str, Any]]:
+def as_records(records: Any, where: str) -> list[Record]:
     """Records as a list of dicts; the rows of a DataFrame are turned into dicts."""
     if hasattr(records, "to_dict") and hasattr(records, "columns"):
         return records.to_dict("records")
@@ -211,7 +212,7 @@ def as_records(records: Any, where: str) -> list[Mapping[str, Any]]:
     return out
 
 
-def _column(records: Sequence[Mapping[str, Any]], name: str) -> list[str | None]:
+def _column(records: Sequence[Record], name: str) -> list[str | None]:
     return [cell_text(record.get(name), f"field {name!r} of record {i}") for i, record in enumerate(records)]
 
 

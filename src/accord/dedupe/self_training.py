@@ -12,16 +12,17 @@ records are then as unlabeled as the others.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
 
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.decoding import cluster_candidates
+from accord.dedupe.labels import Labeled
 from accord.dedupe.machines import FoldModel, Machines, known_sets
 from accord.dedupe.pairs import RecordTable
-from accord.dedupe.values import cell_text
+from accord.dedupe.values import Record, cell_text
 from accord.learners.clustering import ClusteringSVM
 from accord.structures.partitions.losses import pair_counts
 
@@ -29,15 +30,6 @@ METHODS = ("pairwise", "sequential")  # those that are quick with many sets of t
 _MOST_RECORDS = 5000  # unlabeled ones
 _MOST_PAIRS = 20_000  # about as many as 200 labeled records have
 _MUCH = 0.05  # of F1
-
-
-class Labeled(NamedTuple):
-    """Labeled records as sets: features of their pairs, members, and cluster and fold of every record."""
-
-    pairs: list[np.ndarray]
-    sets: list[np.ndarray]
-    truth: np.ndarray
-    folds: np.ndarray
 
 
 class Learned(NamedTuple):
@@ -144,14 +136,14 @@ def some_neighbourhoods(
     return np.flatnonzero(chosen)
 
 
-def no_copies(others: list[Any], records: list[Any], fields: Iterable[str]) -> list[Any]:
+def no_copies(others: list[Record], records: list[Record], fields: Iterable[str]) -> list[Record]:
     """Records that differ from all of `records` in some field.
 
     Labeled records are often part of the table as well. A copy says nothing, and makes clusters look too large.
     """
     names = list(fields)
 
-    def cells(record: Any) -> tuple[str | None, ...]:
+    def cells(record: Record) -> tuple[str | None, ...]:
         return tuple(cell_text(record.get(name), f"field {name!r}") for name in names)
 
     seen = {cells(record) for record in records}

@@ -6,12 +6,13 @@ import datetime as dt
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from accord.exceptions import InputError
 
+Record = Mapping[str, Any]  # cells by field
 KINDS = ("text", "number", "date", "category")
 _MONTHS = {name: k + 1 for k, name in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"))}
 _THREE_NUMBERS = re.compile(r"(\d{1,4})[-/. ](\d{1,2})[-/. ](\d{1,4})(?:[Tt ]\d{1,2}:\d{2}.*)?")

@@ -14,9 +14,9 @@ from accord.evaluation.clusters import total_loss_per_object
 from accord.experiments.base import DataFolder, Experiment, mean_of
 from accord.experiments.mail_corpora import CORPORA, SET_SIZE, Corpus, draw_sets, read_corpus
 from accord.experiments.ordering import Claim, claim_notes
-from accord.kernels.partitions.correlation import condensed
+from accord.kernels.partitions.condensed import condensed
 from accord.learners.clustering import ClusteringSVM
-from accord.mail import MailPairs
+from accord.mail.features import MailPairs
 from accord.structures.partitions.partition import Partition
 
 REPETITIONS, QUICK_REPETITIONS = 30, 2

@@ -15,7 +15,9 @@ from accord.experiments.base import DataFolder, Experiment, mean_of
 from accord.experiments.mail_corpora import ARCHIVES, Corpus, read_corpus, training_sets
 from accord.experiments.ordering import Claim, claim_notes
 from accord.learners.clustering import ClusteringSVM
-from accord.mail import BatchDetector, CollectiveSpamFilter, MailPairs
+from accord.mail.detector import BatchDetector
+from accord.mail.features import MailPairs
+from accord.mail.spam import CollectiveSpamFilter
 
 REPETITIONS, QUICK_REPETITIONS = 20, 2
 N_MAILS, QUICK_MAILS = 800, 200  # to train on, and to test on

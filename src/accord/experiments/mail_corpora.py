@@ -8,7 +8,8 @@ import numpy as np
 
 from accord.datasets import load
 from accord.experiments.base import DataFolder
-from accord.mail import MailGenerator, Message, parse
+from accord.mail.generator import MailGenerator
+from accord.mail.message import Message, parse
 
 ARCHIVES, GENERATED = "archives", "generated"
 CORPORA = (ARCHIVES, GENERATED)

@@ -137,22 +137,7 @@ def agree(
     resumed = bool(state.rounds)  # then one more round at least: sites may have been started anew, too
     while (not settled and len(state.rounds) < max_rounds) or resumed:
         resumed = False
-        start = time.perf_counter()
-        in_turn = method == "gauss-seidel"
-        changes: list[float] = []
-        failures: dict[str, str] = {}
-        for together in [[name] for name in state.names] if in_turn else [state.names]:
-            questions = {name: state.others(name) for name in together}
-            answers = transport.ask(questions, lambda_)
-            for name in together:
-                answer = answers.get(name, TimeoutError("no answer in time"))
-                why = _fault(answer, transport.shape)
-                if why is not None:
-                    failures[name] = why
-                else:
-                    changes.append(state.hear(name, questions[name], np.asarray(answer, dtype=float), in_turn))
-        state.close_round(list(failures))
-        report = RoundReport(len(state.rounds) + 1, max(changes, default=np.inf), time.perf_counter() - start, failures)
+        report = _ask_all(transport, state, lambda_, in_turn=method == "gauss-seidel")
         state.rounds.append(report)
         settled = report.change <= tol
         if checkpoint is not None:
@@ -160,6 +145,25 @@ def agree(
         if on_round is not None:
             on_round(report)
     return Agreement(state.supposed, state.rounds, settled and not state.rounds[-1].failures)
+
+
+def _ask_all(transport: Transport, state: State, lambda_: float, in_turn: bool) -> RoundReport:
+    """One round: every site is asked, all at once or one after another."""
+    start = time.perf_counter()
+    changes: list[float] = []
+    failures: dict[str, str] = {}
+    for together in [[name] for name in state.names] if in_turn else [state.names]:
+        questions = {name: state.others(name) for name in together}
+        answers = transport.ask(questions, lambda_)
+        for name in together:
+            answer = answers.get(name, TimeoutError("no answer in time"))
+            why = _fault(answer, transport.shape)
+            if why is not None:
+                failures[name] = why
+            else:
+                changes.append(state.hear(name, questions[name], np.asarray(answer, dtype=float), in_turn))
+    state.close_round(list(failures))
+    return RoundReport(len(state.rounds) + 1, max(changes, default=np.inf), time.perf_counter() - start, failures)
 
 
 def _fault(answer: Any, shape: tuple[int, int]) -> str | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flwr.app import Context, Message
     from flwr.clientapp import ClientApp
 
+T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 RULE = "rule"  # Flower's settings know no None
 
@@ -156,7 +157,7 @@ class AnsweringSite:
         site.model.save(self.settings.model_path)
         return predictions
 
-    def _own(self, work: Any) -> Any:
+    def _own(self, work: Callable[[], T]) -> T:
         """Do what touches private data. Its errors stay here: their text may quote the data."""
         try:
             return work()

@@ -13,20 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.kernels.partitions.correlation import SequentialClusters, square
+from accord.kernels.partitions.condensed import square
+from accord.kernels.partitions.correlation import SequentialClusters
 from accord.learners.clustering_inputs import check_sizes, pair_matrix, read_partitions, read_single, scale_of
-from accord.learners.randomness import generator
+from accord.model_file import save
 from accord.progress import Progress
 from accord.solvers import cutting_sets, margin_qp
 from accord.structures.partitions.losses import b_cubed
 from accord.structures.partitions.partition import DECODERS, Partition
-from accord.structures.partitions.problem import (
-    PartitionProblem,
-    joined,
-    pairwise_constraints,
-    sequential_constraints,
-    single_constraints,
-)
+from accord.structures.partitions.problem import PartitionProblem, all_constraints
 from accord.threads import map_anywhere
 from accord.views.pairs import PairFeatures, ReadyPairs
 
@@ -75,8 +70,8 @@ class ClusteringSVM(BaseEstimator):
         Largest duality gap, as a fraction of the objective.
     max_iter : int
         Passes over the sets, or steps of the interior-point method (of all its rounds), at most.
-    random_state : int, optional
-        No method draws random numbers; here so that all learners have the same parameters.
+    random_state : None
+        Deprecated, and gone in the next version: no method draws random numbers.
     n_jobs, verbose : as everywhere
 
     Attributes
@@ -180,7 +175,12 @@ class ClusteringSVM(BaseEstimator):
             value = getattr(self, name)
             if isinstance(value, str) or not (value > 0 and np.isfinite(value)):
                 raise InputError(f"{name} is {value!r}; expected a positive number")
-        generator(self.random_state)  # nothing is drawn, but what is no seed is refused as everywhere
+        if self.random_state is not None:
+            warnings.warn(
+                "random_state of ClusteringSVM has no effect and will be gone in the next version; leave it out",
+                FutureWarning,
+                stacklevel=3,
+            )
         structure = Partition(self.loss).fit([])
         if self.method in ("iterative", "compact"):
             structure.pair_weights(np.zeros(2, np.int64))
@@ -198,11 +198,10 @@ class ClusteringSVM(BaseEstimator):
     def _learn(
         self, structure: Partition, pairs: list[np.ndarray], y: list[np.ndarray], single: np.ndarray, same: np.ndarray
     ) -> None:
-        title = f"{self.method} clustering"
         self.exact_ = True
-        with Progress(int(self.max_iter), title, bool(self.verbose)) as progress:
+        with Progress(int(self.max_iter), f"{self.method} clustering", bool(self.verbose)) as progress:
             report = lambda info: progress.advance(info=info)  # noqa: E731
-            result: Any
+            result: margin_qp.Solution
             if self.method in ("iterative", "compact"):
                 decoder = "relaxed" if self.method == "compact" else self.training_decoder
                 twos = [np.array([0, 1 - int(one)]) for one in same]
@@ -211,21 +210,13 @@ class ClusteringSVM(BaseEstimator):
                 )
                 result = cutting_sets.train(problem, self.C, self.tol, int(self.max_iter), report)
                 self.exact_ = problem.exact
-                self.n_constraints_, self.history_ = result.n_constraints, result.history
+                self.n_constraints_ = result.n_constraints
             else:
-                found = [
-                    pairwise_constraints(p, truth)
-                    if self.method == "pairwise"
-                    else sequential_constraints(p, truth, self.loss)
-                    for p, truth in zip(pairs, y)
-                ]
-                found.append(single_constraints(single, same, self.method))
-                constraints = joined(found, pairs[0].shape[1])
+                constraints = all_constraints(self.method, self.loss, pairs, y, single, same)
                 result = margin_qp.solve(*constraints, self.C, self.tol, int(self.max_iter), report)
                 # variables of an interior point are never quite zero
                 self.n_constraints_ = int(np.count_nonzero(result.alpha > 1e-3 * self.C))
-                self.history_ = result.history
-        self.weights_ = result.w
+        self.weights_, self.history_ = result.w, result.history
         self.objective_, self.dual_objective_, self.duality_gap_ = result.primal, result.dual, result.gap
         self.n_iter_, self.converged_, self.interrupted_ = result.n_iter, result.converged, result.interrupted
 
@@ -278,8 +269,6 @@ class ClusteringSVM(BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`."""
-        from accord.model_file import save
-
         check_is_fitted(self, "weights_")
         save(self, path)
 

@@ -1,49 +1,23 @@
 """Batches of mail that was generated from the same template, found while the mail comes in [thesis, chapter 8].
 
-A name loads its module when it is first used, so that the command line can read its settings without Numba.
+From bytes to a verdict, file by file:
+
+=======================  ==============================================================================================
+`sources`                mail from where it is kept: mailboxes, folders, archives
+`message`                a mail taken apart: its text, links and attachments; `headers` and `charsets` help with it
+`signature`              what is kept of a mail: hashes, numbers and sketches
+`features`               how alike two mails are: `MailPairs`
+`model`                  the similarity that follows from it: a weight for each feature
+`window`                 recent mails, and the batches that have members among them
+`detector`               the batch of a mail: `BatchDetector`
+`spam`                   is a batch spam: `CollectiveSpamFilter`
+`report`                 what was found, as a page
+`config`                 settings of the programs
+`service`                a detector behind a queue; with `counters`, its `state_file`, and `service_run` as a program
+`milter`                 mail servers ask it: `milter_session`, `milter_message`, `milter_policy`, `milter_protocol`
+`http_service`           programs ask it; with `http_metrics`
+`generator`              mail with known batches; its `generator_words` and `generator_bytes`
+=======================  ==============================================================================================
+
+Compiled code is in :mod:`accord.kernels.mail`: `html`, `text`, `pairs`, `batches`.
 """
-
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from accord.mail.detector import Assignment, BatchDetector, Explanation
-    from accord.mail.features import MailPairs
-    from accord.mail.generator import GeneratedMail, MailGenerator
-    from accord.mail.message import Message, parse
-    from accord.mail.spam import CollectiveSpamFilter
-    from accord.mail.window import BatchStatistics
-
-_HOME = {
-    "Assignment": "accord.mail.detector",
-    "BatchDetector": "accord.mail.detector",
-    "BatchStatistics": "accord.mail.window",
-    "Explanation": "accord.mail.detector",
-    "MailPairs": "accord.mail.features",
-    "Message": "accord.mail.message",
-    "parse": "accord.mail.message",
-    "GeneratedMail": "accord.mail.generator",
-    "MailGenerator": "accord.mail.generator",
-    "CollectiveSpamFilter": "accord.mail.spam",
-}
-
-__all__ = [
-    "Assignment",
-    "BatchDetector",
-    "BatchStatistics",
-    "CollectiveSpamFilter",
-    "Explanation",
-    "GeneratedMail",
-    "MailGenerator",
-    "MailPairs",
-    "Message",
-    "parse",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'accord.mail' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)

@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from accord.exceptions import InputError, ModelFileError
-from accord.kernels.mail.batches import HIGH, best_batch, features_between
+from accord.kernels.mail.batches import best_batch
+from accord.kernels.mail.pairs import HIGH, features_between
+from accord.learners.clustering import ClusteringSVM
 from accord.mail.config import MAX_WINDOW
 from accord.mail.features import NAMES
 from accord.mail.message import Message
@@ -105,7 +107,7 @@ class BatchDetector:
 
     def __init__(
         self,
-        model: Any = None,
+        model: ClusteringSVM | Similarity | None = None,
         window: int = 5000,
         max_age: float | None = None,
         min_words: int = 5,
@@ -281,7 +283,7 @@ class BatchDetector:
         return {place: float(sums[place]) for place in np.unique(compared[rows]).tolist()}
 
 
-def _seconds(received: Any) -> float:
+def _seconds(received: float | None) -> float:
     if received is None:
         return time.time()
     try:

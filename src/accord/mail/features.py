@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from accord.exceptions import InputError
-from accord.kernels.mail.batches import HIGH, Signatures, features_between, features_of_pairs
+from accord.kernels.mail.pairs import HIGH, Signatures, features_between, features_of_pairs
+from accord.kernels.partitions.condensed import n_pairs
 from accord.mail.message import Message
-from accord.mail.signature import IDF_BUCKETS, MARKS, NUMBERS, SETS, Signature, flat_idf, sign, stack
-from accord.views.pairs import PairFeatures, n_pairs
+from accord.mail.signature import (
+    IDF_BUCKETS,
+    MARKS,
+    NUMBERS,
+    SETS,
+    Mail,
+    Signature,
+    as_signature,
+    flat_idf,
+    sign,
+    stack,
+)
+from accord.views.pairs import PairFeatures
 
 NAMES = [
     *(f"same {name}" for name in MARKS),
@@ -50,7 +61,7 @@ class MailPairs(PairFeatures):
     def __init__(self, idf: bool = True) -> None:
         self.idf = idf
 
-    def fit(self, sets: Sequence[Sequence[Any]]) -> MailPairs:
+    def fit(self, sets: Sequence[Sequence[Mail]]) -> MailPairs:
         self.names_ = list(NAMES)
         self.idf_ = flat_idf()
         if not self.idf:
@@ -60,29 +71,29 @@ class MailPairs(PairFeatures):
         for i, mails in enumerate(sets):
             self.count(mails)
             for j, mail in enumerate(mails):
-                words = _signed(mail, None, f"sets[{i}][{j}]").words
+                words = as_signature(mail, f"sets[{i}][{j}]").words
                 seen[np.unique(words >> np.uint32(4) & np.uint32(IDF_BUCKETS - 1))] += 1
                 n_mails += 1
         # log(n / df) / log(n): 1 for a word of one mail, 0 for a word of all
         self.idf_ = (1 - np.log(np.maximum(seen, 1)) / max(np.log(max(n_mails, 1)), 1)).astype(np.float32)
         return self
 
-    def pairs(self, objects: Sequence[Any]) -> np.ndarray:
+    def pairs(self, objects: Sequence[Mail]) -> np.ndarray:
         rows = self.rows(objects)
         out = np.empty((n_pairs(len(objects)), len(self.names_)))
         features_of_pairs(rows, HIGH, out)
         return out
 
-    def prepared(self, objects: Sequence[Any]) -> list[Signature]:
+    def prepared(self, objects: Sequence[Mail]) -> list[Signature]:
         self._check_fitted()
-        return [_signed(mail, self.idf_, f"objects[{i}]") for i, mail in enumerate(objects)]
+        return [as_signature(mail, f"objects[{i}]", self.idf_) for i, mail in enumerate(objects)]
 
-    def between(self, objects: Sequence[Any], others: Sequence[Any]) -> np.ndarray:
+    def between(self, objects: Sequence[Mail], others: Sequence[Mail]) -> np.ndarray:
         out = np.empty((len(objects), len(others), len(self.names_)))
         features_between(self.rows(objects), self.rows(others), HIGH, out)
         return out
 
-    def rows(self, objects: Sequence[Any]) -> Signatures:
+    def rows(self, objects: Sequence[Mail]) -> Signatures:
         """The signatures of mails, in one."""
         return stack(self.prepared(objects))
 
@@ -94,11 +105,3 @@ class MailPairs(PairFeatures):
     def _check_fitted(self) -> None:
         if not hasattr(self, "idf_"):
             raise InputError("this MailPairs is not fitted; call fit(sets) first")
-
-
-def _signed(mail: Any, idf: np.ndarray | None, where: str) -> Signature:
-    if isinstance(mail, Signature):
-        return mail
-    if isinstance(mail, (bytes, bytearray, memoryview, Message)):
-        return sign(mail if isinstance(mail, (bytes, Message)) else bytes(mail), idf)
-    raise InputError(f"{where} is a {type(mail).__name__}; expected the bytes of a mail, a Message or a Signature")

@@ -11,27 +11,17 @@ choice, ``<name>`` a slot.
 from __future__ import annotations
 
 import binascii
-import json
 import random
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from accord.exceptions import InputError
-from accord.mail.generated_bytes import Look, obfuscate, wrap
+from accord.mail.generator_bytes import Look, obfuscate, wrap
+from accord.mail.generator_words import Words
 
-_CHOICE = re.compile(r"\[([^\[\]]*)\]")
-_SLOT = re.compile(r"<(\w+)>")
 MAX_BATCH_SIZE = 1_000_000_000
 _START = 1_150_000_000.0  # generated mail is of June 2006
-
-
-@lru_cache(maxsize=1)
-def _texts() -> dict[str, Any]:
-    return json.loads(files("accord.mail").joinpath("generator_texts.json").read_text(encoding="utf-8"))
 
 
 class GeneratedMail(NamedTuple):
@@ -108,15 +98,16 @@ class MailGenerator:
                 f"batch_size={batch_size} and active={active} must be at least 1, batch_size at most {MAX_BATCH_SIZE:,}"
             )
         self.spam, self.newsletters, self.batch_size, self.active = spam, newsletters, batch_size, active
-        self._texts = _texts()
         self._random = random.Random(random_state)
+        self._words = Words(self._random)
+        self._texts = self._words.texts
         self._numbers = {"spam": 0, "newsletter": 0, "ham": 0}
         self._campaigns: list[_Sender] = []
         self._papers: list[_Sender] = []
         self._periodicals: list[_Periodical] = []
-        self._colleagues = [self._person() for _ in range(40)]
-        self._domains = [self._domain() for _ in range(8)]
-        self._lists = [self._domain() for _ in range(4)]
+        self._colleagues = [self._words.person() for _ in range(40)]
+        self._domains = [self._words.domain() for _ in range(8)]
+        self._lists = [self._words.domain() for _ in range(4)]
         self._recent: list[tuple[str, str]] = []  # individual mails, to be quoted
         self._now = _START
 
@@ -151,24 +142,24 @@ class MailGenerator:
     def _campaign(self) -> _Sender:
         r = self._random
         subjects, sentences, calls = self._texts["topics"][r.choice(sorted(self._texts["topics"]))].values()
-        body = [self._settle(s, 0.6) for s in r.sample(sentences, r.randint(3, len(sentences)))]
+        body = [self._words.settle(s, 0.6) for s in r.sample(sentences, r.randint(3, len(sentences)))]
         greetings = r.sample(self._texts["greetings"], r.randint(1, 3))
         body.insert(0, "[" + "|".join(greetings) + "]")
         body += [
-            self._settle(r.choice(calls), 0.8),
+            self._words.settle(r.choice(calls), 0.8),
             r.choice(self._texts["closings"]),
             r.choice([*self._texts["positions"], ""]),
         ]
         varies = r.random() < 0.7
-        person = self._person()
-        fixed = {"company": self._company(), "ticker": "".join(r.choices("ABCDEFGHKLMNPRST", k=4))}
+        person = self._words.person()
+        fixed = {"company": self._words.company(), "ticker": "".join(r.choices("ABCDEFGHKLMNPRST", k=4))}
         for slot in ("amount", "small", "percent", "count", "code", "agent"):
             if r.random() < 0.4:
-                fixed[slot] = self._fill(f"<{slot}>", {})
+                fixed[slot] = self._words.fill(f"<{slot}>")
         return _Sender(
             self._number("spam"), True, self._remaining(), self._look(), r.sample(subjects, r.randint(1, 2)), body,
-            "" if varies else self._address(person, self._domain()), "" if varies else person, fixed,
-            [self._domain() for _ in range(r.choice([1, 1, 1, 2, 4]))], r.choice([0, 0, 0.02, 0.06]),
+            "" if varies else self._address(person, self._words.domain()), "" if varies else person, fixed,
+            [self._words.domain() for _ in range(r.choice([1, 1, 1, 2, 4]))], r.choice([0, 0, 0.02, 0.06]),
             r.choice([0, 0, 0, 8, 25]), r.choice([0, 0, 0.1]),
         )  # fmt: skip
 
@@ -176,18 +167,18 @@ class MailGenerator:
         """An issue of a periodical; two issues of one have sender, look and frame in common, but are not one batch."""
         r = self._random
         if not self._periodicals or r.random() < 0.4:
-            periodical = _Periodical(self._company(), self._domain(), self._look(), r.choice([1, 1, 5]))
+            periodical = _Periodical(self._words.company(), self._words.domain(), self._look(), r.choice([1, 1, 5]))
             periodical.look.varies = False
             self._periodicals = [*self._periodicals[-5:], periodical]
         periodical = r.choice(self._periodicals)
         company, domain = periodical.company, periodical.domain
         body = ["Dear <name>,", f"{company} brings you news and views since 1987, edited by {domain}:"]
         for _ in range(r.randint(1, periodical.n_sections)):
-            body.append(self._fill(self._settle("[" + self._texts["news_headings"] + "]", 1.0), {}).upper())
+            body.append(self._words.fill(self._words.settle("[" + self._texts["news_headings"] + "]", 1.0)).upper())
             for _ in range(r.randint(1, 4)):
-                body.append(self._fill(self._settle(r.choice(self._texts["news_sentences"]), 1.0), {}))
+                body.append(self._words.fill(self._words.settle(r.choice(self._texts["news_sentences"]), 1.0)))
         body += [f"{company} News", "Unsubscribe: <link>"]
-        subject = self._fill(f"{company} [News|Letter|Weekly|Digest]: <odd> and <odd>", {})
+        subject = self._words.fill(f"{company} [News|Letter|Weekly|Digest]: <odd> and <odd>")
         look = replace(periodical.look)
         look.extra = [f"List-Id: <news.{domain}>", f"List-Unsubscribe: <http://{domain}/leave>", "Precedence: bulk"]
         name = f"{company} News"
@@ -212,15 +203,15 @@ class MailGenerator:
     # -- mails ----------------------------------------------------------------------------------------------------
     def _copy_of(self, sender: _Sender) -> GeneratedMail:
         r = self._random
-        recipient = self._person()
+        recipient = self._words.person()
         slots = dict(sender.fixed, name=recipient.split()[0], link=self._link(sender))
         lines = [line for line in sender.body if line and r.random() >= sender.drop]
-        body = [obfuscate(self._fill(line, slots), sender.obfuscation, r) for line in lines]
+        body = [obfuscate(self._words.fill(line, slots), sender.obfuscation, r) for line in lines]
         if sender.padding:
             body.append(" ".join(r.choices(self._texts["odd_words"], k=r.randint(1, sender.padding))))
-        subject = self._fill(r.choice(sender.subjects), slots)
-        name = sender.name or self._person()
-        address = sender.address or self._address(name, self._domain())
+        subject = self._words.fill(r.choice(sender.subjects), slots)
+        name = sender.name or self._words.person()
+        address = sender.address or self._address(name, self._words.domain())
         look = sender.look
         if look.varies:
             other = self._look()
@@ -231,8 +222,8 @@ class MailGenerator:
     def _ham(self) -> GeneratedMail:
         r = self._random
         writer, reader = r.sample(self._colleagues, 2)
-        lines = [self._fill(r.choice(self._texts["ham_sentences"]), {}) for _ in range(r.randint(1, 7))]
-        subject = self._fill(r.choice(self._texts["ham_subjects"]), {})
+        lines = [self._words.fill(r.choice(self._texts["ham_sentences"])) for _ in range(r.randint(1, 7))]
+        subject = self._words.fill(r.choice(self._texts["ham_subjects"]))
         text = "\n".join(lines)
         if self._recent and r.random() < 0.25:
             subject, quoted = r.choice(self._recent)
@@ -262,54 +253,6 @@ class MailGenerator:
         ]  # fmt: skip
         body += ["", "_" * 40, f"{name} mailing list", f"http://{domain}/lists/{name}"]
         return subject if hash_of(domain) % 2 else f"[{name}] {subject}"
-
-    # -- words ----------------------------------------------------------------------------------------------------
-    def _settle(self, text: str, share: float) -> str:
-        """Decide some of the choices for good, and narrow down the others to two."""
-
-        def decide(match: re.Match[str]) -> str:
-            options = match[1].split("|")
-            if len(options) == 1 or self._random.random() < share:
-                return self._random.choice(options)
-            return "\x01" + "|".join(self._random.sample(options, min(2, len(options)))) + "\x02"
-
-        while _CHOICE.search(text):
-            text = _CHOICE.sub(decide, text)
-        return text.replace("\x01", "[").replace("\x02", "]")
-
-    def _fill(self, text: str, slots: dict[str, str]) -> str:
-        while _CHOICE.search(text):
-            text = _CHOICE.sub(lambda match: self._random.choice(match[1].split("|")), text)
-        return _SLOT.sub(lambda match: slots.get(match[1]) or self._slot(match[1]), text)
-
-    def _slot(self, name: str) -> str:
-        r = self._random
-        if name in ("name", "person", "agent"):
-            return self._person()
-        if name == "company":
-            return self._company()
-        if name == "odd":
-            return r.choice(self._texts["odd_words"])
-        if name == "amount":
-            return f"${r.randint(100, 900)},{r.randint(0, 999):03d}"
-        if name == "small":
-            return f"${r.randint(19, 399)}.{r.choice(['00', '95', '99'])}"
-        if name == "percent":
-            return f"{r.randint(2, 90)}%"
-        if name == "digit":
-            return str(r.randint(2, 40))
-        return "".join(r.choices("0123456789", k=r.randint(3, 6)))  # count, code, ticker
-
-    def _person(self) -> str:
-        return f"{self._random.choice(self._texts['first_names'])} {self._random.choice(self._texts['last_names'])}"
-
-    def _company(self) -> str:
-        return f"{self._random.choice(self._texts['companies'])} {self._random.choice(self._texts['company_kinds'])}"
-
-    def _domain(self) -> str:
-        r = self._random
-        words = self._texts["domain_words"]
-        return f"{r.choice(words)}{r.choice(words)}{r.randrange(100)}.{r.choice(self._texts['tlds'])}"
 
     def _address(self, person: str, domain: str) -> str:
         first, _, last = person.lower().partition(" ")

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
-from accord.mail.service import SECONDS, MailService
+from accord.mail.counters import SECONDS
+from accord.mail.service import MailService
 
 
 def metrics_text(service: MailService) -> tuple[str, str]:

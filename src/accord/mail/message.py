@@ -12,24 +12,19 @@ import binascii
 import re
 import zlib
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from accord.exceptions import InputError
-from accord.kernels.mail.text import BLOCK_TAGS, HIDDEN_TAGS, IMAGE_TAG, html_to_text
+from accord.kernels.mail.html import BLOCK_TAGS, HIDDEN_TAGS, IMAGE_TAG, html_to_text
 from accord.mail.charsets import as_utf8
+from accord.mail.headers import address_and_name, decode_base64, decode_header, parameter, split_headers
 
 MAX_BYTES = 262_144  # of a message that are looked at
 MAX_TEXT = 32_768  # bytes of text kept, and of each part that are decoded
-MAX_HEADER = 65_536
 MAX_PARTS, MAX_DEPTH, MAX_LINKS, MAX_ATTACHMENTS = 64, 8, 64, 16
 
-_HEADER = re.compile(rb"^([!-9;-~]+)[ \t]*:[ \t]*(.*)", re.MULTILINE)
-_ENCODED_WORD = re.compile(rb"=\?([^?\s]{1,60})\?([bBqQ])\?([^?\n]*)\?=")
-_ADDRESS = re.compile(rb"<([^<>\s]+)>")
-_BARE_ADDRESS = re.compile(rb"[^\s<>,;:\"()]+@[^\s<>,;:\"()]+")
 _LINK = re.compile(rb"https?://([^\s/\"'<>?#\\)]{1,200})(/[^\s\"'<>?#]{0,200})?")
 
 
@@ -92,38 +87,16 @@ def parse(raw: bytes) -> Message:
     data = bytes(raw[:MAX_BYTES])
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    headers, names, body, header_bytes = _split_headers(data)
+    headers, names, body, header_bytes = split_headers(data)
     message.headers, message.header_names, message.header_bytes = headers, names, header_bytes
     message.subject = decode_header(headers.get(b"subject", b""))
-    message.sender, message.sender_name = _address(headers.get(b"from", b""))
-    message.reply_to = _address(headers.get(b"reply-to", b""))[0]
+    message.sender, message.sender_name = address_and_name(headers.get(b"from", b""))
+    message.reply_to = address_and_name(headers.get(b"reply-to", b""))[0]
     collected = _Collector(message)
     message.structure = collected.part(headers, body, "text/plain", 0)
     message.content_type = message.structure.partition("(")[0]
     message.text = b"\n".join(collected.texts)[:MAX_TEXT]
     return message
-
-
-def decode_header(value: bytes) -> str:
-    """A header's text, encoded words decoded (RFC 2047), blanks collapsed.
-
-    >>> decode_header(b"=?iso-8859-1?Q?Andr=E9?= =?utf-8?b?IMOE?= and\\n others")
-    'André Ä and others'
-    """
-    value = value[:4096]
-    if b"=?" not in value:
-        return " ".join(as_utf8(value, b"").decode("utf-8", "replace").split())
-    pieces, end, after_word = [], 0, False
-    for match in _ENCODED_WORD.finditer(value):
-        between = value[end : match.start()]
-        if between and not (after_word and between.isspace()):
-            pieces.append(as_utf8(between, b""))
-        charset, kind, content = match.groups()
-        decoded = _base64(content) if kind in b"bB" else binascii.a2b_qp(content, header=True)
-        pieces.append(as_utf8(decoded, charset.partition(b"*")[0].lower()))
-        end, after_word = match.end(), True
-    pieces.append(as_utf8(value[end:], b""))
-    return " ".join(b"".join(pieces).decode("utf-8", "replace").split())
 
 
 class _Collector:
@@ -143,7 +116,7 @@ class _Collector:
         name = kind.decode("ascii", "replace") or (default_type if not declared else "text/plain")
         self.message.n_parts += 1
         if name.startswith("multipart/") and depth < MAX_DEPTH:
-            boundary = _parameter(declared, b"boundary")
+            boundary = parameter(declared, b"boundary")
             pieces = _split_parts(body, boundary) if boundary else []
             if pieces:
                 inner = "message/rfc822" if name == "multipart/digest" else "text/plain"
@@ -156,7 +129,7 @@ class _Collector:
         if is_text and disposition[:10].lower() != b"attachment":
             self._text(headers, declared, body, name == "text/html")
         elif len(self.message.attachments) < MAX_ATTACHMENTS:
-            file_name = _parameter(disposition, b"filename") or _parameter(declared, b"name")
+            file_name = parameter(disposition, b"filename") or parameter(declared, b"name")
             checksum = zlib.crc32(body.rstrip()) ^ (len(body) & 0xFFFFFFFF)
             self.message.attachments.append(Attachment(name, decode_header(file_name).lower(), len(body), checksum))
         return name
@@ -165,13 +138,13 @@ class _Collector:
         if self.n_parts >= MAX_PARTS:
             return "..."
         self.n_parts += 1
-        headers, _, body, _ = _split_headers(piece)
+        headers, _, body, _ = split_headers(piece)
         return self.part(headers, body, default_type, depth + 1)
 
     def _text(self, headers: dict[bytes, bytes], declared: bytes, body: bytes, is_html: bool) -> None:
         message = self.message
         encoding = headers.get(b"content-transfer-encoding", b"").strip().lower()
-        charset = _parameter(declared, b"charset").lower()
+        charset = parameter(declared, b"charset").lower()
         if not message.charset:
             message.charset = charset.decode("ascii", "replace")[:40]
             message.encoding = encoding.decode("ascii", "replace")[:40]
@@ -179,7 +152,7 @@ class _Collector:
             return
         # base64 and quoted-printable grow a text by a third, and up to three times
         if encoding == b"base64":
-            content = _base64(body[: MAX_TEXT * 4 // 3])
+            content = decode_base64(body[: MAX_TEXT * 4 // 3])
         elif encoding == b"quoted-printable":
             content = binascii.a2b_qp(body[: MAX_TEXT * 2])
         else:
@@ -212,46 +185,6 @@ class _Collector:
             links.append((match[1].rpartition(b"@")[2].partition(b":")[0], match[2] or b""))
 
 
-def _split_headers(data: bytes) -> tuple[dict[bytes, bytes], list[bytes], bytes, int]:
-    """The headers (the first of each name), all names, the body, and the bytes of the header block.
-
-    The block ends at the first empty line, or before the first line that cannot be a header.
-    """
-    if data.startswith(b"\n"):
-        return {}, [], data[1:], 0
-    end = data.find(b"\n\n")
-    if end < 0:
-        end = len(data)
-    end = min(end, MAX_HEADER)
-    start = 0
-    if data[:5] in (b"From ", b">From"):  # the separator line of a mailbox file
-        start = min(data.find(b"\n", 0, end) + 1 or end, end)
-    block = data[start:end].replace(b"\n\t", b" ").replace(b"\n ", b" ")
-    found = _HEADER.findall(block)
-    if len(found) <= block.count(b"\n"):  # some line is no header
-        return _split_odd_headers(block, data, end)
-    names = b"\n".join([name for name, _ in found]).lower().split(b"\n") if found else []
-    headers = dict(zip(reversed(names), [value for _, value in reversed(found)]))
-    return headers, names, data[end + 2 :], end
-
-
-def _split_odd_headers(block: bytes, data: bytes, end: int) -> tuple[dict[bytes, bytes], list[bytes], bytes, int]:
-    """The same for a block in which not every line is a header."""
-    headers: dict[bytes, bytes] = {}
-    names: list[bytes] = []
-    for k, line in enumerate(lines := block.split(b"\n")):
-        match = _HEADER.match(line)
-        if match:
-            name = match[1].lower()
-            names.append(name)
-            headers.setdefault(name, match[2])
-        elif not line and k == len(lines) - 1:
-            break
-        else:
-            return headers, names, b"\n".join(lines[k:]) + data[end:], sum(map(len, lines[:k]))
-    return headers, names, data[end + 2 :], end
-
-
 def _split_parts(body: bytes, boundary: bytes) -> list[bytes]:
     """The parts of a multipart; the texts before the first and after the last boundary are dropped."""
     pieces = (b"\n" + body).split(b"\n--" + boundary, 4 * MAX_PARTS)
@@ -268,41 +201,3 @@ def _split_parts(body: bytes, boundary: bytes) -> list[bytes]:
         else:
             parts.append(b"")
     return parts
-
-
-@lru_cache(maxsize=64)
-def _parameter_pattern(name: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb";\s*" + name + rb"\*?\s*=\s*(?:\"([^\"\n]*)\"?|([^\s;\"]+))", re.IGNORECASE)
-
-
-def _parameter(value: bytes, name: bytes) -> bytes:
-    """A parameter of a header such as ``text/plain; charset="utf-8"``, or nothing."""
-    if b"=" not in value:
-        return b""
-    match = _parameter_pattern(name).search(value[:2048])
-    return (match[1] or match[2] or b"").strip() if match else b""
-
-
-def _address(value: bytes) -> tuple[str, str]:
-    """The address, and the name beside it."""
-    value = value[:1024]
-    match = _ADDRESS.search(value)
-    if match:
-        address, name = match[1], value[: match.start()] + value[match.end() :]
-    elif bare := _BARE_ADDRESS.search(value):
-        address, name = bare[0], value[: bare.start()] + value[bare.end() :]
-    else:
-        address, name = b"", value
-    return address.decode("utf-8", "replace").lower(), decode_header(name).strip("\"'() ").lower()
-
-
-def _base64(content: bytes) -> bytes:
-    """Decode what there is: characters that are none are skipped, an incomplete end is dropped."""
-    try:
-        return binascii.a2b_base64(content)
-    except binascii.Error:
-        kept = re.sub(rb"[^A-Za-z0-9+/]", b"", content)
-        try:
-            return binascii.a2b_base64(kept[: len(kept) // 4 * 4])
-        except binascii.Error:
-            return b""

@@ -48,11 +48,11 @@ class MilterServer:
         loop = asyncio.get_running_loop()
         if wanted.path:
             remove_stale_socket(wanted.path)
-            self._server = await loop.create_unix_server(lambda: MilterSession(self), wanted.path)
+            self._server = await loop.create_unix_server(self._session, wanted.path)
             os.chmod(wanted.path, 0o660)
             self.address = wanted
         else:
-            self._server = await loop.create_server(lambda: MilterSession(self), wanted.host, wanted.port)
+            self._server = await loop.create_server(self._session, wanted.host, wanted.port)
             self.address = Address(wanted.host, self._server.sockets[0].getsockname()[1])
         self._watch = asyncio.create_task(self._close_idle())
         return self.address
@@ -72,6 +72,9 @@ class MilterServer:
         if self.address is not None and self.address.path:
             with suppress(OSError):
                 os.unlink(self.address.path)
+
+    def _session(self) -> MilterSession:
+        return MilterSession(self.service, self.settings, self.policy, self.sessions)
 
     async def _close_idle(self) -> None:
         while True:

@@ -14,29 +14,41 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from accord.mail import milter_protocol as wire
-from accord.mail.service import Overloaded, Verdict
-
-if TYPE_CHECKING:
-    from accord.mail.milter import MilterServer
+from accord.mail.config import MailSettings
+from accord.mail.milter_message import PassingMessage
+from accord.mail.milter_policy import Policy
+from accord.mail.service import MailService, Overloaded, Verdict
 
 LOG = logging.getLogger("accord.mail.milter")
-_MOST_DELETIONS = 1000
 _MOST_PACKETS = 200  # at a time; the smallest ones take less than a millisecond
 _QUICK_ACK: Any = getattr(socket, "TCP_QUICKACK", None)  # Linux
 
 
 class MilterSession(asyncio.Protocol):
-    """One connection of a mail server, over which one message comes after the other."""
+    """One connection of a mail server, over which one message comes after the other.
 
-    def __init__(self, server: MilterServer) -> None:
-        self.server, self.service = server, server.service
+    Parameters
+    ----------
+    service : MailService
+    settings : MailSettings
+    policy : Policy
+        Of these settings.
+    sessions : set of MilterSession
+        All connections; this one is among them while it is open.
+    """
+
+    _transport: asyncio.Transport
+
+    def __init__(
+        self, service: MailService, settings: MailSettings, policy: Policy, sessions: set[MilterSession]
+    ) -> None:
+        self.service, self.limits, self.policy, self.sessions = service, settings.limits, policy, sessions
         self.active = time.monotonic()
         self.terms = wire.Terms()
-        self._transport: Any = None
-        self._socket: Any = None  # if it is one of TCP
+        self._socket: socket.socket | None = None  # if it is one of TCP
         self._buffer = bytearray()
         self._is_full = False  # more connections than we look after
         self._client_reason = ""
@@ -46,7 +58,7 @@ class MilterSession(asyncio.Protocol):
         self._next: asyncio.Handle | None = None  # the next look at packets that are there already
         self._answers: list[bytes] = []  # to be sent together
         self._is_unread = False  # the mail server does not read what we send
-        prefix = server.settings.milter.header_prefix
+        prefix = settings.milter.header_prefix
         self._names = (f"{prefix}Batch", f"{prefix}Batch-Size", f"{prefix}Spam-Score")
         self._own = {name.lower().encode() for name in self._names}
         self._commands: dict[bytes, Callable[[bytes], None]] = {
@@ -54,11 +66,7 @@ class MilterSession(asyncio.Protocol):
             wire.MAIL: self._mail, wire.HEADER: self._header, wire.BODY: self._body, wire.ABORT: self._abort,
             wire.END_OF_MESSAGE: self._end, wire.QUIT: self._quit, wire.QUIT_CONNECTION_STAYS: self._new_client,
         }  # fmt: skip
-        self._message = bytearray()
-        self._forged: dict[bytes, int] = {}
-        self._size = 0
-        self._has_body = self._has_message = False
-        self._reason = ""  # why the message is let through without a look
+        self._reset()
 
     # -- the connection -------------------------------------------------------------------------------------------
     def connection_made(self, transport: Any) -> None:
@@ -67,12 +75,13 @@ class MilterSession(asyncio.Protocol):
         opened = transport.get_extra_info("socket")
         if _QUICK_ACK is not None and opened is not None and opened.family != socket.AF_UNIX:
             self._socket = opened
-        self._is_full = len(self.server.sessions) >= self.server.settings.limits.connections
-        self.server.sessions.add(self)
+        self._is_full = len(self.sessions) >= self.limits.connections
+        self.sessions.add(self)
+        self._reset()
 
     def connection_lost(self, error: Exception | None) -> None:
         """Called by the event loop."""
-        self.server.sessions.discard(self)
+        self.sessions.discard(self)
         self._forget_question()
         self._buffer.clear()
         self._answers.clear()
@@ -163,7 +172,7 @@ class MilterSession(asyncio.Protocol):
             raise
         except Exception:  # a mistake of ours, which must not cost anybody a message
             LOG.exception("a message goes through without headers")
-            self._reason = "error"
+            self._message.reason = "error"
             if kind == wire.END_OF_MESSAGE:
                 self._forget_question()
                 self._finish("error")
@@ -189,57 +198,39 @@ class MilterSession(asyncio.Protocol):
             self._is_authenticated = bool(values.get(b"auth_authen"))
 
     def _connect(self, data: bytes) -> None:
-        self._client_reason = self.server.policy.of_client(*wire.client(data))
+        self._client_reason = self.policy.of_client(*wire.client(data))
 
     def _mail(self, data: bytes) -> None:
         self._reset()
         sender = wire.strings(data)[0].strip(b"<> ").decode("utf-8", "replace")
-        self._reason = self._client_reason or self.server.policy.of_sender(sender, self._is_authenticated)
+        reason = self._client_reason or self.policy.of_sender(sender, self._is_authenticated)
+        self._message.reason = reason or self._message.reason
         self._is_authenticated = False  # told again for every message
         self._has_message = True
 
     def _header(self, data: bytes) -> None:
         self._has_message = True
-        name, value = wire.header(data)
-        own = name.strip().lower()
-        if own in self._own:  # not shown to the detector either: whether a header was forged says nothing
-            self._forged[own] = self._forged.get(own, 0) + 1
-            return
-        value = value.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")  # a folded header comes as Unix lines
-        self._keep(name + (b":" if self.terms.leading_space else b": ") + value + b"\r\n")
+        self._message.add_header(*wire.header(data), self.terms.leading_space)
 
     def _body(self, data: bytes) -> None:
-        if not self._has_body:
-            self._has_body = True
-            self._keep(b"\r\n")
-        self._keep(data)
-
-    def _keep(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size > self.server.settings.limits.message_bytes:
-            self._message.clear()
-        elif not self._reason and not self._is_full:
-            self._message += piece
+        self._message.add_body(data)
 
     def _end(self, data: bytes) -> None:
+        message = self._message
         if data:
-            self._body(data)
-        limits = self.server.settings.limits
-        if not self._reason and self._is_full:
-            self._reason = "overloaded"
-        if not self._reason and self._size > limits.message_bytes:
-            self._reason = "oversized"
-        if self._reason:
-            self._finish(self._reason)
+            message.add_body(data)
+        reason = message.reason or ("oversized" if message.is_oversized else "")
+        if reason:
+            self._finish(reason)
             return
         try:
-            self._waiting = self.service.assign(bytes(self._message), time.time())
+            self._waiting = self.service.assign(bytes(message.raw), time.time())
         except Overloaded:
             self._finish("overloaded")
             return
-        self._message.clear()
+        message.raw.clear()
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(limits.seconds, self._give_up)
+        self._timer = loop.call_later(self.limits.seconds, self._give_up)
         self._waiting.add_done_callback(lambda answer: _tell(loop, self._answered, answer))
 
     def _abort(self, _: bytes) -> None:
@@ -281,7 +272,8 @@ class MilterSession(asyncio.Protocol):
         changes: list[bytes] = []
         try:
             if outcome != "local" and self.terms.may_change:
-                changes += self._deletions()
+                changes += self._message.deletions()
+                self.service.counters.spoofed += len(changes)
             if verdict is not None and self.terms.may_add:
                 changes += self._additions(verdict)
         except Exception:  # a mistake of ours, which must not cost anybody a message
@@ -291,16 +283,6 @@ class MilterSession(asyncio.Protocol):
         self._send(b"".join(changes) + wire.packet(wire.ACCEPT))
         self._reset()
 
-    def _deletions(self) -> list[bytes]:
-        # from the last to the first: mail servers disagree on whether the others are renumbered meanwhile
-        most = _MOST_DELETIONS  # each costs the mail server a pass over the headers
-        out = [wire.delete_header(name, k) for name, n in self._forged.items() for k in range(min(n, most), 0, -1)]
-        if (found := sum(self._forged.values())) > most:
-            LOG.warning("a message has %d forged headers, of which %d are removed", found, most)
-            out = out[-most:]
-        self.service.counters.spoofed += len(out)
-        return out
-
     def _additions(self, verdict: Verdict) -> list[bytes]:
         values = [verdict.batch, str(verdict.size)]
         values += [] if verdict.score is None else [f"{verdict.score:.4f}"]
@@ -308,10 +290,9 @@ class MilterSession(asyncio.Protocol):
 
     def _reset(self) -> None:
         """Forget the message."""
-        self._message, self._forged = bytearray(), {}
-        self._size = 0
-        self._has_body = self._has_message = False
-        self._reason = self._client_reason
+        reason = self._client_reason or ("overloaded" if self._is_full else "")
+        self._message = PassingMessage(self._own, self.limits.message_bytes, reason)
+        self._has_message = False
 
 
 def _tell(loop: asyncio.AbstractEventLoop, function: Callable[..., None], answer: Future[Verdict]) -> None:

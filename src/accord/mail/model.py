@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accord.exceptions import InputError, ModelFileError
+from accord.learners.clustering import ClusteringSVM
 from accord.mail.features import NAMES, MailPairs
 from accord.mail.signature import flat_idf
 
@@ -29,7 +30,7 @@ def same_similarity(a: Similarity, b: Similarity) -> bool:
     return all(np.array_equal(np.asarray(one), np.asarray(other)) for one, other in zip(a, b))
 
 
-def similarity_of(model: Any) -> Similarity:
+def similarity_of(model: ClusteringSVM | Similarity | None) -> Similarity:
     """The similarity of a fitted ClusteringSVM with `MailPairs`, or the one that comes with Accord for None."""
     if model is None:
         return default_similarity()

@@ -14,19 +14,19 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
-from dataclasses import asdict, dataclass, field, is_dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import asdict, is_dataclass
+from typing import Any, NamedTuple, TypeVar
 
 from accord.exceptions import AccordError, InputError
 from accord.mail.config import DetectorSettings, LimitSettings
+from accord.mail.counters import Counters
+from accord.mail.detector import BatchDetector, Explanation
+from accord.mail.spam import CollectiveSpamFilter
 from accord.mail.state_file import ID_BLOCK, claim_state, jump_ids, release_state, restore_state
-
-if TYPE_CHECKING:
-    from accord.mail.detector import BatchDetector
+from accord.model_file import load
 
 LOG = logging.getLogger("accord.mail")
-OUTCOMES = ("assigned", "overloaded", "timeout", "error", "oversized", "local", "authenticated", "allowed")
-SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # bounds of the histogram
+T = TypeVar("T")
 
 
 class Overloaded(AccordError):
@@ -42,29 +42,6 @@ class Verdict(NamedTuple):
     is_new: bool
     short: bool  # too little text to be compared
     score: float | None = None  # of the spam filter, if there is one
-
-
-@dataclass
-class Counters:
-    """What happened since the start. Written by several threads; a lock is not needed for figures to look at."""
-
-    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
-    spoofed: int = 0  # headers with our names that were removed
-    malformed: int = 0  # connections closed, requests refused
-    checkpoints: int = 0
-    checkpoint_errors: int = 0
-    last_checkpoint: float = 0.0
-    buckets: list[int] = field(default_factory=lambda: [0] * (len(SECONDS) + 1))
-    seconds: float = 0.0
-
-    def count(self, outcome: str) -> None:
-        """Another message with this outcome."""
-        self.outcomes[outcome] += 1
-
-    def took(self, seconds: float) -> None:
-        """Another answer after so many seconds, the waiting included."""
-        self.seconds += seconds
-        self.buckets[next((k for k, bound in enumerate(SECONDS) if seconds <= bound), len(SECONDS))] += 1
 
 
 class _Job(NamedTuple):
@@ -90,8 +67,8 @@ class MailService:
 
     def __init__(
         self,
-        detector: Any,
-        spam_filter: Any = None,
+        detector: BatchDetector,
+        spam_filter: CollectiveSpamFilter | None = None,
         settings: DetectorSettings | None = None,
         limits: LimitSettings | None = None,
     ) -> None:
@@ -122,7 +99,7 @@ class MailService:
         """Put a message into the queue; cancel the future if the answer is no longer wanted."""
         return self._submit(lambda: self._assign(raw, received))
 
-    def explain(self, raw: bytes) -> Future[Any]:
+    def explain(self, raw: bytes) -> Future[Explanation]:
         """Ask why a message would join a batch; nothing is remembered of it."""
         return self._submit(lambda: self.detector.explain(raw))
 
@@ -183,15 +160,15 @@ class MailService:
             self._last_safe = self._assigned + ID_BLOCK
 
     # -- threads --------------------------------------------------------------------------------------------------
-    def _submit(self, work: Callable[[], Any]) -> Future[Any]:
+    def _submit(self, work: Callable[[], T]) -> Future[T]:
         if self._stopping.is_set():
             raise Overloaded("the service is stopping")
-        job = _Job(work, Future(), time.perf_counter())
+        answer: Future[T] = Future()
         try:
-            self._queue.put_nowait(job)
+            self._queue.put_nowait(_Job(work, answer, time.perf_counter()))
         except queue.Full:
             raise Overloaded(f"{self.limits.queue} messages are waiting already") from None
-        return job.answer
+        return answer
 
     def _assign(self, raw: bytes, received: float | None) -> Verdict:
         if self.settings.state and self._assigned >= self._last_safe:
@@ -269,15 +246,9 @@ def open_detector(settings: DetectorSettings, prefix: str | None = None) -> Batc
 
 def _opened(settings: DetectorSettings, prefix: str | None) -> tuple[BatchDetector, bool]:
     """The detector, and whether its window comes from the state."""
-    from accord.mail.detector import BatchDetector
-
     if settings.state:
         claim_state(settings.state)
-    model = None
-    if settings.model:
-        import accord
-
-        model = accord.load(settings.model)
+    model = load(settings.model) if settings.model else None
     drawn = f"{secrets.token_hex(3)}-" if prefix is None else prefix
     options: dict[str, Any] = {"max_age": settings.max_age or None, "min_words": settings.min_words}
     fresh = BatchDetector(model, settings.window, prefix=drawn, **options)
@@ -293,14 +264,11 @@ def _opened(settings: DetectorSettings, prefix: str | None) -> tuple[BatchDetect
     return kept, True
 
 
-def open_filter(settings: DetectorSettings) -> Any:
+def open_filter(settings: DetectorSettings) -> CollectiveSpamFilter | None:
     """The spam filter that the settings name, or None."""
     if not settings.spam_filter:
         return None
-    import accord
-    from accord.mail.spam import CollectiveSpamFilter
-
-    found = accord.load(settings.spam_filter)
+    found = load(settings.spam_filter)
     if not isinstance(found, CollectiveSpamFilter):
         raise InputError(
             f"detector.spam_filter is {settings.spam_filter!r}, which holds a {type(found).__name__}; expected a "
@@ -311,7 +279,7 @@ def open_filter(settings: DetectorSettings) -> Any:
 
 def warm_up(detector: BatchDetector) -> None:
     """Compile what the detector needs before the first mail comes; the detector itself is not changed."""
-    other = type(detector)(detector.similarity, window=2)
+    other = BatchDetector(detector.similarity, window=2)
     text = b"From: a@example.org\nSubject: a\n\nWords that are enough to be compared with each other.\n"
     for raw in (text, text.replace(b"\n\n", b"\nContent-Type: text/html\n\n<p>"), text):
         other.assign(raw)

@@ -9,13 +9,17 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from accord.exceptions import AccordError
 from accord.mail.config import Address, MailSettings, parse_address
 from accord.mail.milter import MilterServer, remove_stale_socket
 from accord.mail.service import MailService, open_service, warm_up
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from uvicorn import Server
 
 LOG = logging.getLogger("accord.mail")
 _SWITCH = 0.0005  # seconds after which the thread of the detector lets others go on; 10 times as long by default
@@ -60,7 +64,7 @@ def run(
 
 
 async def _serve(
-    service: MailService, settings: MailSettings, milter: bool, app: Any, announce: Callable[[str], None]
+    service: MailService, settings: MailSettings, milter: bool, app: FastAPI | None, announce: Callable[[str], None]
 ) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -84,7 +88,9 @@ async def _serve(
 
 
 @contextlib.asynccontextmanager
-async def _http_server(app: Any, settings: MailSettings, announce: Callable[[str], None]) -> Any:
+async def _http_server(
+    app: FastAPI, settings: MailSettings, announce: Callable[[str], None]
+) -> AsyncIterator[asyncio.Future[Any]]:
     import uvicorn
 
     from accord.mail.http_service import TimedProtocol
@@ -123,7 +129,7 @@ async def _http_server(app: Any, settings: MailSettings, announce: Callable[[str
                 os.unlink(address.path)
 
 
-async def _serving(server: Any) -> None:
+async def _serving(server: Server) -> None:
     try:
         await server.serve()
     except SystemExit as error:  # how uvicorn reports an address in use

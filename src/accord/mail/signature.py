@@ -14,7 +14,8 @@ from zlib import crc32
 
 import numpy as np
 
-from accord.kernels.mail.batches import N_PADDED, SUBJECT, Signatures, finish_row
+from accord.exceptions import InputError
+from accord.kernels.mail.pairs import N_PADDED, SUBJECT, Signatures, finish_row
 from accord.kernels.mail.text import COUNTS, HASHES, N_BIGRAMS, N_BINS, N_WORDS, Sketches, scan_text
 from accord.mail.message import Message, parse
 
@@ -56,6 +57,9 @@ class Signature(NamedTuple):
     counts: np.ndarray  # how often each occurs
     n_words: int
     has_other_evidence: bool  # links or attachments
+
+
+Mail = bytes | bytearray | memoryview | Message | Signature
 
 
 def empty_signatures(n: int) -> Signatures:
@@ -114,6 +118,15 @@ def sign(mail: bytes | Message, idf: np.ndarray | None = None) -> Signature:
     return Signature(row, words[:n].copy(), counts[:n].copy(), counted[_N_WORDS], evidence)
 
 
+def as_signature(mail: Mail, where: str, idf: np.ndarray | None = None) -> Signature:
+    """The signature of a mail in any form; errors name `where` it stands."""
+    if isinstance(mail, Signature):
+        return mail
+    if isinstance(mail, (bytes, bytearray, memoryview, Message)):
+        return sign(mail if isinstance(mail, Message) else bytes(mail), idf)
+    raise InputError(f"{where} is a {type(mail).__name__}; expected the bytes of a mail, a Message or a Signature")
+
+
 def _shape(text: bytes) -> bytes:
     """Runs of letters and of digits by one character each: what stays when words and numbers vary."""
     return _LETTERS.sub(b"a", _DIGITS.sub(b"0", text))
@@ -151,20 +164,8 @@ def _marks(message: Message, subject: bytes, hashes: list[int]) -> list[int]:
 
 
 def _numbers(message: Message, tallies: list[int], n_hosts: int) -> tuple[float, ...]:
-    (
-        characters,
-        letters,
-        capitals,
-        digits,
-        punctuation,
-        exclamations,
-        currency,
-        foreign,
-        lines,
-        words,
-        distinct,
-        numbers,
-    ) = tallies
+    characters, letters, capitals, digits, punctuation, exclamations, currency = tallies[:7]
+    foreign, lines, words, distinct, numbers = tallies[7:]
     size = max(characters, 1)
     header = message.headers.get
     return (

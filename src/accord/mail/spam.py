@@ -21,13 +21,13 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from accord.exceptions import InputError
+from accord.mail.detector import Assignment
 from accord.mail.message import Message
-from accord.mail.signature import Signature, sign
+from accord.mail.signature import Mail, Signature, as_signature
 from accord.mail.window import BatchStatistics, Window
 from accord.model_file import save
 
-N_EXTRA = 4
-EXTRA_NAMES = ["log size of the batch", "batch larger than one", "all subjects equal", "all senders equal"]
+N_EXTRA = 4  # logarithm of the size, larger than one, all subjects equal, all senders equal
 
 
 class CollectiveSpamFilter(BaseEstimator):
@@ -51,7 +51,7 @@ class CollectiveSpamFilter(BaseEstimator):
 
     Examples
     --------
-    >>> from accord.mail import MailGenerator
+    >>> from accord.mail.generator import MailGenerator
     >>> mails = list(MailGenerator(random_state=2).stream(300))
     >>> raw, spam, batches = [m.raw for m in mails], [m.is_spam for m in mails], [m.batch for m in mails]
     >>> spam_filter = CollectiveSpamFilter().fit(raw[:200], spam[:200], batches[:200])
@@ -68,7 +68,7 @@ class CollectiveSpamFilter(BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, messages: Sequence[Any], labels: Sequence[Any], batches: Sequence[Hashable] | None = None
+        self, messages: Sequence[Mail], labels: Sequence[bool], batches: Sequence[Hashable] | None = None
     ) -> CollectiveSpamFilter:
         """Learn from mails.
 
@@ -92,21 +92,23 @@ class CollectiveSpamFilter(BaseEstimator):
         self.intercept_ = float(machine.intercept_[0])
         return self
 
-    def decision_function(self, messages: Sequence[Any], batches: Sequence[Hashable] | None = None) -> np.ndarray:
+    def decision_function(self, messages: Sequence[Mail], batches: Sequence[Hashable] | None = None) -> np.ndarray:
         """Scores of mails, above zero for spam, each judged by its whole batch."""
         self._check_fitted()
         return self._rows(batch_statistics(messages, batches)) @ self.coef_ + self.intercept_
 
-    def predict(self, messages: Sequence[Any], batches: Sequence[Hashable] | None = None) -> np.ndarray:
+    def predict(self, messages: Sequence[Mail], batches: Sequence[Hashable] | None = None) -> np.ndarray:
         """True for spam."""
         return self.decision_function(messages, batches) > 0
 
-    def score(self, messages: Sequence[Any], labels: Sequence[Any], batches: Sequence[Hashable] | None = None) -> float:
+    def score(
+        self, messages: Sequence[Mail], labels: Sequence[bool], batches: Sequence[Hashable] | None = None
+    ) -> float:
         """Area under the ROC curve."""
         y = _checked_labels(labels, _checked_messages(messages))
         return float(roc_auc_score(y, self.decision_function(messages, batches)))
 
-    def decision(self, batch: Any) -> float:
+    def decision(self, batch: Assignment | BatchStatistics) -> float:
         """Score of a batch as it is now: an `Assignment` of `BatchDetector`, or `BatchStatistics`.
 
         The detector keeps the sums, so this costs as much for the thousandth mail of a batch as for the first.
@@ -161,7 +163,7 @@ class CollectiveSpamFilter(BaseEstimator):
         return matrix
 
 
-def batch_statistics(messages: Sequence[Any], batches: Sequence[Hashable] | None = None) -> list[BatchStatistics]:
+def batch_statistics(messages: Sequence[Mail], batches: Sequence[Hashable] | None = None) -> list[BatchStatistics]:
     """For each mail what is known about its whole batch; mails of a batch share one object."""
     n = _checked_messages(messages)
     names = list(range(n)) if batches is None else list(batches)
@@ -177,19 +179,9 @@ def batch_statistics(messages: Sequence[Any], batches: Sequence[Hashable] | None
     for k, (mail, name) in enumerate(zip(messages, names)):
         if name not in places:
             places[name] = window.open_batch()
-        window.count(_signed(mail, k), places[name], True)
+        window.count(as_signature(mail, f"messages[{k}]"), places[name], True)
     made = {name: window.statistics(place) for name, place in places.items()}
     return [made[name] for name in names]
-
-
-def _signed(mail: Any, k: int) -> Signature:
-    if isinstance(mail, Signature):
-        return mail
-    if isinstance(mail, (bytes, bytearray, memoryview, Message)):
-        return sign(mail if isinstance(mail, Message) else bytes(mail))
-    raise InputError(
-        f"messages[{k}] is a {type(mail).__name__}; expected the bytes of a mail, a Message or a Signature"
-    )
 
 
 def _checked_messages(messages: Any) -> int:

@@ -6,13 +6,11 @@ import logging
 import os
 import time
 from itertools import count
-from typing import TYPE_CHECKING
 
 from accord.exceptions import AccordError, InputError, ModelFileError
+from accord.mail.detector import BatchDetector
+from accord.mail.model import same_similarity
 from accord.persistence import looks_like_model, read_model, remove_leftovers
-
-if TYPE_CHECKING:
-    from accord.mail.detector import BatchDetector
 
 LOG = logging.getLogger("accord.mail")
 # After a restart, so many ids are left out. They may have been given to batches that were opened after the last
@@ -77,13 +75,11 @@ def restore_state(state: str, fresh: BatchDetector) -> BatchDetector | None:
     A state that is damaged or was made with other settings is put aside, and None is returned: mail must not wait for
     somebody to repair it. A file that is no state at all is left alone, and is an error.
     """
-    from accord.mail.model import same_similarity
-
     path = os.path.realpath(state)
     if not os.path.exists(path):
         return None
     try:
-        kept = type(fresh).restore(path)
+        kept = BatchDetector.restore(path)
         if kept.window != fresh.window:
             raise InputError(f"it is of a window of {kept.window} messages, not {fresh.window}")
         if not same_similarity(kept.similarity, fresh.similarity):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accord.exceptions import ModelFileError
-from accord.kernels.mail.batches import Signatures, copy_row
+from accord.kernels.mail.pairs import Signatures, copy_row
 from accord.kernels.mail.text import merge_counts
 from accord.mail.signature import MARKS, Signature, empty_signatures
 

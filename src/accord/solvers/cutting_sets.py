@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -65,16 +65,37 @@ class _Planes:
         return found.w
 
 
+class DecodedProblem(Protocol):
+    """Examples whose violating outputs are looked for by a decoder.
+
+    ``quick`` says that some violating outputs are found faster than the most violating ones, ``exact`` that the latter
+    are found at all.
+    """
+
+    n_dims: int
+    quick: bool
+    exact: bool
+
+    @property
+    def n_examples(self) -> int: ...
+
+    def violators(self, w: np.ndarray, enough: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Violation (n,), offset b (n,) and difference d (n, n_dims) of every example's most violating output.
+
+        Violations up to ``enough`` (n,) need not be exact, only never too small. With ``enough=None``, of problems that
+        are ``quick``, some violating outputs will do.
+        """
+        ...
+
+
 def train(
-    problem: Any, C: float, tol: float, max_iter: int, on_epoch: Callable[[str], None] = lambda info: None
+    problem: DecodedProblem, C: float, tol: float, max_iter: int, on_epoch: Callable[[str], None] = lambda info: None
 ) -> CuttingResult:
     """Solve until the duality gap is at most the fraction ``tol`` of the primal value.
 
-    ``problem.violators(w, enough)`` gives the violation, offset b and difference d of every example's most violating
-    output; with ``enough=None``, for problems that are ``quick``, of some violating output. These come first, and again
-    whenever the most violating ones have moved the weights.
-    Where they need not be the most violating ones (``problem.exact`` is False) the primal value holds with respect to
-    the outputs that were found, and the last weights are taken, which know most of them.
+    Outputs that are found quickly come first, and again whenever the most violating ones have moved the weights.
+    Where the latter are not found (``problem.exact`` is False) the primal value holds with respect to the outputs that
+    were found, and the last weights are taken, which know most of them.
     """
     n = problem.n_examples
     planes, result = _Planes(problem.n_dims), CuttingResult(np.zeros(problem.n_dims), dual=0.0)

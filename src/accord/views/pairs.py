@@ -1,39 +1,22 @@
 """Views of pairs of objects: psi(x_j, x_k), from which similarities of supervised clustering are made [spec 8].
 
-The pairs of a set of T objects come in *condensed order*: pair ``j * (j - 1) / 2 + k`` is that of the objects j and
-k < j, so (1, 0), (2, 0), (2, 1), (3, 0), ... Pairs are unordered: a view should give the same numbers for (a, b) and
-(b, a).
+The pairs of a set come in condensed order, see :mod:`accord.kernels.partitions.condensed`. They are unordered: a view
+should give the same numbers for (a, b) and (b, a).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isqrt
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from accord.exceptions import InputError
+from accord.kernels.partitions.condensed import n_objects, n_pairs, pair_numbers
 
 # Numbers held at a time when scores are computed for many pairs (32 MB).
 BLOCK = 1 << 22
-
-
-def n_pairs(n_objects: int) -> int:
-    """Number of pairs of so many objects."""
-    return n_objects * (n_objects - 1) // 2
-
-
-def n_objects_of(pairs: int) -> int | None:
-    """The number of objects that have so many pairs, or None if no number has; no pairs are those of one object."""
-    n_objects = (1 + isqrt(1 + 8 * pairs)) // 2
-    return n_objects if n_pairs(n_objects) == pairs else None
-
-
-def pair_numbers(n_objects: int) -> tuple[np.ndarray, np.ndarray]:
-    """The objects j and k of every pair, in condensed order."""
-    return np.tril_indices(n_objects, -1)
 
 
 class PairFeatures(BaseEstimator):
@@ -170,7 +153,7 @@ class ReadyPairs(PairFeatures):
 
     def count(self, objects: Any) -> int:
         array = self._checked(objects)
-        return array.shape[0] if array.ndim == 3 else n_objects_of(array.shape[0]) or 0
+        return array.shape[0] if array.ndim == 3 else n_objects(array.shape[0])
 
     def pairs(self, objects: Any) -> np.ndarray:
         array = self._checked(objects)
@@ -194,7 +177,7 @@ class ReadyPairs(PairFeatures):
             if not np.allclose(array, array.swapaxes(0, 1), rtol=1e-9, atol=1e-12, equal_nan=True):
                 raise InputError(f"{where} is not symmetric; [j, k] and [k, j] must be the same features")
             return array
-        if array.ndim == 2 and n_objects_of(array.shape[0]) is not None:
+        if array.ndim == 2 and n_objects(array.shape[0]) >= 0:
             return array
         raise InputError(
             f"{where} has shape {array.shape}; without pair_features= a set is an array (T, T, d), or "

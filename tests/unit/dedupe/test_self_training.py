@@ -7,10 +7,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import accord
 from accord import Deduplicator
-from accord.dedupe import deduplicator as deduplication
-from accord.dedupe import self_training as deduplication_unlabeled
+from accord.dedupe import deduplicator, self_training
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.decoding import cluster_table
+from accord.dedupe.labels import check_ids, folds_of_clusters, size_costs, training_sets
 from accord.dedupe.machines import Machines, held_out_models
 from accord.dedupe.pairs import RecordPairs
 from accord.dedupe.self_training import (
@@ -20,10 +20,9 @@ from accord.dedupe.self_training import (
     some_neighbourhoods,
     speaks_against,
 )
-from accord.dedupe.sets import check_ids, folds_of_clusters, size_costs, training_sets
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import ClusteringSVM
 from accord.structures.partitions.losses import pair_counts
-from accord.views.pairs import pair_numbers
 
 FIELDS = {"name": "text", "street": "text", "born": "date"}
 
@@ -123,8 +122,8 @@ def records() -> tuple[list, list]:
 @pytest.mark.parametrize("method", ["pairwise", "sequential"])
 def test_unlabeled_records_change_the_weights(records, method, tmp_path):
     settings = {"fields": FIELDS, "method": method, "tol": 0.01}
-    with_them = Deduplicator(**settings).fit(*records)
-    without = Deduplicator(**settings, self_training=False).fit(*records)
+    with_them = Deduplicator(**settings, random_state=0).fit(*records)
+    without = Deduplicator(**settings, random_state=0, self_training=False).fit(*records)
     assert with_them.self_trained_
     assert with_them.held_out_f1_.shape == (4, 2)
     assert not without.self_trained_
@@ -139,9 +138,9 @@ def test_unlabeled_records_change_the_weights(records, method, tmp_path):
 
 
 def test_it_stands_back_where_held_out_records_speak_against_it(records, monkeypatch):
-    without = Deduplicator(FIELDS, self_training=False, tol=0.05).fit(*records)
-    monkeypatch.setattr(deduplication, "speaks_against", lambda f1: True)
-    back = Deduplicator(FIELDS, tol=0.05).fit(*records)
+    without = Deduplicator(FIELDS, random_state=0, self_training=False, tol=0.05).fit(*records)
+    monkeypatch.setattr(deduplicator, "speaks_against", lambda f1: True)
+    back = Deduplicator(FIELDS, random_state=0, tol=0.05).fit(*records)
     assert not back.self_trained_
     assert back.held_out_f1_.shape == (4, 2)
     np.testing.assert_array_equal(back.weights_, without.weights_)
@@ -151,14 +150,14 @@ def test_it_stands_back_where_held_out_records_speak_against_it(records, monkeyp
 @pytest.mark.parametrize("tried", [False, True])
 def test_ctrl_c_leaves_what_labeled_records_taught(records, monkeypatch, tried):
     """While it is tried on held-out records, and after that."""
-    without = Deduplicator(FIELDS, self_training=False, tol=0.05).fit(*records)
+    without = Deduplicator(FIELDS, random_state=0, self_training=False, tol=0.05).fit(*records)
     assert not without.interrupted_
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(*((deduplication, "speaks_against") if tried else (SelfTraining, "held_out")), interrupt)
-    stopped = Deduplicator(FIELDS, tol=0.05)
+    monkeypatch.setattr(*((deduplicator, "speaks_against") if tried else (SelfTraining, "held_out")), interrupt)
+    stopped = Deduplicator(FIELDS, random_state=0, tol=0.05)
     with pytest.warns(ConvergenceWarning, match="what labeled records taught"):
         stopped.fit(*records)
     assert stopped.interrupted_
@@ -170,7 +169,7 @@ def test_ctrl_c_leaves_what_labeled_records_taught(records, monkeypatch, tried):
 
 @pytest.mark.parametrize("settings", [{"calibrate": False}, {"method": "iterative", "tol": 0.1}])
 def test_without_folds_or_a_quick_method_it_is_not_tried(records, settings):
-    fitted = Deduplicator(FIELDS, **settings).fit(*records)
+    fitted = Deduplicator(FIELDS, random_state=0, **settings).fit(*records)
     assert not fitted.self_trained_
     assert fitted.held_out_f1_ is None
 
@@ -178,7 +177,7 @@ def test_without_folds_or_a_quick_method_it_is_not_tried(records, settings):
 def test_without_unlabeled_records_it_is_not_tried():
     known, ids = people(20, seed=0)
     for others in ([], [{}, {"name": ""}], known):  # copies of labeled records are no news
-        fitted = Deduplicator(FIELDS, tol=0.05).fit([*known, *others], [*ids, *[None] * len(others)])
+        fitted = Deduplicator(FIELDS, random_state=0, tol=0.05).fit([*known, *others], [*ids, *[None] * len(others)])
         assert fitted.held_out_f1_ is None
         assert not fitted.self_trained_
 
@@ -196,8 +195,8 @@ def test_copies_of_labeled_records_are_left_out(records):
 
 @pytest.mark.slow
 def test_held_out_records_are_judged_by_the_threshold(records):
-    plain = Deduplicator(FIELDS, tol=0.05).fit(*records)
-    strict = Deduplicator(FIELDS, tol=0.05, threshold=30.0).fit(*records)
+    plain = Deduplicator(FIELDS, random_state=0, tol=0.05).fit(*records)
+    strict = Deduplicator(FIELDS, random_state=0, tol=0.05, threshold=30.0).fit(*records)
     assert strict.held_out_f1_[:, 0].max() < plain.held_out_f1_[:, 0].min()
 
 
@@ -205,7 +204,7 @@ def test_of_a_large_table_some_neighbourhoods(case, monkeypatch):
     table = case.view.table(case.others)
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(some_neighbourhoods(table, 3, None, rng), np.arange(len(case.others)))
-    monkeypatch.setattr(deduplication_unlabeled, "_MOST_RECORDS", 30)
+    monkeypatch.setattr(self_training, "_MOST_RECORDS", 30)
     chosen = some_neighbourhoods(table, 3, None, rng)
     assert 30 <= chosen.size < 30 + len(case.others) // 2
     assert np.all(np.diff(chosen) > 0)
@@ -219,7 +218,7 @@ def test_of_a_large_table_some_neighbourhoods(case, monkeypatch):
 
 
 def test_no_more_pairs_than_it_takes(case, monkeypatch):
-    monkeypatch.setattr(deduplication_unlabeled, "_MOST_PAIRS", 50)
+    monkeypatch.setattr(self_training, "_MOST_PAIRS", 50)
     labeled = Labeled(case.pairs, case.sets, case.truth, case.folds)
     rng = np.random.default_rng(0)
     training = SelfTraining(case.machines, labeled, case.table, 6, "agglomerative", case.costs, 0.0, rng)

@@ -11,8 +11,9 @@ from sklearn.exceptions import NotFittedError
 import accord
 from accord import CallablePairs, ClusteringSVM, InputError, Partition
 from accord.kernels.partitions import correlation
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners import clustering
-from accord.views.pairs import PairFeatures, pair_numbers
+from accord.views.pairs import PairFeatures
 
 METHODS = ("pairwise", "iterative", "compact", "sequential")
 DECODERS = ("sequential", "agglomerative", "lp", "exact")
@@ -227,3 +228,12 @@ def test_the_structure_decodes_and_knows_what_is_exact():
     assert partition.encode(["b", "a", "b"]).tolist() == [0, 1, 0]
     assert Partition("zero-one").loss_between([0, 0], [1, 1]) == 0
     assert Partition("rand").loss_between([0, 0, 1], [1, 1, 1]) == pytest.approx(2 / 3)
+
+
+def test_a_seed_has_no_effect_and_says_so():
+    arrays, Y = [np.random.default_rng(0).normal(size=(10, 2))], [[0, 0, 1, 1, 2]]
+    with pytest.warns(FutureWarning, match="random_state of ClusteringSVM has no effect"):
+        seeded = clone(ClusteringSVM(random_state=3)).fit(arrays, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(seeded.weights_, ClusteringSVM().fit(arrays, Y).weights_)

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from accord.mail import parse
 from accord.mail.charsets import _CODECS, as_utf8, codec_of
-from accord.mail.message import decode_header
+from accord.mail.headers import decode_header
+from accord.mail.message import parse
 
 
 @pytest.mark.parametrize(

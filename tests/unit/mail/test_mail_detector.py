@@ -13,10 +13,12 @@ import pytest
 
 import accord
 from accord.exceptions import InputError, ModelFileError
-from accord.mail import BatchDetector, CollectiveSpamFilter, MailGenerator, MailPairs
-from accord.mail.features import NAMES
+from accord.mail.detector import BatchDetector
+from accord.mail.features import NAMES, MailPairs
+from accord.mail.generator import MailGenerator
 from accord.mail.model import Similarity, as_json, default_similarity, from_json
 from accord.mail.signature import flat_idf
+from accord.mail.spam import CollectiveSpamFilter
 from accord.mail.window import BatchStatistics, Window
 
 OFFER = (
@@ -143,7 +145,7 @@ def test_damaged_state(signatures, tmp_path):
 def test_a_kill_leaves_a_complete_state(tmp_path):
     """A process that does nothing but write checkpoints is killed at random moments; the state can always be read."""
     program = (
-        "import sys\nfrom accord.mail import BatchDetector, MailGenerator\n"
+        "import sys\nfrom accord.mail.detector import BatchDetector\nfrom accord.mail.generator import MailGenerator\n"
         "detector = BatchDetector(window=500)\n"
         "for k, mail in enumerate(MailGenerator(1).stream(10**9)):\n"
         "    detector.assign(mail.raw)\n    detector.checkpoint(sys.argv[1])\n    print(k, flush=True)\n"

@@ -8,8 +8,9 @@ import time
 import pytest
 
 from accord.exceptions import InputError
-from accord.mail import MailGenerator, parse
-from accord.mail.message import MAX_TEXT, decode_header
+from accord.mail.generator import MailGenerator
+from accord.mail.headers import decode_header
+from accord.mail.message import MAX_TEXT, parse
 
 
 def plain_structure(part):

@@ -8,11 +8,12 @@ import sys
 import pytest
 
 from accord.exceptions import InputError
-from accord.mail import BatchDetector, CollectiveSpamFilter
 from accord.mail import service as service_module
 from accord.mail.config import DetectorSettings, read_settings
+from accord.mail.detector import BatchDetector
 from accord.mail.milter import remove_stale_socket
 from accord.mail.service import MailService, open_detector, open_filter, open_service
+from accord.mail.spam import CollectiveSpamFilter
 from accord.mail.state_file import claim_state, release_state
 from accord.persistence import write_model
 

@@ -12,9 +12,10 @@ from collections import Counter
 
 import pytest
 
-from accord.datasets.formats.mail import iter_mail, iter_sources
 from accord.exceptions import FormatError, InputError
-from accord.mail import MailGenerator, parse
+from accord.mail.generator import MailGenerator
+from accord.mail.message import parse
+from accord.mail.sources import iter_mail, iter_sources
 
 
 def test_generator():

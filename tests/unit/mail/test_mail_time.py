@@ -7,8 +7,9 @@ import pytest
 
 from accord.cli.mail_detect import DAY, Clock
 from accord.exceptions import InputError, ModelFileError
-from accord.mail import BatchDetector, MailGenerator
+from accord.mail.detector import BatchDetector
 from accord.mail.features import NAMES
+from accord.mail.generator import MailGenerator
 from accord.mail.model import Similarity
 from accord.mail.signature import flat_idf
 from accord.mail.window import Window

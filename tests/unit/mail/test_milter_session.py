@@ -4,7 +4,6 @@ import asyncio
 import struct
 import tracemalloc
 from concurrent.futures import Future
-from types import SimpleNamespace
 
 import pytest
 from mail_helpers import OFFER, packet
@@ -12,9 +11,10 @@ from mail_helpers import OFFER, packet
 from accord.exceptions import InputError
 from accord.mail import milter_protocol as wire
 from accord.mail.config import read_settings
+from accord.mail.counters import Counters
 from accord.mail.milter_policy import Policy
 from accord.mail.milter_session import _MOST_PACKETS, MilterSession
-from accord.mail.service import Counters, Verdict
+from accord.mail.service import Verdict
 
 ACCEPT, CONTINUE = packet(b"a"), packet(b"c")
 HELO = packet(b"H", b"x\0")
@@ -75,10 +75,8 @@ class Service:
 
 def connect(service=None, room=10**9, **flags):
     settings = read_settings(flags={key.replace("__", "."): value for key, value in flags.items()})
-    server = SimpleNamespace(
-        service=Service() if service is None else service, settings=settings, policy=Policy(settings), sessions=set()
-    )
-    session, transport = MilterSession(server), Transport(room)
+    service = Service() if service is None else service
+    session, transport = MilterSession(service, settings, Policy(settings), set()), Transport(room)
     transport.session = session
     session.connection_made(transport)
     return session, transport

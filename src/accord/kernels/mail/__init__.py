@@ -1,1 +1,1 @@
-"""The text of mails, and the batch a mail joins."""
+"""Mail: HTML to text, text to words, features of pairs, and the batch a mail joins."""

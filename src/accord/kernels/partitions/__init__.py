@@ -1,1 +1,1 @@
-"""Correlation clustering."""
+"""Correlation clustering: greedy, by linear programs, and exact."""

@@ -1,9 +1,8 @@
 """Correlation clustering: the partition with the largest sum of similarities within clusters [thesis 3.34, 8.2].
 
-Similarities are real numbers, of either sign, of the pairs of a set in condensed order: pair ``j * (j - 1) / 2 + k`` is
-that of the objects j and k < j (no pairs at all are those of a single object). A partition is an array of cluster
-numbers in order of first appearance: the first object is in cluster 0. Here are the decoders that only add and compare;
-those by linear programs are in :mod:`accord.kernels.partitions.lp`.
+Similarities are real numbers, of either sign, of the pairs of a set in condensed order. A partition is an array of
+cluster numbers in order of first appearance: the first object is in cluster 0. Here are the decoders that only add and
+compare; those by linear programs are in :mod:`accord.kernels.partitions.lp`.
 """
 
 from __future__ import annotations
@@ -14,38 +13,7 @@ import numpy as np
 from numba import njit
 
 from accord.exceptions import InputError
-
-
-def condensed(similarities: Any) -> np.ndarray:
-    """Similarities in condensed order, from those or from a symmetric matrix (T, T), whose diagonal does not count."""
-    values = np.asarray(similarities, dtype=np.float64)
-    if values.ndim == 2 and values.shape[0] == values.shape[1]:
-        if not np.allclose(values, values.T, rtol=1e-9, atol=1e-12, equal_nan=True):
-            raise InputError("similarities: the matrix is not symmetric; [j, k] and [k, j] are one pair")
-        values = values[np.tril_indices(values.shape[0], -1)]
-    elif values.ndim != 1 or n_objects(values.size) < 0:
-        raise InputError(
-            f"similarities has shape {values.shape}; expected (T, T), or (T * (T - 1) / 2,) for T objects with the "
-            "pairs (1, 0), (2, 0), (2, 1), (3, 0), ..."
-        )
-    if not np.all(np.isfinite(values)):
-        raise InputError("similarities has a value that is not finite; correlation clustering adds them up")
-    return np.ascontiguousarray(values)
-
-
-def n_objects(n_pairs: int) -> int:
-    """Number of objects with so many pairs; -1 if there is no such number."""
-    n = (1 + int(np.sqrt(1.0 + 8.0 * n_pairs))) // 2
-    return n if n * (n - 1) // 2 == n_pairs else -1
-
-
-def square(values: np.ndarray) -> np.ndarray:
-    """The symmetric matrix, with zeros on its diagonal, of values in condensed order."""
-    n = n_objects(values.size)
-    out = np.zeros((n, n))
-    j, k = np.tril_indices(n, -1)
-    out[j, k] = out[k, j] = values
-    return out
+from accord.kernels.partitions.condensed import condensed, n_objects, square
 
 
 def value_of(values: np.ndarray, labels: np.ndarray) -> float:

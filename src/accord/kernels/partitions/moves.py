@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from accord.kernels.partitions.correlation import components, follow, merge_clusters, n_objects, numbered, square
+from accord.kernels.partitions.condensed import n_objects, square
+from accord.kernels.partitions.correlation import components, follow, merge_clusters, numbered
 
 # A move has to gain more than this fraction of the largest similarity, else rounding errors could go in circles.
 PRECISION = 1e-12

@@ -1,7 +1,7 @@
 """Comparisons of packed strings, over lists of pairs.
 
 Distinct strings arrive as one array of symbol numbers (0, 1, ... without gaps, so that a table can be indexed by them;
-:func:`accord.dedupe.columns.TextColumn` numbers the characters). Edit distances are computed 64 rows at a time
+`PackedStrings` of de-duplication numbers the characters). Edit distances are computed 64 rows at a time
 (the bit-vector algorithm of Myers with the carries of Hyyrö), so that long titles cost little more than short names.
 """
 
@@ -215,7 +215,11 @@ def align_words(codes, word_starts, indptr, words, weights, left, right, out):
 
 @njit(cache=True, nogil=True)
 def shared_weight(indptr, items, weights, left, right, out):
-    """Summed weights of the items that two rows share; items are sorted and without repetition in each row."""
+    """Summed weights of the items that two rows share, or their number if there are no weights.
+
+    Items are sorted and without repetition in each row.
+    """
+    counted = weights.size == 0
     for p in range(left.size):
         i, i_end = indptr[left[p]], indptr[left[p] + 1]
         j, j_end = indptr[right[p]], indptr[right[p] + 1]
@@ -226,29 +230,10 @@ def shared_weight(indptr, items, weights, left, right, out):
             elif items[i] > items[j]:
                 j += 1
             else:
-                total += weights[items[i]]
+                total += 1.0 if counted else weights[items[i]]
                 i += 1
                 j += 1
         out[p] = total
-
-
-@njit(cache=True, nogil=True)
-def shared_keys(indptr, keys, left, right, out):
-    """How many keys two rows share; keys are sorted and without repetition in each row."""
-    for p in range(left.size):
-        i, i_end = indptr[left[p]], indptr[left[p] + 1]
-        j, j_end = indptr[right[p]], indptr[right[p] + 1]
-        n_shared = 0
-        while i < i_end and j < j_end:
-            if keys[i] < keys[j]:
-                i += 1
-            elif keys[i] > keys[j]:
-                j += 1
-            else:
-                n_shared += 1
-                i += 1
-                j += 1
-        out[p] = n_shared
 
 
 @njit(cache=True, nogil=True)

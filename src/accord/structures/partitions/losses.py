@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from accord.kernels.partitions.condensed import pair_numbers
+
 LOSSES = ("total", "rand", "zero-one")
 
 
@@ -82,7 +84,7 @@ def loss(name: str, y: np.ndarray, other: np.ndarray) -> float:
 
 def pair_weights(name: str, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Whether each pair is in one cluster, and what it costs to have it wrong; in condensed order."""
-    j, k = np.tril_indices(y.size, -1)
+    j, k = pair_numbers(y.size)
     same = y[j] == y[k]
     if name == "rand":
         return same, np.full(same.size, 1.0 / max(same.size, 1))

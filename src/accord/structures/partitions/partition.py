@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from accord.exceptions import InputError
-from accord.kernels.partitions import correlation
-from accord.kernels.partitions import lp as correlation_lp
-from accord.kernels.partitions import moves as correlation_moves
+from accord.kernels.partitions import correlation, lp, moves
+from accord.kernels.partitions.condensed import pair_numbers
+from accord.kernels.partitions.triangles import TriangleProgram
 from accord.structures.partitions import losses
 
 DECODERS = ("sequential", "agglomerative", "lp", "exact")
@@ -95,9 +95,9 @@ class Partition(BaseEstimator):
         if decoder == "agglomerative":
             return correlation.agglomerative(similarities)
         if decoder == "lp":
-            return correlation_lp.lp(similarities).labels
+            return lp.lp(similarities).labels
         if decoder == "exact":
-            return correlation_lp.exact(similarities).labels
+            return lp.exact(similarities).labels
         raise InputError(f"decoder is {decoder!r}; expected one of {DECODERS}")
 
     def loss_between(self, y: Any, other: Any) -> float:
@@ -116,15 +116,15 @@ class Partition(BaseEstimator):
         augmented, base = augment(np.asarray(similarities, dtype=np.float64), same, weights)
         labels = self.decode(augmented, "agglomerative" if decoder == "moves" else decoder)
         if decoder == "moves":
-            labels = correlation_moves.improved(augmented, labels)
-        j, k = np.tril_indices(labels.size, -1)
+            labels = moves.improved(augmented, labels)
+        j, k = pair_numbers(labels.size)
         return violator((labels[j] == labels[k]).astype(np.float64), augmented, base, same, weights)
 
     def relaxed_loss_augmented(
         self,
         similarities: np.ndarray,
         y: np.ndarray,
-        program: correlation_lp.TriangleProgram | None = None,
+        program: TriangleProgram | None = None,
         enough: float = -np.inf,
     ) -> Violator:
         """The relaxed partition that maximises loss plus score [thesis 8.2]; ``program`` may be used again.
@@ -136,7 +136,7 @@ class Partition(BaseEstimator):
         augmented, base = augment(np.asarray(similarities, dtype=np.float64), same, weights)
         solved = None if program is None else program.solve(augmented, enough - base)
         if solved is None:
-            solved = correlation_lp.relaxed(augmented)
+            solved = lp.relaxed(augmented)
         return violator(solved.z, augmented, base, same, weights)._replace(value=base + solved.bound)
 
     def pair_weights(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

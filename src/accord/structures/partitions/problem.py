@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.kernels.partitions.lp import TriangleProgram
+from accord.kernels.partitions.condensed import pair_numbers
+from accord.kernels.partitions.triangles import TriangleProgram
 from accord.structures.partitions.partition import Partition
 from accord.threads import map_threads
 
@@ -20,20 +21,32 @@ class Constraints(NamedTuple):
     starts: np.ndarray  # (n_groups,)
 
 
-def joined(parts: Sequence[Constraints], n_dims: int) -> Constraints:
-    """Constraints of several sets, one after the other."""
+def all_constraints(
+    method: str,
+    loss: str,
+    pairs: Sequence[np.ndarray],
+    y: Sequence[np.ndarray],
+    single: np.ndarray,
+    together: np.ndarray,
+) -> Constraints:
+    """What sets and single pairs demand by the method "pairwise" or "sequential", one set after the other."""
+    parts = [
+        pairwise_constraints(p, truth) if method == "pairwise" else sequential_constraints(p, truth, loss)
+        for p, truth in zip(pairs, y)
+    ]
+    parts.append(single_constraints(single, together, method))
     sizes = [part.offsets.size for part in parts]
     firsts = np.cumsum([0, *sizes])
     return Constraints(
-        np.concatenate([np.empty((0, n_dims)), *(p.deltas for p in parts)]),
-        np.concatenate([np.empty(0), *(p.offsets for p in parts)]),
-        np.concatenate([np.empty(0, np.int64), *(p.starts + f for p, f in zip(parts, firsts))]),
+        np.concatenate([p.deltas for p in parts]),
+        np.concatenate([p.offsets for p in parts]),
+        np.concatenate([p.starts + f for p, f in zip(parts, firsts)]),
     )
 
 
 def pairwise_constraints(pairs: np.ndarray, y: np.ndarray) -> Constraints:
     """A linear SVM on pairs: similarity at least 1 within clusters, at most -1 between them, a slack for each pair."""
-    j, k = np.tril_indices(y.size, -1)
+    j, k = pair_numbers(y.size)
     return single_constraints(pairs, y[j] == y[k], "pairwise")
 
 
@@ -104,11 +117,7 @@ class PartitionProblem:
         return len(self.y)
 
     def violators(self, w: np.ndarray, enough: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of every set the most violating output: violations (n,), offsets (n,), deltas (n, n_dims).
-
-        Violations up to ``enough`` (n,) need not be exact, only never too small. With ``enough=None`` some violating
-        outputs that are found quickly will do.
-        """
+        """Violations, offsets and differences of the sets, as :mod:`accord.solvers.cutting_sets` asks for them."""
         calls = [(i, w, None if enough is None else enough[i]) for i in range(self.n_examples)]
         violations, offsets, deltas = zip(*map_threads(self._violator, calls, self.n_jobs))
         return np.array(violations), np.array(offsets), np.array(deltas)

@@ -1,9 +1,9 @@
-"""Labeled records as sets to learn from, and checks of what users say about records."""
+"""Labels of records: checked, shared out to folds, what they say of sizes of clusters, and sets to learn from."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,15 @@ from accord.dedupe.pairs import RecordTable
 from accord.exceptions import InputError
 
 _NEIGHBOURS = 10  # of each labeled record, to find clusters that are alike
+
+
+class Labeled(NamedTuple):
+    """Labeled records as sets: features of their pairs, members, and cluster and fold of every record."""
+
+    pairs: list[np.ndarray]
+    sets: list[np.ndarray]
+    truth: np.ndarray
+    folds: np.ndarray
 
 
 def check_ids(ids: Any, n_records: int) -> np.ndarray:
@@ -30,6 +39,18 @@ def check_ids(ids: Any, n_records: int) -> np.ndarray:
         except TypeError as error:
             raise InputError(f"ids[{i}] is a {type(name).__name__}; expected text or a number") from error
     return out
+
+
+def check_clusters(truth: np.ndarray, n_records: int) -> None:
+    """Labeled records can be learned from: some are in one cluster, and some are not. `n_records` are all records."""
+    n_clusters = np.unique(truth).size
+    if n_clusters == truth.size or n_clusters < 2:
+        what = "no two of them are in one cluster" if truth.size else "there are none"
+        what = "all of them are in one cluster" if truth.size > 1 and n_clusters == 1 else what
+        raise InputError(
+            f"{truth.size} of {n_records} records have a cluster, and {what}; learning needs records that belong "
+            "together and records that do not"
+        )
 
 
 def check_pairs(matches: Any, distinct: Any, n_records: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

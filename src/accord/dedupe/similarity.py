@@ -1,0 +1,91 @@
+"""How similar two records are, once weights are learned, and the clusters of a table that follow from it.
+
+``similarity(a, b) = s (<w, psi(a, b)> + bias) - log(n / n0) / 2 - threshold``. In a table of n records a record meets
+n / n0 times as many others that are different, n0 being the number of labeled records that were compared with each
+other, and no more that are the same, so its odds are lower by that factor; half of its logarithm is taken, which trials
+on public tables suggest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from accord.dedupe.decoding import cluster_table
+from accord.dedupe.pairs import RecordPairs, RecordTable
+from accord.dedupe.values import Record
+
+_RARITY = 0.5  # how much of log(n / n0) is taken off similarities
+
+
+class Contribution(NamedTuple):
+    """What one comparison adds to a similarity."""
+
+    name: str
+    value: float
+    weight: float
+    contribution: float
+
+
+class RecordSimilarity:
+    """What a fitted :class:`Deduplicator` is used for; its attributes are described there."""
+
+    decoder: str
+    threshold: float
+    n_candidates: int
+    n_jobs: int | None
+    verbose: int
+    view_: RecordPairs
+    weights_: np.ndarray
+    bias_: float
+    slope_: float
+    n_calibration_: float | None
+    size_costs_: np.ndarray
+
+    def predict(self, records: Any) -> list[int]:
+        """Cluster numbers of the records of a table, in order of first appearance."""
+        return self.predict_table(self._table(records)).tolist()
+
+    def predict_table(self, table: RecordTable) -> np.ndarray:
+        """The same of packed records."""
+        return cluster_table(
+            table, self.pair_weights(), self.constant(len(table)), self.size_costs_, self.decoder, self.n_candidates,
+            self.n_jobs, bool(self.verbose),
+        )  # fmt: skip
+
+    def similarity(self, a: Record, b: Record, n_records: int = 2) -> float:
+        """Similarity of two records, of a table of `n_records`: together if it is positive."""
+        return float(self._comparisons(a, b) @ self.weights_ * self.slope_) + self.constant(n_records)
+
+    def explain(self, a: Record, b: Record) -> list[Contribution]:
+        """What every comparison that is not 0 adds to the similarity of two records, the largest first."""
+        found = [
+            Contribution(name, float(value), float(weight), float(value * weight))
+            for name, value, weight in zip(self.view_.names_, self._comparisons(a, b), self.pair_weights())
+            if value != 0.0
+        ]
+        found.append(Contribution("bias", 1.0, self.constant(2), self.constant(2)))
+        return sorted(found, key=lambda one: -abs(one.contribution))
+
+    def pair_weights(self) -> np.ndarray:
+        """What comparisons are multiplied with."""
+        return self.weights_ * self.slope_
+
+    def constant(self, n_records: int) -> float:
+        """What is added to the products of comparisons and weights in a table of so many records."""
+        return self.slope_ * self.bias_ - self.rarity(n_records) - float(self.threshold)
+
+    def rarity(self, n_records: int) -> float:
+        """What is taken off similarities because matches are rare among so many records."""
+        if self.n_calibration_ is None:
+            return 0.0
+        return float(_RARITY * max(np.log(max(n_records, 1) / self.n_calibration_), 0.0))
+
+    def _comparisons(self, a: Record, b: Record) -> np.ndarray:
+        return self._table([a, b]).compare(np.array([1]), np.array([0]))[0]
+
+    def _table(self, records: Any) -> RecordTable:
+        check_is_fitted(self, "weights_")
+        return self.view_.table(records)

@@ -1,0 +1,71 @@
+"""A message on its way through the milter: what the detector is shown of it, and headers that only we may set."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+from accord.mail import milter_protocol as wire
+
+LOG = logging.getLogger("accord.mail.milter")
+_MOST_DELETIONS = 1000
+
+
+class PassingMessage:
+    """A message, piece by piece.
+
+    Parameters
+    ----------
+    own : names of headers
+        In small letters: ours, so that all that come in are forged.
+    most_bytes : int
+        Larger messages are not kept.
+    reason : str
+        Why it is let through without a look; then it is not kept either.
+    """
+
+    def __init__(self, own: Collection[bytes], most_bytes: int, reason: str = "") -> None:
+        self.reason = reason
+        self.raw = bytearray()
+        self._own, self._most_bytes = own, most_bytes
+        self._forged: dict[bytes, int] = {}
+        self.size = 0
+        self._has_body = False
+
+    @property
+    def is_oversized(self) -> bool:
+        """Whether it is too large to be looked at."""
+        return self.size > self._most_bytes
+
+    def add_header(self, name: bytes, value: bytes, leading_space: bool) -> None:
+        """The next header; `leading_space` tells that its value comes with the white space after the colon."""
+        own = name.strip().lower()
+        if own in self._own:  # not shown to the detector either: whether a header was forged says nothing
+            self._forged[own] = self._forged.get(own, 0) + 1
+            return
+        value = value.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")  # a folded header comes as Unix lines
+        self._keep(name + (b":" if leading_space else b": ") + value + b"\r\n")
+
+    def add_body(self, data: bytes) -> None:
+        """The next piece of the body."""
+        if not self._has_body:
+            self._has_body = True
+            self._keep(b"\r\n")
+        self._keep(data)
+
+    def _keep(self, piece: bytes) -> None:
+        self.size += len(piece)
+        if self.is_oversized:
+            self.raw.clear()
+        elif not self.reason:
+            self.raw += piece
+
+    def deletions(self) -> list[bytes]:
+        """The wishes to delete forged headers."""
+        # from the last to the first: mail servers disagree on whether the others are renumbered meanwhile
+        most = _MOST_DELETIONS  # each costs the mail server a pass over the headers
+        out = [wire.delete_header(name, k) for name, n in self._forged.items() for k in range(min(n, most), 0, -1)]
+        if (found := sum(self._forged.values())) > most:
+            LOG.warning("a message has %d forged headers, of which %d are removed", found, most)
+            out = out[-most:]
+        return out
