@@ -15,10 +15,10 @@ from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.decoding import cluster_table, small_parts
 from accord.dedupe.deduplicator import Deduplicator
 from accord.dedupe.pairs import RecordPairs
-from accord.evaluation import Metric, Results, Task, make_tasks
+from accord.evaluation import Metric, Task
 from accord.evaluation.clusters import b_cubed_f1, pair_counts
-from accord.experiments.base import DataFolder, Experiment
-from accord.experiments.ordering import Claim, claim_notes
+from accord.experiments.base import DataFolder, Experiment, grid
+from accord.experiments.ordering import Claim
 from accord.kernels.partitions.correlation import numbered
 from accord.learners.clustering import ClusteringSVM
 
@@ -26,10 +26,8 @@ SETS = (
     "restaurant_fodors_zagat", "febrl1", "febrl2", "febrl3", "cora_1295", "cora_1879_hpi", "chicago_early_childhood",
     "dblp_acm",
 )  # fmt: skip
-QUICK = ("restaurant_fodors_zagat",)
-N_LABELED, QUICK_LABELED = 200, 60
+N_LABELED = 200
 N_CANDIDATES = Deduplicator().n_candidates
-REPETITIONS = 3
 PLAIN, SINGLE, PAIRWISE = "SVM on pairs, components", "SVM on pairs", "pairwise"
 SELF_TRAINING = "pairwise, self-training"
 METHODS: dict[str, dict[str, Any]] = {
@@ -94,19 +92,23 @@ class Deduplication(Experiment):
         "are connected by true candidates, which is what de-duplication needs."
     )
     data_sets = ("dedupe",)
+    methods = METHODS
+    repetitions = 3
+    settings = grid(data=SETS, n_labeled=[N_LABELED])
+    quick_settings = grid(data=SETS[:1], n_labeled=[60])
     metrics = (PAIR_F1, B_CUBED, RECALL, CONNECTED)
+    claims = (
+        *(Claim(method, PLAIN, "ours: higher") for method in METHODS if method != PLAIN),
+        Claim("pairwise, not calibrated", SINGLE, "ours: higher"),
+        Claim(PAIRWISE, "pairwise, not calibrated", "ours: higher"),
+        Claim(SELF_TRAINING, PAIRWISE, "ours: higher"),
+        Claim("sequential", PAIRWISE, "the thesis: no difference"),
+        Claim("iterative", PAIRWISE, "the thesis: no difference"),
+    )
     baseline = PLAIN
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings: dict[str, list[Any]] = {
-            "data": list(QUICK if quick else SETS),
-            "n_labeled": [QUICK_LABELED if quick else N_LABELED],
-        }
-        tasks = make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else REPETITIONS, seed=seed)
-        return sorted(tasks, key=lambda task: task.repetition)  # an interrupted run has some of everything
-
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Any]:
-        return {name: load("dedupe", data, part=name) for name in (QUICK if quick else SETS)}
+        return {name: load("dedupe", data, part=name) for name in self.values("data", quick)}
 
     def run_task(self, task: Task, loaded: dict[str, Any]) -> Mapping[str, float]:
         table = loaded[task.setting["data"]]
@@ -133,17 +135,6 @@ class Deduplication(Experiment):
         else:
             found = model.predict_table(packed)
         return {**scores(truth, numbered(found)), **_reach(truth, left, right)}
-
-    def notes(self, results: Results) -> list[str]:
-        claims = [
-            *(Claim(method, PLAIN, "ours: higher") for method in METHODS if method != PLAIN),
-            Claim("pairwise, not calibrated", SINGLE, "ours: higher"),
-            Claim(PAIRWISE, "pairwise, not calibrated", "ours: higher"),
-            Claim(SELF_TRAINING, PAIRWISE, "ours: higher"),
-            Claim("sequential", PAIRWISE, "the thesis: no difference"),
-            Claim("iterative", PAIRWISE, "the thesis: no difference"),
-        ]
-        return claim_notes(results, claims, PAIR_F1.name)
 
 
 def _single_machine(view: RecordPairs, records: list[Any], clusters: np.ndarray) -> tuple[np.ndarray, float]:

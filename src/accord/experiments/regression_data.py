@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from accord.datasets import load
 from accord.evaluation import Metric, Results, folds, wilcoxon_critical_value, wilcoxon_signed_ranks
+from accord.evaluation.panels import plot_pairs
 from accord.evaluation.protocol import Fold, take
 from accord.evaluation.significance import format_p
 from accord.exceptions import InputError
-from accord.experiments.base import DataFolder
+from accord.experiments.base import DataFolder, Experiment, Figures
+from accord.learners.co_regression import CoRLSR
+from accord.learners.regression import RLSR
 from accord.views.splits import FeatureGroups
 
 N_FOLDS = 10
@@ -69,6 +73,15 @@ SETS: dict[str, int] = {
     "fried": 40768,
     "mv": 40768,
 }
+FEATURES = {"raw": False, "standardised": True}
+RULES: dict[str, Any] = {"eta": None, "gamma": None}  # the papers'
+LAMBDA = 0.1
+# Method of the papers → (views, lambda, further settings) → learner
+BY_RULES: dict[str, Callable[..., Any]] = {
+    "RLSR": lambda views, lambda_, **settings: RLSR(**RULES, **settings),
+    "exact": lambda views, lambda_, **settings: CoRLSR(views, mode="exact", lambda_=lambda_, **RULES, **settings),
+    "semi-parametric": lambda views, lambda_, **settings: CoRLSR(views, lambda_=lambda_, **RULES, **settings),
+}
 RELATED = (("autoHorse", "autoPrice"), ("cpu", "machine_cpu"), ("cholesterol", "cleveland"), ("cpu_act", "cpu_small"))
 
 
@@ -111,6 +124,30 @@ def load_sets(data: DataFolder, names: Sequence[str]) -> dict[str, Examples]:
                 "for the published one"
             )
     return sets
+
+
+class OverSets(Experiment):
+    """Methods on many regression sets, of which the labeled part is a tenth.
+
+    Attributes
+    ----------
+    pairs : what is plotted against each other, (the better, the worse)
+    rows : a setting that has one row of plots for each of its values, or None
+    """
+
+    data_sets = ("regression",)
+    repetitions = RUNS
+    metrics = (SCALED_RMSE,)
+    baseline = "RLSR"
+    pairs: Sequence[tuple[str, str]]
+    rows: str | None = None
+
+    def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Examples]:
+        return load_sets(data, self.values("data", quick))
+
+    def figures(self, results: Results) -> Figures:
+        axes = [(worse, better) for better, worse in self.pairs]
+        return {SCALED_RMSE.name: partial(plot_pairs, results, SCALED_RMSE, axes, self.rows)}
 
 
 def inverse_fold(n: int, run: int, seed: int) -> Fold:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from accord.datasets import load
-from accord.evaluation import Results, Task, draw, make_tasks, span_f1, token_error, tune
-from accord.experiments.base import DataFolder, Experiment, mean_of
+from accord.evaluation import Results, Task, draw, span_f1, token_error, tune
+from accord.experiments.base import DataFolder, Experiment, grid, mean_of
 from accord.experiments.packed import PackedOnce
 from accord.learners.consensus import CoPerceptron
 from accord.learners.crf import CRF
@@ -36,7 +36,7 @@ SETS = {
     "genes, fresh text": ("bc2gm", "devel"),
 }
 FRESH = ("perceptron", "CRF", "SVM", "sum of 8 views (perceptrons)", "sum of 8 views (CRFs)", "type consistency")
-SIZES = (20,)
+QUICK = ("perceptron", "CRF", "type consistency")
 CRF_GRID = {"C": [1.0, 10.0, 100.0, 1000.0]}
 SVM_GRID = {"C": [0.1, 1.0, 10.0]}
 SUPERVISED = ("perceptron", "CRF", "SVM", "sum of 8 views (perceptrons)", "sum of 8 views (CRFs)")
@@ -123,18 +123,21 @@ class StrongSequences(Experiment):
         "looked at before; it is for the supervised methods and the best semi-supervised one."
     )
     data_sets = ("conll2002_esp", "bc2gm")
+    methods = METHODS
+    repetitions = 30
+    settings = grid(data=list(SETS), n_labeled=[20])
+    quick_settings = grid(data=list(SETS)[:1], n_labeled=[20])
     metrics = ("token_error", "span_f1")
     baseline = "CRF"
 
     def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings = {"data": list(SETS)[:1] if quick else list(SETS), "n_labeled": SIZES}
-        methods = ["perceptron", "CRF", "type consistency"] if quick else list(METHODS)
-        tasks = make_tasks(self.name, methods, settings, repetitions=2 if quick else 30, seed=seed)
+        tasks = [task for task in super().tasks(quick, seed) if not quick or task.method in QUICK]
         return [task for task in tasks if task.method in FRESH or "fresh" not in task.setting["data"]]
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Corpus]:
         out = {}
-        for name, (key, part) in list(SETS.items())[: 1 if quick else None]:
+        for name in self.values("data", quick):
+            key, part = SETS[name]
             train, test = load(key, data), load(key, data, part=part)
             kept = [i for i, x in enumerate(train.X) if x][: 1500 if quick else None]
             X, Y = [train.X[i] for i in kept], [train.Y[i] for i in kept]
