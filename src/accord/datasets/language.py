@@ -182,8 +182,7 @@ def embedded_ner(
     ----------
     n_sentences : int
         Number of sentences; they have about ten tokens each, a quarter of them in names.
-    random_state : int, Generator or None
-        An int makes the sentences repeatable.
+    random_state : an int makes the sentences repeatable
 
     Returns
     -------

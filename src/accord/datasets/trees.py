@@ -9,6 +9,7 @@ Nothing here recurses, so a tree may be as deep as memory allows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NoReturn, TypeAlias
 
 from accord.datasets.binarisation import Symbol, binarise, debinarise
@@ -117,16 +118,20 @@ def is_preterminal(node: Tree) -> bool:
     return len(node) == 2 and isinstance(node[1], str)
 
 
-def leaves(tree: Tree) -> list[str]:
-    """The words of a tree, from left to right; the tree may be a binary one."""
-    words, waiting = [], [tree]
+def _preterminals(tree: Tree) -> Iterator[Tree]:
+    """Tags with their words, from left to right; the tree may be a binary one."""
+    waiting = [tree]
     while waiting:
         node = waiting.pop()
         if len(node) == 2 and isinstance(node[1], str):
-            words.append(node[1])
+            yield node
         else:
             waiting.extend(node[:0:-1])
-    return words
+
+
+def leaves(tree: Tree) -> list[str]:
+    """The words of a tree, from left to right; the tree may be a binary one."""
+    return [word for _, word in _preterminals(tree)]
 
 
 def tags(tree: Tree) -> list[Any]:
@@ -135,14 +140,7 @@ def tags(tree: Tree) -> list[Any]:
     >>> tags(["S", ["NP", ["NN", "dogs"]], ["V", "bark"]])
     ['NN', 'V']
     """
-    found, waiting = [], [tree]
-    while waiting:
-        node = waiting.pop()
-        if len(node) == 2 and isinstance(node[1], str):
-            found.append(node[0])
-        else:
-            waiting.extend(node[:0:-1])
-    return found
+    return [tag for tag, _ in _preterminals(tree)]
 
 
 def constituents(tree: Tree) -> list[Constituent]:

@@ -16,12 +16,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from accord.evaluation._files import atomic_write
 from accord.evaluation.plots import figure_bytes, plot_results
 from accord.evaluation.registry import Metric, describe_metric
 from accord.evaluation.results import Results
 from accord.evaluation.tables import Published, Table, comparison_table, results_table
 from accord.exceptions import InputError
+from accord.files import write_file
 
 _PACKAGES = ("accord", "numpy", "scipy", "scikit-learn", "numba", "joblib", "matplotlib")
 
@@ -104,10 +104,10 @@ def write_report(
     sections = [_section(results, m, x, baseline, test, test_to_train, published, own.get(m.name)) for m in chosen]
     facts = _facts(command, seed, date, details)
     folder = Path(directory)
-    plots = [atomic_write(folder / f"{s.metric.name}.png", s.png) for s in sections]
+    plots = [write_file(folder / f"{s.metric.name}.png", s.png) for s in sections]
     csv = results.to_csv(folder / "results.csv")
-    markdown = atomic_write(folder / "report.md", _markdown(title, description, sections, notes, facts))
-    page = atomic_write(folder / "report.html", _page(title, description, sections, notes, facts))
+    markdown = write_file(folder / "report.md", _markdown(title, description, sections, notes, facts))
+    page = write_file(folder / "report.html", _page(title, description, sections, notes, facts))
     return ReportPaths(page, markdown, csv, plots)
 
 

@@ -225,9 +225,5 @@ def published_notes(
 
 def mean_of(results: Results, method: str, metric: str, **setting: Any) -> float:
     """Mean of a method's metric over the repetitions in the settings that have these values."""
-    values = [
-        s.mean
-        for s in results.aggregate()
-        if s.method == method and s.metric == metric and setting.items() <= s.setting.items()
-    ]
-    return sum(values) / len(values) if values else float("nan")
+    means = [s.mean for s in results.where(method=method, metric=metric, **setting).aggregate()]
+    return sum(means) / len(means) if means else float("nan")

@@ -165,11 +165,7 @@ def scaled_rmse(y: np.ndarray, predicted: np.ndarray) -> float:
 # -- over data sets ---------------------------------------------------------------------------------------------------
 def means_by_set(results: Results, method: str, metric: str, **setting: Any) -> dict[str, float]:
     """A method's mean in each data set, of one setting of everything else."""
-    return {
-        s.setting["data"]: s.mean
-        for s in results.aggregate()
-        if s.method == method and s.metric == metric and setting.items() <= s.setting.items()
-    }
+    return {s.setting["data"]: s.mean for s in results.where(method=method, metric=metric, **setting).aggregate()}
 
 
 def signed_ranks_note(

@@ -9,7 +9,8 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from accord.exceptions import AccordError, InputError, ModelFileError
-from accord.persistence import looks_like_model, read_model, remove_leftovers
+from accord.files import remove_leftovers
+from accord.persistence import looks_like_model, read_model
 
 if TYPE_CHECKING:
     from accord.mail.detector import BatchDetector

@@ -127,8 +127,7 @@ def iter_svmlight(
 
     Parameters
     ----------
-    source : path, "-" or open file
-        ``"-"`` is standard input; gzip is recognised.
+    source, encoding : see `accord.datasets.formats`
     chunk_size : int
         Number of lines per chunk.
     n_features : int, optional
@@ -136,8 +135,6 @@ def iter_svmlight(
         chunks may be wider: give it wherever all chunks must have one width.
     zero_based : bool or "auto"
         Whether the first feature is number 0 or 1. "auto": 1, unless a 0 occurs in the first chunk.
-    encoding : str
-        Encoding of binary input.
 
     Yields
     ------

@@ -13,13 +13,6 @@ def read_taxonomy(source: Source, encoding: str = "utf-8") -> dict[str, list[str
     for a root). A line without one is a path from the root down; its nodes are named by their whole path, because
     the same word often occurs under different parents. Empty lines are skipped.
 
-    Parameters
-    ----------
-    source : path, "-" or open file
-        ``"-"`` is standard input; gzip is recognised.
-    encoding : str
-        Encoding of binary input.
-
     Returns
     -------
     dict of str to list of str
