@@ -157,4 +157,3 @@ def gaussian_clusters(
     beyond = np.einsum("ij,ij->i", offsets, normals[clusters]) > 0
     classes = (clusters + (cut[clusters] & beyond)) % n_classes
     return centres[clusters] + offsets, [f"c{k}" for k in classes]
-

@@ -68,15 +68,15 @@ class Experiment(ABC):
 
     def tasks(self, quick: bool, seed: int) -> list[Task]:
         """Everything to do, one repetition after the other: an interrupted run has some of everything."""
-        settings, repetitions = (
-            (self.quick_settings or self.settings, 2) if quick else (self.settings, self.repetitions)
-        )
-        return make_tasks(self.name, list(self.methods), settings, repetitions, seed)
+        repetitions = 2 if quick else self.repetitions
+        return make_tasks(self.name, list(self.methods), self._settings(quick), repetitions, seed)
 
     def values(self, name: str, quick: bool) -> list[Any]:
         """The values that a setting has."""
-        settings = self.quick_settings or self.settings if quick else self.settings
-        return list(dict.fromkeys(setting[name] for setting in settings))
+        return list(dict.fromkeys(setting[name] for setting in self._settings(quick)))
+
+    def _settings(self, quick: bool) -> Settings:
+        return self.quick_settings if quick and self.quick_settings else self.settings
 
     def seen(self, task: Task) -> Mapping[str, Any]:
         """The setting as the method sees it; tasks that have it in common have the same figures and are done once."""

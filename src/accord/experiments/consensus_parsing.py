@@ -50,14 +50,6 @@ METHODS: dict[str, Method] = {
     "coSVM": Method(_co_svm(WEIGHT), unlabeled=True),
     "coSVM, auto": Method(_co_svm("auto"), unlabeled=True),
 }
-CLAIMS = (
-    Claim("two SVMs", "SVM", "the thesis: higher"),
-    Claim("coSVM", "SVM", "the thesis: higher, the more m the more"),
-    Claim("coSVM", "two SVMs", "what the unlabeled sentences add to the sum of two views"),
-    Claim("coSVM, auto", "SVM", "ours: no lower"),
-    Claim("co-perceptron", "perceptron", "no figure in the thesis"),
-    Claim("inside-outside", "PCFG", "no figure in the thesis"),
-)
 
 
 class ConsensusParsing(Experiment):
@@ -82,7 +74,14 @@ class ConsensusParsing(Experiment):
     settings = grid(treebank=data_sets, n_labeled=LABELED, n_unlabeled=UNLABELED)
     quick_settings = grid(treebank=[WSJ], n_labeled=LABELED[:1], n_unlabeled=(0, 5))
     metrics = ("bracket_f1",)
-    claims = CLAIMS
+    claims = (
+        Claim("two SVMs", "SVM", "the thesis: higher"),
+        Claim("coSVM", "SVM", "the thesis: higher, the more m the more"),
+        Claim("coSVM", "two SVMs", "what the unlabeled sentences add to the sum of two views"),
+        Claim("coSVM, auto", "SVM", "ours: no lower"),
+        Claim("co-perceptron", "perceptron", "no figure in the thesis"),
+        Claim("inside-outside", "PCFG", "no figure in the thesis"),
+    )
     x = "n_unlabeled"
     baseline = "SVM"
 

@@ -53,12 +53,6 @@ def _claims(name: str, single: str, two: str) -> list[Claim]:
     ]
 
 
-CLAIMS = (
-    *_claims("co-perceptron", "perceptron", "two perceptrons"),
-    *_claims("coSVM", "SVM", "two SVMs"),
-)
-
-
 class ConsensusSplits(CoLearning):
     """Three ways to split the features into two views."""
 
@@ -76,7 +70,10 @@ class ConsensusSplits(CoLearning):
     settings = grid(data=[SPANISH], n_labeled=SIZES)
     quick_settings = grid(data=[GENES], n_labeled=QUICK_SIZES)
     metrics = ("token_error",)
-    claims = CLAIMS
+    claims = (
+        *_claims("co-perceptron", "perceptron", "two perceptrons"),
+        *_claims("coSVM", "SVM", "two SVMs"),
+    )
     x = "n_labeled"
 
     def sizes(self, setting: Mapping[str, Any]) -> tuple[int, int]:

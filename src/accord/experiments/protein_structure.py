@@ -70,15 +70,6 @@ METHODS: dict[str, tuple[Machine, Callable[[int], View]]] = {
     "∇SVM, graph": (machines(10 * C)["∇SVM"], _graph),
 }
 
-CLAIMS = (
-    Claim("∇TSVM", "∇SVM", "what unlabeled domains add"),
-    Claim("∇TSVM auto", "∇SVM", "ours: no higher"),
-    Claim("coSVM", "SVM", "agreement of two random halves of the window"),
-    Claim("∇SVM, graph", "∇SVM, RBF", "the graph of residues' windows"),
-    Claim("∇SVM, RBF", "∇SVM", "the kernel"),
-    Claim("∇SVM", "SVM", "the same machine, smoothed"),
-)
-
 
 class ProteinStructure(Experiment):
     """Three states for every residue."""
@@ -98,7 +89,14 @@ class ProteinStructure(Experiment):
     settings = grid(n_labeled=(5, 10, 20))
     quick_settings = grid(n_labeled=(3, 6))
     metrics = ("token_error",)
-    claims = CLAIMS
+    claims = (
+        Claim("∇TSVM", "∇SVM", "what unlabeled domains add"),
+        Claim("∇TSVM auto", "∇SVM", "ours: no higher"),
+        Claim("coSVM", "SVM", "agreement of two random halves of the window"),
+        Claim("∇SVM, graph", "∇SVM, RBF", "the graph of residues' windows"),
+        Claim("∇SVM, RBF", "∇SVM", "the kernel"),
+        Claim("∇SVM", "SVM", "the same machine, smoothed"),
+    )
     x = "n_labeled"
     baseline = "∇SVM"
 

@@ -27,52 +27,16 @@ N_FOLDS = 10
 RUNS = 2 * N_FOLDS
 LEVEL = 0.05
 SCALED_RMSE = Metric("scaled_rmse", "rmse / max y", None, False, False)
-# By number of rows; all have 50 rows and 4 attributes at least, which is the papers' rule
-SETS: dict[str, int] = {
-    "sleep": 58,
-    "auto93": 93,
-    "baskball": 96,
-    "concreteslump": 103,
-    "fruitfly": 125,
-    "echoMonths": 130,
-    "fishcatch": 158,
-    "autoPrice": 159,
-    "servo": 167,
-    "autoHorse": 203,
-    "cpu": 209,
-    "machine_cpu": 209,
-    "breastTumor": 286,
-    "hungarian": 294,
-    "cholesterol": 303,
-    "cleveland": 303,
-    "yacht": 308,
-    "autoMpg": 398,
-    "pbc": 418,
-    "housing": 506,
-    "forest": 517,
-    "meta": 528,
-    "sensory": 576,
-    "stock": 950,
-    "solar": 1066,
-    "airfoil": 1503,
-    "wine": 1599,
-    "gas": 2565,
-    "skillcraft": 3338,
-    "sml": 4137,
-    "abalone": 4177,
-    "delta_ailerons": 7129,
-    "cpu_act": 8192,
-    "cpu_small": 8192,
-    "delta_elevators": 9517,
-    "ailerons": 13750,
-    "pol": 15000,
-    "elevators": 16599,
-    "cal_housing": 20640,
-    "house_8L": 22784,
-    "2dplanes": 40768,
-    "fried": 40768,
-    "mv": 40768,
-}
+# Sets and their rows; all have 50 rows and 4 attributes at least, which is the papers' rule
+_SIZES = """
+sleep 58, auto93 93, baskball 96, concreteslump 103, fruitfly 125, echoMonths 130, fishcatch 158, autoPrice 159, servo
+167, autoHorse 203, cpu 209, machine_cpu 209, breastTumor 286, hungarian 294, cholesterol 303, cleveland 303, yacht
+308, autoMpg 398, pbc 418, housing 506, forest 517, meta 528, sensory 576, stock 950, solar 1066, airfoil 1503, wine
+1599, gas 2565, skillcraft 3338, sml 4137, abalone 4177, delta_ailerons 7129, cpu_act 8192, cpu_small 8192,
+delta_elevators 9517, ailerons 13750, pol 15000, elevators 16599, cal_housing 20640, house_8L 22784, 2dplanes 40768,
+fried 40768, mv 40768
+"""
+SETS = {name: int(n) for name, n in (entry.split() for entry in _SIZES.split(","))}
 FEATURES = {"raw": False, "standardised": True}
 RULES: dict[str, Any] = {"eta": None, "gamma": None}  # the papers'
 LAMBDA = 0.1

@@ -12,14 +12,17 @@ from typing import Any
 
 from accord.datasets import load
 from accord.evaluation import Results, Task, draw, span_f1, token_error, tune
+from accord.exceptions import InputError
 from accord.experiments.base import DataFolder, Experiment, grid, mean_of
-from accord.experiments.packed import PackedOnce
+from accord.experiments.sentences import DATA_SETS, chain_of
+from accord.learners.base import StructuredLearner
 from accord.learners.consensus import CoPerceptron
 from accord.learners.crf import CRF
 from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.svm import StructuredSVM
 from accord.learners.type_consistency import TypeConsistency
 from accord.learners.view_sum import SumOfViews
+from accord.packed.rows import Rows
 from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
 from accord.views.canonical import CanonicalFeatures
@@ -42,6 +45,44 @@ SVM_GRID = {"C": [0.1, 1.0, 10.0]}
 SUPERVISED = ("perceptron", "CRF", "SVM", "sum of 8 views (perceptrons)", "sum of 8 views (CRFs)")
 
 
+class PackedOnce(View):
+    """A view that is fitted on a pool beforehand and later only picks the rows of the sentences it is given.
+
+    Views never see labels, so every repetition that uses the same sentences, labeled or not, would fit the same view.
+
+    Parameters
+    ----------
+    view : View, fitted by ``pack``
+    """
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    def pack(self, X: list[Any]) -> PackedOnce:
+        """Fit the view on the pool."""
+        self._pool = X  # keeps the sentences alive, whose identities are the keys
+        self._rows = self.view.fit_rows(X)
+        self._place = {id(x): i for i, x in enumerate(X)}
+        self.n_dims_ = self.view.n_dims_
+        self.views_ = getattr(self.view, "views_", [self.view])
+        return self
+
+    def fit_rows(self, X: Any) -> Rows:
+        """The rows of sentences of the pool (the very objects)."""
+        try:
+            return self._rows.take([self._place[id(x)] for x in X])  # type: ignore[arg-type]
+        except KeyError:
+            raise InputError("X has a sentence that is not of the pool this view was packed for") from None
+
+    def transform(self, X: Any) -> Rows:
+        """Rows of any sentences."""
+        return self.view.transform(X)
+
+    def __sklearn_clone__(self) -> PackedOnce:
+        """Itself: what it has learned depends on the pool alone."""
+        return self
+
+
 @dataclass(frozen=True)
 class Corpus:
     """Training sentences with their features, and the test text."""
@@ -55,7 +96,7 @@ class Corpus:
 
     @property
     def structure(self) -> Sequence:
-        return Sequence(labels=sorted({label for y in self.Y for label in y}), constraints="iob2")
+        return chain_of(self.Y, constraints="iob2")
 
 
 def word_views() -> list[View]:
@@ -80,8 +121,16 @@ def _crf(corpus: Corpus, view: View, C: float) -> CRF:
     return CRF(corpus.structure, view, C=C, tol=1e-4, max_iter=100)
 
 
-# Method → (corpus, C of the tuned CRF, seed) → learner
-METHODS: dict[str, Callable[[Corpus, float, int], Any]] = {
+Make = Callable[[Corpus, float, int], StructuredLearner]  # of a corpus, C of the tuned CRF and a seed
+
+
+def _type_consistency(rich: bool, **settings: Any) -> Make:
+    return lambda c, C, seed: TypeConsistency(
+        _crf(c, c.rich, 30.0) if rich else _crf(c, c.text, C), student_view=c.text, random_state=seed, **settings
+    )
+
+
+METHODS: dict[str, Make] = {
     "perceptron": lambda c, C, seed: StructuredPerceptron(c.structure, c.text, random_state=seed),
     "CRF": lambda c, C, seed: _crf(c, c.text, C),
     "SVM": lambda c, C, seed: StructuredSVM(c.structure, c.text, tol=0.05, random_state=seed),
@@ -89,20 +138,12 @@ METHODS: dict[str, Callable[[Corpus, float, int], Any]] = {
         StructuredPerceptron(c.structure, c.text, random_state=seed)
     ),
     "sum of 8 views (CRFs)": lambda c, C, seed: SumOfViews(_crf(c, c.text, C).set_params(random_state=seed)),
-    "self-training": lambda c, C, seed: TypeConsistency(
-        _crf(c, c.text, C), strength=1e-9, keys=("word",), student_view=c.text, random_state=seed
-    ),
+    "self-training": _type_consistency(False, strength=1e-9, keys=("word",)),
     "co-perceptron (auto)": lambda c, C, seed: CoPerceptron(c.structure, RandomSplit(c.text), random_state=seed),
     "CRF with word vectors": lambda c, C, seed: _crf(c, c.rich, 30.0),
-    "type consistency, text only": lambda c, C, seed: TypeConsistency(
-        _crf(c, c.text, C), strength=0.4, student_view=c.text, random_state=seed
-    ),
-    "type consistency": lambda c, C, seed: TypeConsistency(
-        _crf(c, c.rich, 30.0), strength=0.4, student_view=c.text, random_state=seed
-    ),
-    "type consistency (auto)": lambda c, C, seed: TypeConsistency(
-        _crf(c, c.rich, 30.0), student_view=c.text, random_state=seed
-    ),
+    "type consistency, text only": _type_consistency(False, strength=0.4),
+    "type consistency": _type_consistency(True, strength=0.4),
+    "type consistency (auto)": _type_consistency(True),
 }
 
 
@@ -122,7 +163,7 @@ class StrongSequences(Experiment):
         "its constants were chosen with that test text in view. 'Fresh text' (CoNLL-2002 testa, BC2GM devel) was not "
         "looked at before; it is for the supervised methods and the best semi-supervised one."
     )
-    data_sets = ("conll2002_esp", "bc2gm")
+    data_sets = DATA_SETS
     methods = METHODS
     repetitions = 30
     settings = grid(data=list(SETS), n_labeled=[20])

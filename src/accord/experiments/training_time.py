@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from accord.datasets import load
-from accord.evaluation import Task
+from accord.evaluation import Metric, Task
 from accord.experiments.base import DataFolder, Experiment
+
+SECONDS = Metric("train_seconds", "CPU seconds of training", None, False)
 
 
 class TrainingTime(Experiment):

@@ -116,7 +116,7 @@ def test_every_split_is_tried_with_and_without_unlabeled_sentences(sentences, mo
     monkeypatch.setattr(splits, "N_UNLABELED", 8)
     experiment = REGISTRY["co-learning-splits"]
     assert len(splits.METHODS) == 2 + 4 * 3
-    assert {claim.better for claim in splits.CLAIMS} | {c.worse for c in splits.CLAIMS} == set(splits.METHODS)
+    assert {c.better for c in experiment.claims} | {c.worse for c in experiment.claims} == set(splits.METHODS)
     task = Task(experiment.name, "co-perceptron, odd/even", {"data": GENES, "n_labeled": 6}, 0)
     assert 0.0 <= experiment.run_task(task, sentences)["token_error"] < 0.5
 
