@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 Constituent: TypeAlias = tuple[str, int, int]  # label, left, right: words [left, right)
+_Way: TypeAlias = "tuple[_Way, int] | None"  # from the root, None, down: the way to the parent, and which child
 
 _EMPTY_TAG = "-NONE-"
 _EXPECTED = "expected nested lists such as ['S', ['N', 'dogs'], ['V', 'bark']], a bracketed string or an NLTK tree"
@@ -55,7 +56,7 @@ def as_tree(value: Any, where: str = "tree") -> Tree:
     if isinstance(value, str):
         return _from_string(value, where)
     root: Tree = []
-    waiting: list[tuple[Any, Tree, Any]] = [(value, root, None)]  # a node, its copy to fill, and the way to it
+    waiting: list[tuple[Any, Tree, _Way]] = [(value, root, None)]  # a node, its copy to fill, and the way to it
     while waiting:
         node, copy, way = waiting.pop()
         label, children = _label_and_children(node, where, way)
@@ -90,7 +91,7 @@ def _from_string(text: str, where: str) -> Tree:
     return trees[0]
 
 
-def _label_and_children(node: Any, where: str, way: Any) -> tuple[str, list[Any]]:
+def _label_and_children(node: Any, where: str, way: _Way) -> tuple[str, list[Any]]:
     if callable(getattr(node, "label", None)):  # before lists: NLTK's trees are lists of their children
         label, children = node.label(), list(node)
     elif isinstance(node, (list, tuple)) and len(node):
@@ -103,7 +104,7 @@ def _label_and_children(node: Any, where: str, way: Any) -> tuple[str, list[Any]
     return label, children
 
 
-def _place(where: str, way: Any) -> str:
+def _place(where: str, way: _Way) -> str:
     """``tree[2][1]`` for the way ((None, 2), 1)."""
     steps = []
     while way is not None:

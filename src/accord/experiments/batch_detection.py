@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class Loaded:
 
     corpora: dict[str, Corpus]
     n_training: int
-    known: dict[Any, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    known: dict[tuple[str, str, int], tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
 
 class BatchDetection(Experiment):

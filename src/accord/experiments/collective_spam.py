@@ -15,7 +15,7 @@ from accord.experiments.base import DataFolder, Experiment, grid, mean_of
 from accord.experiments.mail_corpora import ARCHIVES, Corpus, read_corpus, training_sets
 from accord.experiments.ordering import Claim
 from accord.learners.clustering import ClusteringSVM
-from accord.mail import BatchDetector, CollectiveSpamFilter, MailPairs
+from accord.mail import BatchDetector, CollectiveSpamFilter, MailPairs, Message
 
 N_MAILS, QUICK_MAILS = 800, 200  # to train on, and to test on
 SHARE_OF_BATCHES = 0.8  # the thesis: 2,402 of 3,000
@@ -52,7 +52,7 @@ class Loaded:
     corpus: Corpus
     n_mails: int
     n_training: int
-    known: dict[Any, Draw] = field(default_factory=dict)
+    known: dict[tuple[int, int], Draw] = field(default_factory=dict)
 
 
 class CollectiveSpam(Experiment):
@@ -159,7 +159,7 @@ def _scores(method: str, corpus: Corpus, draw: Draw, rng: np.random.Generator) -
     return spam_filter.decision_function(test, batches[1])
 
 
-def _found(model: ClusteringSVM, mails: list[Any], decoder: str) -> list[Any]:
+def _found(model: ClusteringSVM, mails: list[Message], decoder: str) -> list[Any]:
     model.set_params(decoder=decoder)
     if decoder == "sequential":
         return model.predict([mails])[0]

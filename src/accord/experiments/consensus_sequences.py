@@ -73,7 +73,7 @@ def perceptron(averaged: bool = False) -> Maker:
     return lambda case: StructuredPerceptron(case.structure, case.view, averaged=averaged, random_state=case.seed)
 
 
-def co_perceptron(split: str, weight: Any, averaged: bool = False, **settings: Any) -> Maker:
+def co_perceptron(split: str, weight: float | str, averaged: bool = False, **settings: Any) -> Maker:
     """Two views; a weight of 0 sums them without looking at unlabeled sentences."""
     return lambda case: CoPerceptron(
         case.structure, SPLITS[split](case.view), weight, averaged=averaged, random_state=case.seed, **settings
@@ -92,7 +92,7 @@ def two_svms(split: str) -> Maker:
     )
 
 
-def co_svm(split: str, weight: Any, **settings: Any) -> Maker:
+def co_svm(split: str, weight: float | str, **settings: Any) -> Maker:
     """Two views that learn from unlabeled sentences."""
 
     def make(case: Case) -> CoSVM:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.datasets import load
+from accord.datasets import Dataset, load
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.decoding import cluster_table, small_parts
 from accord.dedupe.deduplicator import Deduplicator
@@ -107,10 +107,10 @@ class Deduplication(Experiment):
     )
     baseline = PLAIN
 
-    def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Any]:
+    def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Dataset]:
         return {name: load("dedupe", data, part=name) for name in self.values("data", quick)}
 
-    def run_task(self, task: Task, loaded: dict[str, Any]) -> Mapping[str, float]:
+    def run_task(self, task: Task, loaded: dict[str, Dataset]) -> Mapping[str, float]:
         table = loaded[task.setting["data"]]
         clusters = np.unique(np.array(table.Y), return_inverse=True)[1]
         labeled, test = draw(clusters, task.setting["n_labeled"], np.random.default_rng(task.repetition_seed))

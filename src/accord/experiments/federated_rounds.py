@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from accord.federated import LocalSites, Site, agree
 from accord.learners.co_regression import CoRLSR
 from accord.learners.regression import RLSR
 from accord.views.select import Select
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SETS = ("housing", "wine", "cpu_act")
 SITES = (2, 3, 4, 5)
@@ -136,12 +139,12 @@ class FederatedRounds(Experiment):
         return [*sentences, "A round of gauss-seidel takes as many messages in turn as there are sites."]
 
 
-def _draw(panels: Mapping[str, Mapping[str, Line]], dark: bool) -> Any:
+def _draw(panels: Mapping[str, Mapping[str, Line]], dark: bool) -> Figure:
     label = "relative error (geometric mean)"
     return plot_lines(panels, "round", label, columns=min(4, len(panels)), dark=dark)
 
 
-def make_sites(examples: Examples, n_sites: int, mode: str, seed: Any) -> Witness:
+def make_sites(examples: Examples, n_sites: int, mode: str, seed: int | list[int]) -> Witness:
     """Sites with a part of the attributes and labeled examples of their own, and the solution for all data at once."""
     rng = np.random.default_rng(seed)
     X = (examples.X - examples.X.mean(axis=0)) / np.maximum(examples.X.std(axis=0), 1e-12)

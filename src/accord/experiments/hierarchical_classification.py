@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from accord.evaluation import Published, Results, Task, TreeLoss, accuracy, per_
 from accord.evaluation.protocol import take
 from accord.experiments.base import DataFolder, Experiment, divided_by_n, grid, mean_of, published_notes
 from accord.learners.svm import StructuredSVM
+from accord.structures.base import Structure
 from accord.structures.chains.multiclass import MultiClass
 from accord.structures.chains.taxonomy import Taxonomy
 from accord.views.dense import ArrayFeatures
@@ -37,14 +38,14 @@ class Documents:
 
     X: Any
     Y: list[str]
-    taxonomy: dict[Any, Any]
+    taxonomy: dict[Hashable, list[str]]
     tree_loss: TreeLoss
     classes: list[str]
     costs: np.ndarray  # (n_classes, n_classes) tree loss
 
 
 # Method → documents → (structure, rescaling of the loss)
-METHODS: dict[str, Callable[[Documents], tuple[Any, str]]] = {
+METHODS: dict[str, Callable[[Documents], tuple[Structure, str]]] = {
     "flat 0/1": lambda d: (MultiClass(d.classes), "margin"),
     "taxonomy 0/1": lambda d: (Taxonomy(d.taxonomy, loss="zero-one"), "margin"),
     "flat tree": lambda d: (MultiClass(d.classes, loss=d.costs), "slack"),
@@ -149,7 +150,7 @@ def _documents(name: str, data: DataFolder) -> Documents:
     X, Y = loaded.X[labeled], take(loaded.Y, labeled)
     if name == "newsgroups20":
         X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
-    taxonomy: dict[Any, Any] = dict(loaded.taxonomy or {})
+    taxonomy: dict[Hashable, list[str]] = dict((loaded.taxonomy or {}).items())
     loss, classes = TreeLoss(taxonomy), sorted(set(Y))
     costs = np.array([[loss.pair(a, b) for b in classes] for a in classes], dtype=float)
     return Documents(normalize(X), Y, taxonomy, loss, classes, costs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from accord.evaluation.panels import Line, plot_lines
 from accord.experiments.base import DataFolder, Figures, grid, mean_of
 from accord.experiments.regression_data import BY_RULES, LAMBDA, Examples, load_sets
 from accord.experiments.training_time import TrainingTime, exponent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SET = "fried"
 N_LABELED = 100
@@ -84,7 +87,7 @@ class RegressionTime(TrainingTime):
         return sentences
 
 
-def _draw(lines: Mapping[str, Line], dark: bool) -> Any:
+def _draw(lines: Mapping[str, Line], dark: bool) -> Figure:
     return plot_lines({"": lines}, "unlabeled examples", SECONDS.label, log_x=True, dark=dark)
 
 

@@ -22,6 +22,7 @@ from accord.learners.consensus import CoSVM
 from accord.learners.svm import StructuredSVM
 from accord.learners.view_sum import SumOfViews
 from accord.structures.chains.multiclass import MultiClass
+from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.select import Select
 
@@ -42,14 +43,14 @@ class Pool:
 
     X: sp.csr_array
     Y: list[str]
-    views: dict[str, Select]
+    views: dict[str, View]
 
 
-def _svm(view: Any, seed: int) -> StructuredSVM:
+def _svm(view: View | None, seed: int) -> StructuredSVM:
     return StructuredSVM(MultiClass(), view, C=C, random_state=seed)
 
 
-def _co(views: Any, weight: float | str, seed: int, balance: bool = True) -> CoSVM:
+def _co(views: View | Mapping[str, View], weight: float | str, seed: int, balance: bool = True) -> CoSVM:
     return CoSVM(MultiClass(), views, unlabeled_weight=weight, balance=balance, random_state=seed, **PASSES)
 
 

@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from scipy.stats import norm
@@ -17,6 +16,7 @@ from accord.evaluation import Metric, Published, Results, Task, bootstrap_metric
 from accord.evaluation.protocol import take
 from accord.exceptions import NoParseWarning
 from accord.experiments.base import DataFolder, Experiment, divided_by_n, grid, published_notes
+from accord.learners.base import StructuredLearner
 from accord.learners.crf import CRF
 from accord.learners.pcfg import PCFG
 from accord.learners.perceptron import StructuredPerceptron
@@ -67,7 +67,7 @@ def _svm(structure: Tree, rescaling: str, n: int, seed: int) -> StructuredSVM:
 
 
 # Method → (number of training sentences, seed) → learner
-METHODS: dict[str, Callable[[int, int], Any]] = {
+METHODS: dict[str, Callable[[int, int], StructuredLearner]] = {
     "PCFG": lambda n, seed: PCFG(rules_only()),
     "perceptron": lambda n, seed: StructuredPerceptron(rules_only(), random_state=seed),
     "SVM 0/1": lambda n, seed: _svm(rules_only("zero-one"), "margin", n, seed),
@@ -86,9 +86,11 @@ class Treebanks:
     """The treebanks by name and longest sentence, and the predictions of the PCFG, which all others are compared to."""
 
     banks: dict[tuple[str, int], Treebank]
-    found: dict[Any, list[Nested]] = field(default_factory=dict)
+    found: dict[tuple[tuple[str, int], int, int], list[Nested]] = field(default_factory=dict)
 
-    def predict(self, method: str, bank: tuple[str, int], fold: int, seed: int, task_seed: int) -> tuple[Any, Any, int]:
+    def predict(
+        self, method: str, bank: tuple[str, int], fold: int, seed: int, task_seed: int
+    ) -> tuple[StructuredLearner, list[Nested], int]:
         """The fitted learner, its trees for the test part, and how many of those are pieces."""
         trees = self.banks[bank]
         train, test = trees.fold(fold, seed)
@@ -110,7 +112,7 @@ class Treebanks:
         return self.found[key]
 
 
-def parse(learner: Any, X: list[Any]) -> tuple[list[Nested], int]:
+def parse(learner: StructuredLearner, X: list[list[tuple[str, str]]]) -> tuple[list[Nested], int]:
     """Trees, and the number of sentences that have no parse."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

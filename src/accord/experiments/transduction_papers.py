@@ -15,6 +15,7 @@ from accord.experiments.base import DataFolder, Experiment, grid
 from accord.experiments.consensus_classes import PASSES, Pool, features, load_pool
 from accord.experiments.ordering import Claim, change_note
 from accord.experiments.training import Machine, machines, train_and_test
+from accord.learners.base import StructuredLearner
 from accord.learners.consensus import CoSVM
 from accord.learners.gradient_co import GradientCoSVM
 from accord.structures.chains.multiclass import MultiClass
@@ -25,11 +26,11 @@ N_HOLDOUT = 500
 C, WEIGHT = 1.0, 0.1
 
 
-def _one_view(machine: Machine) -> Callable[[Pool, int], Any]:
+def _one_view(machine: Machine) -> Callable[[Pool, int], StructuredLearner]:
     return lambda pool, seed: machine(MultiClass(), features(), seed)
 
 
-def _two_views(learner: Callable[..., Any], **settings: Any) -> Callable[[Pool, int], Any]:
+def _two_views(learner: Callable[..., StructuredLearner], **settings: Any) -> Callable[[Pool, int], StructuredLearner]:
     return lambda pool, seed: learner(
         MultiClass(), pool.views(), C=C / 2, unlabeled_weight=WEIGHT, random_state=seed, **settings
     )

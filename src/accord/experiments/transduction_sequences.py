@@ -14,12 +14,10 @@ from accord.evaluation import Results, Task, token_error
 from accord.experiments.base import DataFolder, Experiment, grid
 from accord.experiments.ordering import Claim, change_note
 from accord.experiments.sentences import DATA_SETS, SPANISH, Pool, chain_of, load_pools
-from accord.experiments.training import machines, train_and_test
+from accord.experiments.training import Machine, machines, train_and_test
+from accord.learners.base import StructuredLearner
 from accord.learners.consensus import CoSVM
 from accord.learners.gradient_co import GradientCoSVM
-from accord.learners.multiview import MultiViewLearner
-from accord.structures.chains.sequence import Sequence
-from accord.views.base import View
 from accord.views.splits import RandomSplit
 
 N_LABELED = 10
@@ -31,14 +29,14 @@ LOSSES = {"0/1": "zero-one", "Hamming": "hamming"}
 MACHINES = machines(C, WEIGHT)
 
 
-def _co(learner: Callable[..., MultiViewLearner], **settings: Any) -> Callable[[Sequence, View, int], MultiViewLearner]:
+def _co(learner: Callable[..., StructuredLearner], **settings: Any) -> Machine:
     return lambda structure, view, seed: learner(
         structure, RandomSplit(view), C=C / 2, unlabeled_weight=CO_WEIGHT, random_state=seed, **settings
     )
 
 
 # Method → (loss, learner of a structure, features and a seed)
-METHODS: dict[str, tuple[str, Callable[[Sequence, View, int], Any]]] = {
+METHODS: dict[str, tuple[str, Machine]] = {
     **{f"{name} {loss}": (LOSSES[loss], MACHINES[name]) for name in ("SVM", "∇SVM", "∇TSVM") for loss in LOSSES},
     **{f"∇TSVM {loss}, auto": (LOSSES[loss], MACHINES["∇TSVM auto"]) for loss in ("Hamming", "0/1")},
     "coSVM Hamming": ("hamming", _co(CoSVM, ramp=15, max_iter=20)),
