@@ -56,7 +56,7 @@ def hmm_sequences(
         Mean length; lengths are one plus a Poisson number.
     concentration : float
         Small values give peaked distributions (easy to learn), large ones flat (hard).
-    random_state : an int makes the sample repeatable
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------
@@ -119,7 +119,7 @@ def taxonomy_documents(
         Mean number of words per document (one plus a Poisson number).
     share_own : float
         Between 0 (nothing to learn) and 1.
-    random_state : an int makes the sample repeatable
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------
@@ -181,7 +181,7 @@ def gaussian_classes(
         Number of clouds and dimensions.
     separation : float
         Standard deviation of the centres around the origin: the larger, the easier.
-    random_state : an int makes the sample repeatable
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------

@@ -35,7 +35,7 @@ def galaxy(
         Probability that the state changes.
     noise : float
         Standard deviation of the noise. Arms are 0.67 apart.
-    random_state : an int makes the sample repeatable
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------
@@ -77,7 +77,7 @@ def two_moons(n: int = 200, noise: float = 0.08, random_state: RandomState = Non
         Number of points; class sizes differ by one at most.
     noise : float
         Standard deviation of the noise. The half circles have radius 1 and are 0.5 apart where they are closest.
-    random_state : an int makes the sample repeatable
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------
@@ -125,7 +125,7 @@ def gaussian_clusters(
         Distance of neighbouring centres.
     aligned : float
         Share of the clusters, rounded, that are of one class.
-    random_state : an int makes the sample repeatable
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------

@@ -38,10 +38,10 @@ class Experiment(ABC):
     name : what `accord reproduce` calls it
     title, description : heading and first paragraph of the report
     data_sets : names of the data sets it reads, see :mod:`accord.datasets.registry`
-    methods : names of what is compared
+    methods, quick_methods : names of what is compared; the quick version has all, unless it says otherwise
     supervised : those that look at no unlabeled examples, however many the setting ``n_unlabeled`` has
     repetitions : of every method in every setting; the quick version has two
-    settings, quick_settings : what the methods are run in, see `grid`; by default once, and the quick version as well
+    settings, quick_settings : what the methods are run in, see `grid`; the quick version likewise
     metrics : what the report shows, in order
     claims : which method should do better than which, by the first metric
     published : the papers' figures
@@ -55,6 +55,7 @@ class Experiment(ABC):
     description: str
     data_sets: tuple[str, ...]
     methods: Collection[str]
+    quick_methods: Collection[str] = ()
     supervised: Collection[str] = ()
     repetitions: int
     settings: Settings = ({},)
@@ -68,8 +69,13 @@ class Experiment(ABC):
 
     def tasks(self, quick: bool, seed: int) -> list[Task]:
         """Everything to do, one repetition after the other: an interrupted run has some of everything."""
-        repetitions = 2 if quick else self.repetitions
-        return make_tasks(self.name, list(self.methods), self._settings(quick), repetitions, seed)
+        methods = self.quick_methods if quick and self.quick_methods else self.methods
+        tasks = make_tasks(self.name, list(methods), self._settings(quick), 2 if quick else self.repetitions, seed)
+        return [task for task in tasks if not self.left_out(task)]
+
+    def left_out(self, task: Task) -> bool:
+        """Whether a task would take too long, or makes no sense."""
+        return False
 
     def values(self, name: str, quick: bool) -> list[Any]:
         """The values that a setting has."""

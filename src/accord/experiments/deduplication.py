@@ -126,10 +126,7 @@ class Deduplication(Experiment):
         packed = view.table(records[labeled.size :])
         left, right = candidate_pairs(packed, N_CANDIDATES)
         if task.method == PLAIN:
-            similar = packed.scores(left, right, weights) + bias
-            found = np.arange(test.size)
-            for part in small_parts(test.size, left, right, similar, test.size):
-                found[part] = part[0]
+            found = _components(test.size, left, right, packed.scores(left, right, weights) + bias)
         elif task.method == SINGLE:
             found = cluster_table(packed, weights, bias, np.zeros(1), "agglomerative", N_CANDIDATES)
         else:
@@ -143,11 +140,16 @@ def _single_machine(view: RecordPairs, records: list[Any], clusters: np.ndarray)
     return machine.weights_[:-1], float(machine.weights_[-1])
 
 
+def _components(n: int, left: np.ndarray, right: np.ndarray, similar: np.ndarray) -> np.ndarray:
+    """Clusters of n records: whatever pairs with a positive similarity connect."""
+    found = np.arange(n)
+    for part in small_parts(n, left, right, similar, n):
+        found[part] = part[0]
+    return found
+
+
 def _reach(truth: np.ndarray, left: np.ndarray, right: np.ndarray) -> dict[str, float]:
     """Share of the true pairs that are candidates, and that true candidates connect."""
     same = truth[left] == truth[right]
-    found = np.arange(truth.size)
-    for part in small_parts(truth.size, left[same], right[same], np.ones(int(same.sum())), truth.size):
-        found[part] = part[0]
-    connected = pair_counts(truth, found)
+    connected = pair_counts(truth, _components(truth.size, left[same], right[same], np.ones(int(same.sum()))))
     return {RECALL.name: int(same.sum()) / max(connected.n_true, 1), CONNECTED.name: connected.recall}

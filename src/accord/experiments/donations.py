@@ -115,9 +115,8 @@ class Donations(Experiment):
             return FullDonations().run(data, *args, **settings)
         return super().run(data, *args, **settings)
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        tasks = super().tasks(quick, seed)
-        return [task for task in tasks if task.method != "exact" or task.setting["n_unlabeled"] <= MAX_EXACT]
+    def left_out(self, task: Task) -> bool:
+        return task.method == "exact" and task.setting["n_unlabeled"] > MAX_EXACT
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> People:
         return People(load_examples(data, self.data_sets[0]), 2 if quick else RUNS)

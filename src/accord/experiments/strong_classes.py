@@ -82,14 +82,12 @@ class StrongClasses(Experiment):
     )
     data_sets = tuple(SETS)
     methods = METHODS
+    quick_methods = tuple(name for name in METHODS if "auto" not in name)
     repetitions = 30
     settings = grid(data=list(SETS))
     quick_settings = grid(data=list(SETS)[:1])
     metrics = ("zero_one_loss",)
     baseline = "SVM, both views"
-
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        return [task for task in super().tasks(quick, seed) if not (quick and "auto" in task.method)]
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Pool]:
         pools = {}

@@ -50,7 +50,6 @@ METHODS: dict[str, tuple[str, Machine]] = {
     f"∇TSVM auto, C = {STRONG_C:g}": ("plain", STRONG["∇TSVM auto"]),
     **{f"{name}, graph": ("graph", machine) for name, machine in STRONG.items() if name != "SVM"},
 }
-QUICK = ("∇SVM", "∇TSVM", "∇SVM, graph")
 
 
 class TransductionClasses(Experiment):
@@ -69,6 +68,7 @@ class TransductionClasses(Experiment):
     )
     data_sets = ("ssl_book",)
     methods = METHODS
+    quick_methods = ("∇SVM", "∇TSVM", "∇SVM, graph")
     repetitions = 12  # as many splits as there are
     settings = grid(data=SETS, n_labeled=(10, 100))
     quick_settings = grid(data=SETS[:1], n_labeled=[10])
@@ -90,8 +90,8 @@ class TransductionClasses(Experiment):
     )
 
     def tasks(self, quick: bool, seed: int) -> list[Task]:
-        tasks = [task for task in super().tasks(quick, seed) if not quick or task.method in QUICK]
-        return sorted(tasks, key=lambda task: SETS.index(task.setting["data"]))  # an interrupted run has whole sets
+        """An interrupted run has whole sets."""
+        return sorted(super().tasks(quick, seed), key=lambda task: SETS.index(task.setting["data"]))
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Dataset]:
         return {name: load("ssl_book", data, part=name, extra=True) for name in self.values("data", quick)}
