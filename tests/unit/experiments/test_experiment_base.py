@@ -10,6 +10,7 @@ from accord import MultiClass, StructuredSVM
 from accord.evaluation import Published, Results, Task, TaskFailedError
 from accord.exceptions import InputError
 from accord.experiments.base import QUICK_NOTE, Experiment, divided_by_n, grid, mean_of, published_notes
+from accord.experiments.training_time import TrainingTime
 
 
 class Toy(Experiment):
@@ -82,6 +83,32 @@ def test_supervised_methods_are_run_once_for_any_number_of_unlabeled_examples(tm
     rows = Results.load(paths[2]).where(method="plain", repetition=1).rows
     assert [row["n_unlabeled"] for row in rows] == [0, 10, 100]
     assert len({row["value"] for row in rows}) == 1
+
+
+class ToyTime(TrainingTime):
+    name = title = description = "toy-time"
+    methods = ("slow", "fast")
+    settings = grid(n=(100, 200))
+    metrics = ("train_seconds",)
+    x = "n"
+    warm_up = 7
+
+    def __init__(self):
+        self.done = []
+
+    def read(self, data):
+        return ["examples"]
+
+    def run_task(self, task, loaded):
+        self.done.append((task.method, task.setting["n"], loaded))
+        return {"train_seconds": 1.0}
+
+
+def test_every_method_is_run_on_few_examples_before_times_are_measured():
+    toy = ToyTime()
+    assert toy.load(None, False, 0) == ["examples"]
+    assert toy.done == [("slow", 7, ["examples"]), ("fast", 7, ["examples"])]
+    assert {task.setting["n"] for task in toy.tasks(False, 0)} == {100, 200}
 
 
 def test_quick_is_smaller_and_says_so(tmp_path):
