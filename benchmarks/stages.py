@@ -24,7 +24,7 @@ _PATHS = """
 accord.learners.base:StructuredLearner._prepare
 accord.learners.base:StructuredLearner.predict
 accord.learners.base:_predict_chunk
-accord.learners.base:raise_infeasible
+accord.structures.chains.chain:raise_infeasible
 accord.learners.inputs:check_outputs
 accord.learners.inputs:check_rows
 accord.structures.chains.sequence:Sequence.fit

@@ -18,20 +18,16 @@ import json
 import math
 import os
 import re
-import secrets
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from accord.exceptions import InputError, ModelFileError
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
+from accord.files import replacing
 
 FORMAT_VERSION = 1
 _MAGIC = "accord-model"
@@ -43,7 +39,6 @@ _NAME = re.compile(r"[A-Za-z0-9_.+:/-]+")
 _ZIP64_FROM = (1 << 31) - (1 << 16)
 _CHUNK = 1 << 20
 _SIGNATURE, _NAME_AT = b"PK\x03\x04", 30  # how a zip begins, and where the name of its first entry stands
-_NAME_KEPT = 100  # characters of a file's name in that of its temporary file
 
 
 def write_model(path: str | os.PathLike[str], metadata: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -80,7 +75,7 @@ def write_model(path: str | os.PathLike[str], metadata: Mapping[str, Any], array
     text = json.dumps(index, ensure_ascii=False, default=_plain).encode("utf-8", "surrogatepass")
     target = Path(os.path.realpath(path))
     try:
-        with _replacing(target) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as container:
+        with replacing(target) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as container:
             container.writestr(zipfile.ZipInfo(_INDEX, _TIMESTAMP), text)
             for name, array in checked.items():
                 entry = zipfile.ZipInfo(_entry_name(name), _TIMESTAMP)
@@ -137,52 +132,6 @@ def looks_like_model(path: str | os.PathLike[str]) -> bool:
     return signature == _SIGNATURE[: len(head)] and name == _INDEX.encode()[: len(name)]
 
 
-def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove the temporary files of `write_model` calls for `path` that were killed; nobody may be writing it now."""
-    target = Path(os.path.realpath(path))
-    leftover = re.compile(rf"\.{re.escape(target.name[:_NAME_KEPT])}\.[0-9a-f]{{16}}\.tmp")
-    with suppress(OSError):
-        for name in os.listdir(target.parent):
-            if leftover.fullmatch(name):
-                with suppress(OSError):
-                    os.unlink(target.parent / name)
-
-
-def pack_csr(arrays: dict[str, np.ndarray], prefix: str, matrix: sp.csr_matrix) -> None:
-    """Add a sparse matrix to `arrays` as ``<prefix>.data``, ``.indices``, ``.indptr`` and ``.shape``."""
-    matrix = matrix.tocsr()
-    arrays[f"{prefix}.data"] = matrix.data
-    arrays[f"{prefix}.indices"] = matrix.indices
-    arrays[f"{prefix}.indptr"] = matrix.indptr
-    arrays[f"{prefix}.shape"] = np.array(matrix.shape, dtype=np.int64)
-
-
-def unpack_csr(arrays: Mapping[str, np.ndarray], prefix: str) -> sp.csr_matrix:
-    """Get back a sparse matrix stored by `pack_csr`.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> arrays = {}
-    >>> pack_csr(arrays, "view0", sp.csr_matrix([[0.0, 2.0], [3.0, 0.0]]))
-    >>> unpack_csr(arrays, "view0").toarray()
-    array([[0., 2.],
-           [3., 0.]])
-    """
-    import scipy.sparse as sp
-
-    try:
-        data, indices, indptr, shape = (arrays[f"{prefix}.{part}"] for part in ("data", "indices", "indptr", "shape"))
-        matrix = sp.csr_matrix((data, indices, indptr), shape=tuple(int(n) for n in shape))
-        # compiled code trusts these indices, so a wrong one would read foreign memory
-        matrix.check_format(full_check=True)
-    except KeyError as error:
-        raise ModelFileError(f"the model file lacks the array {error.args[0]!r}") from error
-    except (ValueError, TypeError) as error:
-        raise ModelFileError(f"the model file's sparse matrix {prefix!r} is inconsistent: {error}") from error
-    return matrix
-
-
 def _entry_name(name: str) -> str:
     return f"arrays/{name}.npy"
 
@@ -217,33 +166,6 @@ def _check_json(value: Any, where: str) -> None:
 def _plain(value: Any) -> Any:
     """What json.dumps does not know itself; `_check_json` let nothing else through."""
     return dict(value) if isinstance(value, Mapping) else value.item()
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `target` that takes its place if, and only if, the block succeeds."""
-    temporary = target.with_name(f".{target.name[:_NAME_KEPT]}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as stream:  # x: the usual permissions, and never somebody else's file
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-    _sync_directory(target.parent)
-
-
-def _sync_directory(folder: Path) -> None:
-    """Make the rename itself survive a power cut, where the system lets a directory be synced."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _read_container(container: zipfile.ZipFile, size: int, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

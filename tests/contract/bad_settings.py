@@ -23,7 +23,7 @@ from accord import (
     TokenFeatures,
     TransductiveSVM,
 )
-from accord.datasets.formats import read_conll, read_csv, read_svmlight
+from accord.datasets import read_conll, read_csv, read_svmlight
 
 # -- parameters -------------------------------------------------------------------------------------------------------
 

@@ -14,11 +14,10 @@ import zipfile
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from accord import persistence
 from accord.exceptions import InputError, ModelFileError
-from accord.persistence import pack_csr, read_model, unpack_csr, write_model
+from accord.persistence import read_model, write_model
 
 METADATA = {"labels": ["O", "B-ñ", "\ud800"], "C": 0.5, "none": None, "deep": {"list": [1, True, [2.5]]}}
 ARRAYS = {
@@ -100,22 +99,6 @@ def test_symbolic_link_is_followed(path):
     write_model(link, {"new": 1}, {})
     assert link.is_symlink()
     assert read_model(path) == ({"new": 1}, {})
-
-
-def test_sparse_matrices(tmp_path):
-    matrix = sp.random(5, 7, density=0.3, random_state=0, format="csr")
-    arrays = {}
-    pack_csr(arrays, "view1", matrix)
-    write_model(tmp_path / "m", {}, arrays)
-    _, loaded = read_model(tmp_path / "m")
-    again = unpack_csr(loaded, "view1")
-    assert again.shape == (5, 7)
-    assert (again != matrix).nnz == 0
-    with pytest.raises(ModelFileError, match=r"lacks the array 'view2\.data'"):
-        unpack_csr(loaded, "view2")
-    loaded["view1.indices"][0] = 700  # compiled loops would follow it out of the array
-    with pytest.raises(ModelFileError, match="'view1' is inconsistent"):
-        unpack_csr(loaded, "view1")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def records_for(model: Any, table: RecordRows) -> list[dict[str, str | None]]:
 def write(names: list[str], rows: list[list[Any]], output: str, options: dict[str, Any]) -> None:
     """Write a table to a file, at once or not at all, or to standard output."""
     from accord.datasets.formats.record_table import format_records, packed_records
-    from accord.evaluation._files import atomic_write
+    from accord.files import write_file
 
     text = format_records(names, rows, options["delimiter"] or ",")
     if output == "-":
@@ -63,7 +63,7 @@ def write(names: list[str], rows: list[list[Any]], output: str, options: dict[st
         sys.stdout.write(text)
         sys.stdout.flush()
     else:
-        atomic_write(output, packed_records(text, output, options["encoding"]))
+        write_file(output, packed_records(text, output, options["encoding"]))
 
 
 def with_column(table: RecordRows, name: str, cells: list[Any]) -> tuple[list[str], list[list[Any]]]:

@@ -1,21 +1,11 @@
 """Data: file formats, seeded generators, and the public data sets of the experiments."""
 
-from accord.datasets.formats import (
-    Sentence,
-    Table,
-    iter_conll,
-    iter_csv,
-    iter_svmlight,
-    iter_text,
-    iter_trees,
-    read_conll,
-    read_csv,
-    read_svmlight,
-    read_taxonomy,
-    read_trees,
-    write_conll,
-    write_trees,
-)
+from accord.datasets.formats.conll import Sentence, iter_conll, read_conll, write_conll
+from accord.datasets.formats.csv_table import Table, iter_csv, read_csv
+from accord.datasets.formats.source import iter_text
+from accord.datasets.formats.svmlight import iter_svmlight, read_svmlight
+from accord.datasets.formats.taxonomy_file import read_taxonomy
+from accord.datasets.formats.treebank import iter_trees, read_trees, write_trees
 from accord.datasets.generators import embedded_ner, gaussian_classes, hmm_sequences, taxonomy_documents
 from accord.datasets.grammar import grammar_sentences
 from accord.datasets.registry import Dataset, available, data_home, load

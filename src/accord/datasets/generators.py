@@ -20,11 +20,18 @@ __all__ = ["embedded_ner", "gaussian_classes", "hmm_sequences", "taxonomy_docume
 RandomState = int | np.random.Generator | None
 
 
-def at_least(smallest: int, **arguments: int) -> None:
+def at_least(smallest: float, **arguments: float) -> None:
     """Refuse arguments that are too small, by name."""
     for name, value in arguments.items():
-        if value < smallest:
+        if not smallest <= value < np.inf:
             raise InputError(f"{name} must be at least {smallest}, got {value}")
+
+
+def share(**arguments: float) -> None:
+    """Refuse arguments that are no share, by name."""
+    for name, value in arguments.items():
+        if not 0 <= value <= 1:
+            raise InputError(f"{name} must lie between 0 and 1, got {value}")
 
 
 def hmm_sequences(
@@ -49,8 +56,7 @@ def hmm_sequences(
         Mean length; lengths are one plus a Poisson number.
     concentration : float
         Small values give peaked distributions (easy to learn), large ones flat (hard).
-    random_state : int, Generator or None
-        An int makes the sample repeatable.
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------
@@ -64,11 +70,9 @@ def hmm_sequences(
     (['w18', 'w38', 'w30'], ['L1', 'L0', 'L0'])
     """
     at_least(0, n=n)
-    at_least(1, n_labels=n_labels, n_tokens=n_tokens)
-    if not concentration > 0 or not mean_length >= 1:
-        raise InputError(
-            f"concentration must be positive and mean_length at least 1, got {concentration} and {mean_length}"
-        )
+    at_least(1, n_labels=n_labels, n_tokens=n_tokens, mean_length=mean_length)
+    if not concentration > 0:
+        raise InputError(f"concentration must be positive, got {concentration}")
     rng = np.random.default_rng(random_state)
     # Cumulated along the last axis, so that a uniform number picks a state by binary search. Row n_labels of
     # `follow` (n_labels + 1, n_labels) is the start distribution; `emit` is (n_labels, n_tokens).
@@ -115,8 +119,7 @@ def taxonomy_documents(
         Mean number of words per document (one plus a Poisson number).
     share_own : float
         Between 0 (nothing to learn) and 1.
-    random_state : int, Generator or None
-        An int makes the sample repeatable.
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------
@@ -136,11 +139,8 @@ def taxonomy_documents(
     {'root': [], 'root/0': ['root'], 'root/1': ['root']}
     """
     at_least(0, n=n)
-    at_least(1, depth=depth, branching=branching, n_words=n_words)
-    if not 0 <= share_own <= 1 or not mean_length >= 1:
-        raise InputError(
-            f"share_own must lie between 0 and 1 and mean_length be at least 1, got {share_own} and {mean_length}"
-        )
+    at_least(1, depth=depth, branching=branching, n_words=n_words, mean_length=mean_length)
+    share(share_own=share_own)
     rng = np.random.default_rng(random_state)
     taxonomy: dict[str, list[str]] = {"root": []}
     level = {"root": np.zeros(n_words)}  # node -> sum of the word distributions on its path
@@ -181,8 +181,7 @@ def gaussian_classes(
         Number of clouds and dimensions.
     separation : float
         Standard deviation of the centres around the origin: the larger, the easier.
-    random_state : int, Generator or None
-        An int makes the sample repeatable.
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------

@@ -62,8 +62,7 @@ def grammar_sentences(
         The symbol at the root of every tree.
     max_depth : int
         Largest number of symbols on a path from the root to a word.
-    random_state : int, Generator or None
-        An int makes the sample repeatable.
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------

@@ -56,6 +56,21 @@ _WORDS = _split(
     }
 )
 
+# Forms of entities, with the share of those that are of this form or one before it. Slots: kinds of names, choices with
+# bars, LETTERS for three of them, other entities, and words.
+_FORMS = {
+    "PER": ((0.45, "given surname"), (0.85, "surname"), (1.0, "given de surname")),
+    "LOC": ((0.75, "place"), (0.9, "North|New|San place"), (1.0, "place Valley|Island")),
+    "ORG": (
+        (0.35, "firm"),
+        (0.55, "firm Bank|Motors|Group"),
+        (0.7, "University of LOC"),
+        (0.85, "surname and surname"),
+        (1.0, "LETTERS"),
+    ),
+    "CLUB": ((0.3, "LOC United"), (1.0, "LOC")),
+}
+
 # Slots: lower-case names are word classes above; PER, LOC, ORG are entities; CLUB is a place that plays (ORG).
 _SENTENCES = """
 PER said that the noun was adj .
@@ -118,51 +133,27 @@ def _name(kind: str, rng: np.random.Generator) -> str:
     return _lexicon()[kind][rank - 1]
 
 
-def _person(rng: np.random.Generator) -> list[str]:
-    form = rng.random()
-    if form < 0.45:
-        return [_name("given", rng), _name("surname", rng)]
-    if form < 0.85:
-        return [_name("surname", rng)]
-    return [_name("given", rng), "de", _name("surname", rng)]
-
-
-def _place(rng: np.random.Generator) -> list[str]:
-    form = rng.random()
-    if form < 0.75:
-        return [_name("place", rng)]
-    if form < 0.9:
-        return [_pick(["North", "New", "San"], rng), _name("place", rng)]
-    return [_name("place", rng), _pick(["Valley", "Island"], rng)]
-
-
-def _organisation(rng: np.random.Generator) -> list[str]:
-    form = rng.random()
-    if form < 0.35:
-        return [_name("firm", rng)]
-    if form < 0.55:
-        return [_name("firm", rng), _pick(["Bank", "Motors", "Group"], rng)]
-    if form < 0.7:
-        return ["University", "of", *_place(rng)]
-    if form < 0.85:
-        return [_name("surname", rng), "and", _name("surname", rng)]
-    return ["".join(_pick(list("ABCDEFGMNPRSTU"), rng) for _ in range(3))]
-
-
-def _club(rng: np.random.Generator) -> list[str]:
-    return [*_place(rng), "United"] if rng.random() < 0.3 else _place(rng)
-
-
-_ENTITIES = {"PER": _person, "LOC": _place, "ORG": _organisation, "CLUB": _club}
+def _entity(kind: str, rng: np.random.Generator) -> list[str]:
+    """The words of an entity, in one of its forms."""
+    drawn = rng.random()
+    form = next(form for share, form in _FORMS[kind] if drawn < share)
+    words: list[str] = []
+    for slot in form.split():
+        if slot in _FORMS:
+            words += _entity(slot, rng)
+        elif slot == "LETTERS":
+            words.append("".join(_pick(list("ABCDEFGMNPRSTU"), rng) for _ in range(3)))
+        else:
+            words.append(_name(slot, rng) if slot in _ENDINGS else _pick(slot.split("|"), rng) if "|" in slot else slot)
+    return words
 
 
 def _sentence(rng: np.random.Generator) -> Tagged:
     tagged: Tagged = []
     for slot in _pick(_SENTENCES, rng).split():
-        if slot in _ENTITIES:
+        if slot in _FORMS:
             kind = "ORG" if slot == "CLUB" else slot
-            words = _ENTITIES[slot](rng)
-            tagged += [(word, f"{'I' if k else 'B'}-{kind}") for k, word in enumerate(words)]
+            tagged += [(word, f"{'I' if k else 'B'}-{kind}") for k, word in enumerate(_entity(slot, rng))]
         else:
             tagged.append((_pick(_WORDS[slot], rng) if slot in _WORDS else slot, "O"))
     first, label = tagged[0]
@@ -182,8 +173,7 @@ def embedded_ner(
     ----------
     n_sentences : int
         Number of sentences; they have about ten tokens each, a quarter of them in names.
-    random_state : int, Generator or None
-        An int makes the sentences repeatable.
+    random_state : int, Generator or None; an int makes the sentences repeatable
 
     Returns
     -------

@@ -11,18 +11,13 @@ from typing import Any
 import numpy as np
 
 from accord.datasets import trees
-from accord.datasets.formats import iter_conll, read_taxonomy, read_trees
+from accord.datasets.formats.conll import iter_conll
 from accord.datasets.formats.record_table import read_records
 from accord.datasets.formats.source import iter_lines
-from accord.datasets.numbers import Numbers, read_learning_file, read_numbers, with_indicators
-from accord.datasets.stored import (
-    stored_arrays,
-    stored_file,
-    stored_levels,
-    stored_members,
-    stored_sparse,
-    stored_table,
-)
+from accord.datasets.formats.taxonomy_file import read_taxonomy
+from accord.datasets.formats.treebank import read_trees
+from accord.datasets.numbers import read_learning_file, read_numbers, with_indicators
+from accord.datasets.stored import stored_arrays, stored_file, stored_levels, stored_matrix, stored_members
 from accord.exceptions import FormatError
 
 
@@ -92,37 +87,29 @@ def _load_ocr(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> D
     return Dataset(name, X, Y, np.array(split))
 
 
-def _load_wipo(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
-    arrays = stored_arrays(stored_file(folder, "wipo_alpha_d.npz"), "X", "y", "is_test")
-    leaves, taxonomy = stored_levels(stored_file(folder, "taxonomy.tsv"))
-    return _classes(name, arrays["X"].astype(np.float64), arrays, leaves, taxonomy, parts, {})
-
-
-def _load_newsgroups(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
-    wanted = ("body", "subject") if extra else ("body",)
-    path = stored_file(folder, "newsgroups20.npz")
-    arrays = stored_arrays(path, "y", "is_test")
-    matrices = stored_sparse(path, *wanted)
-    leaves, taxonomy = stored_levels(stored_file(folder, "taxonomy.tsv"))
-    return _classes(name, matrices.pop("body"), arrays, leaves, taxonomy, parts, matrices)
-
-
-def _load_cora(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
-    wanted = ("text", "cites", "authors") if extra else ("text",)
-    path = stored_file(folder, "cora_big.npz")
-    matrices = stored_sparse(path, *wanted)
-    classes = stored_file(folder, "classes.txt")
-    leaves = list(iter_lines(classes))
-    arrays = stored_arrays(path, "y")
-    return _classes(name, matrices.pop("text"), arrays, leaves, read_taxonomy(classes), parts, matrices)
-
-
-def _load_flat(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
-    """Two views of the examples of a few classes, whose names stand here since the files only number them."""
-    file, first, second, labels = _FLAT[name]
+def _load_classes(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
+    """Matrices of the examples of some classes, which the files only number; -1 means unlabeled."""
+    file, views, named = _CLASSES[name]
     path = stored_file(folder, file)
-    matrices = stored_sparse(path, *((first, second) if extra else (first,)))
-    return _classes(name, matrices.pop(first), stored_arrays(path, "y"), labels, {}, parts, matrices)
+    y = stored_arrays(path, "y")["y"]
+    split = np.full(len(y), "train")
+    if "test" in LOADERS[name][1]:
+        split = np.where(stored_arrays(path, "is_test")["is_test"].astype(bool), "test", "train")
+    rows = np.concatenate([np.flatnonzero(split == part) for part in parts])
+    X, *others = (stored_matrix(path, view)[rows] for view in (views if extra else views[:1]))
+    classes, taxonomy = _class_names(folder, named)
+    Y = [classes[k] if k >= 0 else None for k in y[rows]]
+    return Dataset(name, X, Y, split[rows], taxonomy, dict(zip(views[1:], others)))
+
+
+def _class_names(folder: Path, named: str) -> tuple[list[str], dict[str, list[str]] | None]:
+    """Classes in the order of their numbers, and their taxonomy: listed here, in a table of levels, or by paths."""
+    if named.endswith(".tsv"):
+        return stored_levels(stored_file(folder, named))
+    if named.endswith(".txt"):
+        path = stored_file(folder, named)
+        return list(iter_lines(path)), read_taxonomy(path)
+    return named.split(","), None
 
 
 def _load_numbers(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
@@ -133,17 +120,17 @@ def _load_numbers(name: str, folder: Path, parts: tuple[str, ...], extra: bool) 
         found = with_indicators(read_numbers(stored_file(folder, "pva97nk.npz")))
     else:
         found = read_learning_file(stored_file(folder, "cup98LRN.txt"))
-    return Dataset(name, found.X, found.y, np.full(len(found.y), parts[0]), extra=_about(found) if extra else {})
+    about = {"columns": found.columns, "attribute": found.attribute} if extra else {}
+    return Dataset(name, found.X, found.y, np.full(len(found.y), parts[0]), extra=about)
 
 
 def _load_ssl_book(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
     """Points of a few classes with the splits of the book's benchmark."""
     path = stored_file(folder, f"{parts[0]}.npz")
-    X: Any = stored_table(path)
     arrays = stored_arrays(path, "y", "idx_lab_10", "idx_lab_100")
     splits = {"labeled_10": arrays["idx_lab_10"], "labeled_100": arrays["idx_lab_100"]}
     Y = [str(label) for label in arrays["y"].tolist()]
-    return Dataset(name, X, Y, np.full(len(Y), parts[0]), extra=splits if extra else {})
+    return Dataset(name, stored_matrix(path, "X"), Y, np.full(len(Y), parts[0]), extra=splits if extra else {})
 
 
 def _load_protein(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> Dataset:
@@ -197,27 +184,6 @@ def _load_mail(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> 
     return Dataset(name, [raw[row["id"]] for row in rows], Y, np.full(len(Y), parts[0]), extra=about if extra else {})
 
 
-def _about(found: Numbers) -> dict[str, Any]:
-    return {"columns": found.columns, "attribute": found.attribute}
-
-
-def _classes(
-    name: str,
-    X: Any,
-    arrays: dict[str, np.ndarray],
-    leaves: list[str],
-    taxonomy: dict[str, list[str]],
-    parts: tuple[str, ...],
-    extra: dict[str, Any],
-) -> Dataset:
-    """Select the rows of some parts, in the order of the parts; a class index of -1 means unlabeled."""
-    is_test = arrays.get("is_test", np.zeros(len(arrays["y"]))).astype(bool)
-    split = np.where(is_test, "test", "train")
-    rows = np.concatenate([np.flatnonzero(split == part) for part in parts])
-    Y = [leaves[k] if k >= 0 else None for k in arrays["y"][rows]]
-    return Dataset(name, X[rows], Y, split[rows], taxonomy or None, {key: value[rows] for key, value in extra.items()})
-
-
 _COLUMN_PREFIX = {
     "conll2002_esp": "esp",
     "conll2000_chunking": "conll2000",
@@ -228,11 +194,14 @@ _TREES = {"ptb_wsj_sample": "wsj", "cess_esp": "cess_esp"}
 _TOPICS = (
     "Theory,Reinforcement_Learning,Genetic_Algorithms,Neural_Networks,Probabilistic_Methods,Case_Based,Rule_Learning"
 )
-# Name → file, views, classes
-_FLAT: dict[str, tuple[str, str, str, list[str]]] = {
-    "webkb_course": ("webkb_course.npz", "page", "anchor", ["other", "course"]),
-    "citation_cora": ("cora.npz", "text", "links", _TOPICS.split(",")),
-    "citation_citeseer": ("citeseer.npz", "text", "links", ["AI", "ML", "IR", "DB", "Agents", "HCI"]),
+# Name → file, views, and the classes or the file that has them
+_CLASSES: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "wipo_alpha_d": ("wipo_alpha_d.npz", ("X",), "taxonomy.tsv"),
+    "cora_big": ("cora_big.npz", ("text", "cites", "authors"), "classes.txt"),
+    "newsgroups20": ("newsgroups20.npz", ("body", "subject"), "taxonomy.tsv"),
+    "webkb_course": ("webkb_course.npz", ("page", "anchor"), "other,course"),
+    "citation_cora": ("cora.npz", ("text", "links"), _TOPICS),
+    "citation_citeseer": ("citeseer.npz", ("text", "links"), "AI,ML,IR,DB,Agents,HCI"),
 }
 _REGRESSION = """
 2dplanes abalone ailerons airfoil auto93 autoHorse autoMpg autoPrice baskball breastTumor cal_housing cholesterol
@@ -253,12 +222,12 @@ LOADERS: dict[str, tuple[_Loader, tuple[str, ...]]] = {
     "ud_english_ewt_pos": (_load_columns, ("train", "dev", "test")),
     "bc2gm": (_load_columns, ("train", "devel", "test")),
     "ocr_letters": (_load_ocr, ("train", "test")),
-    "wipo_alpha_d": (_load_wipo, ("train", "test")),
-    "cora_big": (_load_cora, ("train",)),
-    "newsgroups20": (_load_newsgroups, ("train", "test")),
-    "webkb_course": (_load_flat, ("train",)),
-    "citation_cora": (_load_flat, ("train",)),
-    "citation_citeseer": (_load_flat, ("train",)),
+    "wipo_alpha_d": (_load_classes, ("train", "test")),
+    "cora_big": (_load_classes, ("train",)),
+    "newsgroups20": (_load_classes, ("train", "test")),
+    "webkb_course": (_load_classes, ("train",)),
+    "citation_cora": (_load_classes, ("train",)),
+    "citation_citeseer": (_load_classes, ("train",)),
     "regression": (_load_numbers, tuple(_REGRESSION.split())),
     "kdd98_proxy": (_load_numbers, ("train",)),
     "kdd98": (_load_numbers, ("train",)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from accord.datasets.generators import RandomState, at_least
+from accord.datasets.generators import RandomState, at_least, share
 from accord.exceptions import InputError
 
 _INNER, _OUTER, _TURNS = 0.1, 2.0, 1.5  # a galaxy's arms: first and last radius, and how often they wind
@@ -35,8 +35,7 @@ def galaxy(
         Probability that the state changes.
     noise : float
         Standard deviation of the noise. Arms are 0.67 apart.
-    random_state : int, Generator or None
-        An int makes the sample repeatable.
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------
@@ -51,10 +50,9 @@ def galaxy(
     >>> X[0].shape, Y
     ((3, 2), [['s0', 's0', 's1'], ['s0', 's0', 's0']])
     """
-    at_least(0, n=n)
+    at_least(0, n=n, noise=noise)
     at_least(1, length=length)
-    _share(switch=switch)
-    _not_negative(noise=noise)
+    share(switch=switch)
     rng = np.random.default_rng(random_state)
     changes = rng.random((n, length)) < switch
     changes[:, 0] = rng.random(n) < 0.5
@@ -79,8 +77,7 @@ def two_moons(n: int = 200, noise: float = 0.08, random_state: RandomState = Non
         Number of points; class sizes differ by one at most.
     noise : float
         Standard deviation of the noise. The half circles have radius 1 and are 0.5 apart where they are closest.
-    random_state : int, Generator or None
-        An int makes the sample repeatable.
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------
@@ -94,8 +91,7 @@ def two_moons(n: int = 200, noise: float = 0.08, random_state: RandomState = Non
     >>> X.shape, y
     ((4, 2), ['c0', 'c0', 'c1', 'c1'])
     """
-    at_least(0, n=n)
-    _not_negative(noise=noise)
+    at_least(0, n=n, noise=noise)
     rng = np.random.default_rng(random_state)
     classes = rng.permutation(np.arange(n) % 2)
     angle = np.pi * rng.random(n)
@@ -129,8 +125,7 @@ def gaussian_clusters(
         Distance of neighbouring centres.
     aligned : float
         Share of the clusters, rounded, that are of one class.
-    random_state : int, Generator or None
-        An int makes the sample repeatable.
+    random_state : int, Generator or None; an int makes the sample repeatable
 
     Returns
     -------
@@ -144,12 +139,11 @@ def gaussian_clusters(
     >>> X.shape, y
     ((6, 2), ['c0', 'c0', 'c0', 'c1', 'c1', 'c1'])
     """
-    at_least(0, n=n)
+    at_least(0, n=n, separation=separation)
     at_least(2, n_clusters=n_clusters, n_classes=n_classes, n_features=n_features)
     if n_classes > n_clusters:
         raise InputError(f"n_classes must be at most n_clusters, got {n_classes} classes and {n_clusters} clusters")
-    _share(aligned=aligned)
-    _not_negative(separation=separation)
+    share(aligned=aligned)
     rng = np.random.default_rng(random_state)
     # Two random orthogonal directions span the plane of the circle.
     plane = np.linalg.qr(rng.normal(size=(n_features, 2)))[0].T  # (2, n_features)
@@ -163,15 +157,3 @@ def gaussian_clusters(
     beyond = np.einsum("ij,ij->i", offsets, normals[clusters]) > 0
     classes = (clusters + (cut[clusters] & beyond)) % n_classes
     return centres[clusters] + offsets, [f"c{k}" for k in classes]
-
-
-def _share(**arguments: float) -> None:
-    for name, value in arguments.items():
-        if not 0 <= value <= 1:
-            raise InputError(f"{name} must lie between 0 and 1, got {value}")
-
-
-def _not_negative(**arguments: float) -> None:
-    for name, value in arguments.items():
-        if not (np.isfinite(value) and value >= 0):
-            raise InputError(f"{name} must be a number, 0 or more, got {value}")

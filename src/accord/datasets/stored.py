@@ -30,23 +30,15 @@ def stored_arrays(path: Path, *names: str) -> dict[str, np.ndarray]:
         return {name: file[name] for name in names}
 
 
-def stored_sparse(path: Path, *names: str) -> dict[str, sp.csr_matrix]:
-    """Sparse matrices stored as ``<name>_data``, ``_indices``, ``_indptr`` and ``_shape``, as floats."""
-    matrices = {}
-    for name in names:
-        keys = [f"{name}_{part}" for part in ("data", "indices", "indptr", "shape")]
-        data, indices, indptr, shape = stored_arrays(path, *keys).values()
-        matrices[name] = sp.csr_matrix((data.astype(np.float64), indices, indptr), shape=tuple(shape))
-    return matrices
-
-
-def stored_table(path: Path) -> np.ndarray | sp.csr_matrix:
-    """The matrix ``X`` of an archive as floats: dense, or sparse as ``data``, ``indices``, ``indptr`` and ``shape``."""
+def stored_matrix(path: Path, name: str) -> np.ndarray | sp.csr_matrix:
+    """A matrix as floats: dense, or sparse as ``<name>_data``, ``_indices``, ``_indptr`` and ``_shape``."""
     with np.load(path, allow_pickle=False) as file:
-        dense = "X" in file.files
-    if dense:
-        return np.asarray(stored_arrays(path, "X")["X"], np.float64)
-    data, indices, indptr, shape = stored_arrays(path, "data", "indices", "indptr", "shape").values()
+        if name in file.files:
+            return np.asarray(file[name], np.float64)
+    # an archive of one matrix has no name for it
+    prefix = "" if name == "X" else f"{name}_"
+    keys = [f"{prefix}{part}" for part in ("data", "indices", "indptr", "shape")]
+    data, indices, indptr, shape = stored_arrays(path, *keys).values()
     return sp.csr_matrix((data.astype(np.float64), indices, indptr), shape=tuple(shape))
 
 

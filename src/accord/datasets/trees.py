@@ -9,6 +9,7 @@ Nothing here recurses, so a tree may be as deep as memory allows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NoReturn, TypeAlias
 
 from accord.datasets.binarisation import Symbol, binarise, debinarise
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 Constituent: TypeAlias = tuple[str, int, int]  # label, left, right: words [left, right)
+_Way: TypeAlias = "tuple[_Way, int] | None"  # from the root, None, down: the way to the parent, and which child
 
 _EMPTY_TAG = "-NONE-"
 _EXPECTED = "expected nested lists such as ['S', ['N', 'dogs'], ['V', 'bark']], a bracketed string or an NLTK tree"
@@ -54,7 +56,7 @@ def as_tree(value: Any, where: str = "tree") -> Tree:
     if isinstance(value, str):
         return _from_string(value, where)
     root: Tree = []
-    waiting: list[tuple[Any, Tree, Any]] = [(value, root, None)]  # a node, its copy to fill, and the way to it
+    waiting: list[tuple[Any, Tree, _Way]] = [(value, root, None)]  # a node, its copy to fill, and the way to it
     while waiting:
         node, copy, way = waiting.pop()
         label, children = _label_and_children(node, where, way)
@@ -89,7 +91,7 @@ def _from_string(text: str, where: str) -> Tree:
     return trees[0]
 
 
-def _label_and_children(node: Any, where: str, way: Any) -> tuple[str, list[Any]]:
+def _label_and_children(node: Any, where: str, way: _Way) -> tuple[str, list[Any]]:
     if callable(getattr(node, "label", None)):  # before lists: NLTK's trees are lists of their children
         label, children = node.label(), list(node)
     elif isinstance(node, (list, tuple)) and len(node):
@@ -102,7 +104,7 @@ def _label_and_children(node: Any, where: str, way: Any) -> tuple[str, list[Any]
     return label, children
 
 
-def _place(where: str, way: Any) -> str:
+def _place(where: str, way: _Way) -> str:
     """``tree[2][1]`` for the way ((None, 2), 1)."""
     steps = []
     while way is not None:
@@ -117,16 +119,20 @@ def is_preterminal(node: Tree) -> bool:
     return len(node) == 2 and isinstance(node[1], str)
 
 
-def leaves(tree: Tree) -> list[str]:
-    """The words of a tree, from left to right; the tree may be a binary one."""
-    words, waiting = [], [tree]
+def _preterminals(tree: Tree) -> Iterator[Tree]:
+    """Tags with their words, from left to right; the tree may be a binary one."""
+    waiting = [tree]
     while waiting:
         node = waiting.pop()
         if len(node) == 2 and isinstance(node[1], str):
-            words.append(node[1])
+            yield node
         else:
             waiting.extend(node[:0:-1])
-    return words
+
+
+def leaves(tree: Tree) -> list[str]:
+    """The words of a tree, from left to right; the tree may be a binary one."""
+    return [word for _, word in _preterminals(tree)]
 
 
 def tags(tree: Tree) -> list[Any]:
@@ -135,14 +141,7 @@ def tags(tree: Tree) -> list[Any]:
     >>> tags(["S", ["NP", ["NN", "dogs"]], ["V", "bark"]])
     ['NN', 'V']
     """
-    found, waiting = [], [tree]
-    while waiting:
-        node = waiting.pop()
-        if len(node) == 2 and isinstance(node[1], str):
-            found.append(node[0])
-        else:
-            waiting.extend(node[:0:-1])
-    return found
+    return [tag for tag, _ in _preterminals(tree)]
 
 
 def constituents(tree: Tree) -> list[Constituent]:

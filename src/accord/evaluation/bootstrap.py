@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from accord.evaluation.metrics import check_pair
+from accord.evaluation.protocol import Seed
 from accord.evaluation.registry import Metric, get_metric
 from accord.evaluation.significance import paired_differences
 from accord.exceptions import InputError
@@ -45,7 +46,7 @@ def bootstrap_difference(
     b: Any,
     level: float = 0.95,
     n_resamples: int = 10_000,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     names: tuple[str, str] = ("a", "b"),
 ) -> BootstrapInterval:
     """Percentile interval of the mean of a − b, resampling pairs."""
@@ -61,7 +62,7 @@ def bootstrap_metric(
     y_other: Any = None,
     level: float = 0.95,
     n_resamples: int = 1000,
-    random_state: Any = 0,
+    random_state: Seed = 0,
 ) -> BootstrapInterval:
     """Percentile interval of a metric on a test set, resampling whole examples (sentences).
 
@@ -92,7 +93,7 @@ def bootstrap_metric(
     return _interval(f"difference in {name}", values[0] - values[1], samples[0] - samples[1], level)
 
 
-def _resampled_sums(table: np.ndarray, n_resamples: int, random_state: Any) -> np.ndarray:
+def _resampled_sums(table: np.ndarray, n_resamples: int, random_state: Seed) -> np.ndarray:
     """Column sums of `n_resamples` samples of the rows with replacement, (n_resamples, columns)."""
     _check_resamples(n_resamples)
     rng = np.random.default_rng(random_state)
@@ -106,7 +107,7 @@ def _resampled_sums(table: np.ndarray, n_resamples: int, random_state: Any) -> n
 
 
 def _resampled_values(
-    function: Callable[[Any, Any], float], y_true: Any, predictions: list[Any], n_resamples: int, seed: Any
+    function: Callable[[Any, Any], float], y_true: Any, predictions: list[Any], n_resamples: int, seed: Seed
 ) -> list[np.ndarray]:
     """The metric recomputed on each resample, for metrics that are no function of sums."""
     _check_resamples(n_resamples)

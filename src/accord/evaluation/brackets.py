@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from accord.datasets.trees import Constituent, Tree, as_tree, base_label, constituents, leaves, tags
+from accord.evaluation.metrics import f1_of_counts
 from accord.exceptions import InputError
 
 
@@ -124,7 +125,7 @@ class BracketScores:
     @property
     def f1(self) -> float:
         """2 · matched / (true + predicted); 1 if there are neither, nan if no sentence was scored."""
-        return _f1(*self.totals) if self.n_sentences else float("nan")
+        return float(bracket_f1_of_counts(np.array(self.totals))) if self.n_sentences else float("nan")
 
     @property
     def exact(self) -> float:
@@ -213,7 +214,7 @@ def bracket_f1(y_true: Any, y_pred: Any, *, options: BracketOptions = PAPERS) ->
     """
     true = as_tree(y_true, "y_true")
     matched, gold, predicted, *_ = _compared(true, as_tree(y_pred, "y_pred"), options, "")
-    return _f1(gold, predicted, matched)
+    return float(bracket_f1_of_counts(np.array([gold, predicted, matched])))
 
 
 def corpus_bracket_f1(Y_true: Sequence[Any], Y_pred: Sequence[Any], *, options: BracketOptions = PAPERS) -> float:
@@ -229,8 +230,7 @@ def bracket_statistics(Y_true: Sequence[Any], Y_pred: Sequence[Any], *, options:
 
 def bracket_f1_of_counts(totals: np.ndarray) -> np.ndarray:
     """F1 of sums of `bracket_statistics`, (..., 3); 1 where there are no constituents."""
-    size = totals[..., 0] + totals[..., 1]
-    return np.where(size > 0, 2 * totals[..., 2] / np.where(size > 0, size, 1), 1.0)
+    return f1_of_counts(totals, of_none=1.0)
 
 
 def _compared(true: Tree, pred: Tree | None, options: BracketOptions, index: str) -> tuple[int, ...]:
@@ -291,10 +291,6 @@ def _complain(true: list[str], pred: list[str], index: str) -> None:
     raise InputError(
         f"Y_pred{index} and Y_true{index} are trees over different words: word {k} is {pred[k]!r} and {true[k]!r}"
     )
-
-
-def _f1(gold: int, predicted: int, matched: int) -> float:
-    return 2 * matched / (gold + predicted) if gold + predicted else 1.0
 
 
 def _mean(values: np.ndarray) -> float:

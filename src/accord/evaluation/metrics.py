@@ -129,10 +129,10 @@ def root_ratio(totals: np.ndarray) -> np.ndarray:
     return np.sqrt(ratio(totals))
 
 
-def f1_of_counts(totals: np.ndarray) -> np.ndarray:
-    """F1 = 2 correct / (true + predicted), 0 where both are 0; totals (..., 3) = true, predicted, correct."""
+def f1_of_counts(totals: np.ndarray, of_none: float = 0.0) -> np.ndarray:
+    """F1 = 2 correct / (true + predicted), `of_none` where both are 0; totals (..., 3) = true, predicted, correct."""
     size = totals[..., 0] + totals[..., 1]
-    return np.where(size > 0, 2 * totals[..., 2] / np.where(size > 0, size, 1), 0.0)
+    return np.where(size > 0, 2 * totals[..., 2] / np.where(size > 0, size, 1), of_none)
 
 
 # -------------------------------------------------------------------------------------------------------- metrics

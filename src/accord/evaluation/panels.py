@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from accord.evaluation.plots import method_look, page_style, shared_legend
+from accord.evaluation.plots import label_outside, method_look, page_style, panel_grid, shared_legend, summaries_of
 from accord.evaluation.registry import Metric, describe_metric
 from accord.evaluation.results import Results, Summary
 from accord.exceptions import InputError
@@ -19,13 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
-class Line:
-    """Points of a line, with standard errors or without."""
+class Line(NamedTuple):
+    """Points of a line."""
 
     x: Sequence[float]
     y: Sequence[float]
-    errors: Sequence[float] | None = None
 
 
 def plot_pairs(
@@ -48,27 +45,18 @@ def plot_pairs(
     dark : colours for a dark page
     """
     from matplotlib import rc_context
-    from matplotlib.figure import Figure
 
-    info = describe_metric(metric)
     found: dict[Any, dict[str, dict[str, Summary]]] = {}
-    for s in results.aggregate():
-        if s.metric == info.name and not math.isnan(s.mean):
-            point = repr({name: value for name, value in s.setting.items() if name != rows})
-            found.setdefault(s.setting.get(rows) if rows else "", {}).setdefault(point, {})[s.method] = s
-    if not found:
-        raise InputError(f"results hold no value of metric {info.name!r}; they have {', '.join(results.metrics)}")
+    for s in summaries_of(results, describe_metric(metric)):
+        point = repr({name: value for name, value in s.setting.items() if name != rows})
+        found.setdefault(s.setting.get(rows) if rows else "", {}).setdefault(point, {})[s.method] = s
     with rc_context(page_style(dark)):
-        size = (0.4 + 3.4 * len(pairs), 0.4 + 3.3 * len(found))
-        figure = Figure(figsize=size, layout="constrained")
-        grid = figure.subplots(len(found), len(pairs), squeeze=False)
-        for r, (row, points) in enumerate(found.items()):
-            for c, pair in enumerate(pairs):
-                both = [(p[pair[0]], p[pair[1]]) for p in points.values() if pair[0] in p and pair[1] in p]
-                _pair(grid[r][c], both, dark)
-                grid[r][c].set(xlabel=pair[0], ylabel=pair[1])
-                if row != "":
-                    grid[r][c].set_title(f"{rows}={row}", loc="left")
+        figure, grid = panel_grid(len(found) * len(pairs), len(pairs), (3.4, 3.3), (0.4, 0.4))
+        for axes, ((row, points), (x, y)) in zip(grid, product(found.items(), pairs)):
+            _pair(axes, [(p[x], p[y]) for p in points.values() if x in p and y in p], dark)
+            axes.set(xlabel=x, ylabel=y)
+            if row != "":
+                axes.set_title(f"{rows}={row}", loc="left")
     return figure
 
 
@@ -89,44 +77,32 @@ def plot_lines(
     ylabel: str,
     columns: int = 1,
     log_x: bool = False,
-    log_y: bool = True,
     dark: bool = False,
 ) -> Figure:
-    """Lines in panels, by title and by name.
+    """Lines in panels, by title and by name; the vertical axis is logarithmic.
 
     Parameters
     ----------
     panels : title → name → line; a name has one look in all panels
     xlabel, ylabel : what the axes show
     columns : panels in a row
-    log_x, log_y : logarithmic axes
+    log_x : the horizontal axis is so, too
     dark : colours for a dark page
     """
     from matplotlib import rc_context
-    from matplotlib.figure import Figure
 
     if not panels:
         raise InputError("panels is empty: there is nothing to draw")
     names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
-    n_rows = math.ceil(len(panels) / columns)
     with rc_context(page_style(dark)):
-        figure = Figure(
-            figsize=(1.2 + (6.3 if columns == 1 else 2.9) * columns, 0.6 + 2.9 * n_rows), layout="constrained"
-        )
-        grid = figure.subplots(n_rows, columns, squeeze=False, sharex=True, sharey=True)
-        for k, (title, lines) in enumerate(panels.items()):
-            axes = grid[k // columns][k % columns]
+        size = (6.3 if columns == 1 else 2.9, 2.9)
+        figure, grid = panel_grid(len(panels), columns, size, (1.2, 0.6), sharex=True, sharey=True)
+        for axes, (title, lines) in zip(grid, panels.items()):
             for name, line in lines.items():
                 look = method_look(names.index(name), dark) | {"markersize": 3.5, "linewidth": 1.4}
-                axes.errorbar(line.x, line.y, yerr=line.errors, label=name, **look)
+                axes.errorbar(line.x, line.y, label=name, **look)
             axes.set_title(title, loc="left")
-            axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
-        used = [grid[k // columns][k % columns] for k in range(len(panels))]
-        for axes in used[-columns:]:
-            axes.set_xlabel(xlabel)
-        for axes in used[::columns]:
-            axes.set_ylabel(ylabel)
-        for k in range(len(panels), n_rows * columns):
-            grid[k // columns][k % columns].set_visible(False)
-        shared_legend(figure, used, names, columns)
+            axes.set(xscale="log" if log_x else "linear", yscale="log")
+        label_outside(grid, columns, xlabel, ylabel)
+        shared_legend(figure, grid, names, columns)
     return figure

@@ -47,9 +47,7 @@ def plot_results(
     from matplotlib import rc_context
 
     info = describe_metric(metric)
-    summaries = [s for s in results.aggregate() if s.metric == info.name and not math.isnan(s.mean)]
-    if not summaries:
-        raise InputError(f"results hold no value of metric {info.name!r}; they have {', '.join(results.metrics)}")
+    summaries = summaries_of(results, info)
     figures = [p for p in published if p.metric == info.name]
     if x is not None:
         for s in summaries:
@@ -57,6 +55,14 @@ def plot_results(
                 raise InputError(f"x={x!r} must be a numeric setting, but it is {s.setting.get(x)!r} in {s.setting}")
     with rc_context(page_style(dark)):
         return _draw(summaries, info, x, figures, dark)
+
+
+def summaries_of(results: Results, metric: Metric) -> list[Summary]:
+    """Means of a metric; an error if there are none."""
+    found = [s for s in results.aggregate() if s.metric == metric.name and not math.isnan(s.mean)]
+    if not found:
+        raise InputError(f"results hold no value of metric {metric.name!r}; they have {', '.join(results.metrics)}")
+    return found
 
 
 def figure_bytes(figure: Figure, kind: str = "png", dpi: int = 150) -> bytes:
@@ -101,39 +107,54 @@ def _panel_of(s: Summary, x: str | None) -> dict[str, Any]:
 
 
 def _draw(summaries: list[Summary], info: Metric, x: str | None, figures: list[Published], dark: bool) -> Figure:
-    from matplotlib.figure import Figure
-
-    panels: list[dict[str, Any]] = []
-    for s in summaries:
-        if _panel_of(s, x) not in panels:
-            panels.append(_panel_of(s, x))
+    panels = list({repr(panel): panel for panel in (_panel_of(s, x) for s in summaries)}.values())
     methods = list(dict.fromkeys([s.method for s in summaries] + ([p.method for p in figures] if x is None else [])))
     columns = 2 if len(panels) == 4 else min(len(panels), _PER_ROW)
-    lines = math.ceil(len(panels) / columns)
-    height = 3.3 if x is not None else 1.1 + 0.38 * len(methods)
-    figure = Figure(figsize=(1.0 + (4.2 if columns > 1 else 5.4) * columns, 0.6 + height * lines), layout="constrained")
+    width, height = 4.2 if columns > 1 else 5.4, 3.3 if x is not None else 1.1 + 0.38 * len(methods)
     share = len({p["experiment"] for p in panels}) == 1  # other data have another scale
-    grid = figure.subplots(lines, columns, squeeze=False, sharex=share, sharey=share or x is None)
+    margin = (1.0, 0.6)
+    figure, shown = panel_grid(len(panels), columns, (width, height), margin, sharex=share, sharey=share or x is None)
     names = varying_names(panels)
-    for k, panel in enumerate(panels):
-        axes = grid[k // columns][k % columns]
+    for axes, panel in zip(shown, panels):
         inside = [s for s in summaries if _panel_of(s, x) == panel]
         if x is None:
             _dots(axes, inside, methods, [p for p in figures if p.matches(panel)], info, dark)
         else:
             _curves(axes, inside, methods, figures, panel, x, info, dark)
         axes.set_title(setting_label(panel, names), loc="left")
-    for k in range(len(panels), lines * columns):
-        grid[k // columns][k % columns].set_visible(False)
     unit = f"{info.label}{' (%)' if info.percent else ''}"
-    shown = [grid[k // columns][k % columns] for k in range(len(panels))]
-    for axes in shown[-columns:]:  # the lowest of each column
-        axes.set_xlabel(unit if x is None else x)
-        axes.tick_params(labelbottom=True)
-    for axes in shown[::columns]:
-        axes.set_ylabel("" if x is None else unit)
+    label_outside(shown, columns, *((unit, "") if x is None else (x, unit)))
     shared_legend(figure, shown, methods, columns)
     return figure
+
+
+def panel_grid(
+    n: int,
+    columns: int,
+    size: tuple[float, float],
+    margin: tuple[float, float],
+    sharex: bool = False,
+    sharey: bool = False,
+) -> tuple[Figure, list[Axes]]:
+    """A figure with n panels of a size, so many in a row; what is left over is not shown."""
+    from matplotlib.figure import Figure
+
+    rows = math.ceil(n / columns)
+    inches = (margin[0] + size[0] * columns, margin[1] + size[1] * rows)
+    figure = Figure(figsize=inches, layout="constrained")
+    panels = list(figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey).flat)
+    for empty in panels[n:]:
+        empty.set_visible(False)
+    return figure, panels[:n]
+
+
+def label_outside(panels: list[Axes], columns: int, xlabel: str, ylabel: str) -> None:
+    """Name the axes of the lowest panel of each column, and of the first of each row."""
+    for axes in panels[-columns:]:
+        axes.set_xlabel(xlabel)
+        axes.tick_params(labelbottom=True)
+    for axes in panels[::columns]:
+        axes.set_ylabel(ylabel)
 
 
 def method_look(k: int, dark: bool) -> dict[str, Any]:

@@ -16,6 +16,8 @@ import numpy as np
 from accord.evaluation.metrics import is_sequence
 from accord.exceptions import InputError
 
+Seed = int | Sequence[int] | np.random.Generator | None
+
 
 @dataclass(frozen=True)
 class Draw:
@@ -66,7 +68,7 @@ def draw(
     n_labeled: int,
     n_unlabeled: int = 0,
     n_holdout: int = 0,
-    rng: Any = None,
+    rng: Seed = None,
     *,
     every_label: bool = True,
     labels_of: Callable[[Any], Iterable[Hashable]] | None = None,
@@ -182,7 +184,7 @@ def _repair(has: np.ndarray, chosen: np.ndarray, rng: np.random.Generator) -> np
 
 
 # ------------------------------------------------------------------------------------------------------------ folds
-def folds(n: int, n_folds: int, rng: Any = None, inverse: bool = False) -> list[Fold]:
+def folds(n: int, n_folds: int, rng: Seed = None, inverse: bool = False) -> list[Fold]:
     """Random folds for cross-validation of `n` examples; sizes differ by at most one, indices are sorted.
 
     Parameters
@@ -206,7 +208,7 @@ def per_class_folds(
     y: Sequence[Any],
     n_per_class: int,
     n_folds: int,
-    rng: Any = None,
+    rng: Seed = None,
     small: Literal["keep", "drop"] = "keep",
 ) -> list[Fold]:
     """Folds with `n_per_class` training examples of every class, all others to test on (svm_interdependent Table 1.1).

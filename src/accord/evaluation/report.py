@@ -14,14 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from accord.evaluation._files import atomic_write
 from accord.evaluation.plots import figure_bytes, plot_results
 from accord.evaluation.registry import Metric, describe_metric
 from accord.evaluation.results import Results
 from accord.evaluation.tables import Published, Table, comparison_table, results_table
 from accord.exceptions import InputError
+from accord.files import write_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _PACKAGES = ("accord", "numpy", "scipy", "scikit-learn", "numba", "joblib", "matplotlib")
 
@@ -76,7 +79,7 @@ def write_report(
     seed: int | None = None,
     date: str | None = None,
     details: Mapping[str, Any] | None = None,
-    figures: Mapping[str, Callable[[bool], Any]] | None = None,
+    figures: Mapping[str, Callable[[bool], Figure]] | None = None,
 ) -> ReportPaths:
     """Write ``report.html``, ``report.md``, ``results.csv`` and one plot per metric into `directory`.
 
@@ -104,10 +107,10 @@ def write_report(
     sections = [_section(results, m, x, baseline, test, test_to_train, published, own.get(m.name)) for m in chosen]
     facts = _facts(command, seed, date, details)
     folder = Path(directory)
-    plots = [atomic_write(folder / f"{s.metric.name}.png", s.png) for s in sections]
+    plots = [write_file(folder / f"{s.metric.name}.png", s.png) for s in sections]
     csv = results.to_csv(folder / "results.csv")
-    markdown = atomic_write(folder / "report.md", _markdown(title, description, sections, notes, facts))
-    page = atomic_write(folder / "report.html", _page(title, description, sections, notes, facts))
+    markdown = write_file(folder / "report.md", _markdown(title, description, sections, notes, facts))
+    page = write_file(folder / "report.html", _page(title, description, sections, notes, facts))
     return ReportPaths(page, markdown, csv, plots)
 
 
@@ -119,7 +122,7 @@ def _section(
     test: str,
     test_to_train: float | None,
     published: Sequence[Published],
-    figure: Callable[[bool], Any] | None,
+    figure: Callable[[bool], Figure] | None,
 ) -> _Section:
     comparisons = [] if baseline is None else results.compare(baseline, metric.name, test, test_to_train)
     draw = figure or (lambda dark: plot_results(results, metric, x, published, dark))

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from accord.evaluation._files import atomic_write
 from accord.evaluation.journal import read_journal
 from accord.evaluation.significance import (
     PairedTest,
@@ -24,32 +23,35 @@ from accord.evaluation.significance import (
     wilcoxon_signed_ranks,
 )
 from accord.exceptions import FormatError, InputError
+from accord.files import write_file
 
 _FIRST, _LAST = ("experiment", "method"), ("repetition", "metric", "value", "seconds")
 RESERVED = (*_FIRST, *_LAST)  # columns that are no settings
 
 
 @dataclass(frozen=True)
-class Summary:
-    """Mean over the repetitions of one method's metric in one setting; the standard error is NaN for one repetition."""
+class Cell:
+    """Which figure: a method's metric in a setting of an experiment."""
 
     experiment: str
     method: str
     setting: dict[str, Any]
     metric: str
+
+
+@dataclass(frozen=True)
+class Summary(Cell):
+    """Mean over the repetitions; the standard error is NaN for one repetition."""
+
     mean: float
     standard_error: float
     n: int
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A method against the baseline in one setting, paired by repetition; `p_adjusted` is Holm's over all of them."""
+class Comparison(Cell):
+    """A method against the baseline, paired by repetition; `p_adjusted` is Holm's over all of them."""
 
-    experiment: str
-    method: str
-    setting: dict[str, Any]
-    metric: str
     test: PairedTest
     p_adjusted: float = math.nan
 
@@ -106,7 +108,7 @@ class Results:
         writer.writerow(columns)
         for row in self.rows:
             writer.writerow([_show(name, row[name]) if name in row else "" for name in columns])
-        return atomic_write(path, text.getvalue())
+        return write_file(path, text.getvalue())
 
     def to_frame(self) -> Any:
         """The table as a pandas DataFrame."""

@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -178,11 +178,11 @@ def _checked(tasks: Sequence[Task]) -> list[Task]:
 
 def _execute(
     tasks: list[Task],
-    function: Callable[..., Any],
+    function: Callable[..., Mapping[str, float]],
     load: Callable[[], Any] | None,
     n_jobs: int | None,
     progress: bool,
-) -> Any:
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (key, record) of each task as it is done."""
     if not tasks:
         return
@@ -229,7 +229,7 @@ def _work(
         with threadpool_limits(limits=1, user_api="blas"):
             values = function(task, *data)
         seconds = time.perf_counter() - start
-        metrics = {str(name): _number(value, name) for name, value in dict(values).items()}
+        metrics = {str(name): _number(value) for name, value in dict(values).items()}
     except Exception:
         return task.key, {}, traceback.format_exc()
     record = {
@@ -243,7 +243,7 @@ def _work(
     return task.key, record, None
 
 
-def _number(value: Any, name: Any) -> float | None:
+def _number(value: float) -> float | None:
     """A metric's value for JSON; NaN and infinities become null."""
     number = float(value)
     return number if math.isfinite(number) else None

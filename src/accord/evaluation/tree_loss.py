@@ -5,12 +5,12 @@ Figures in svm_interdependent Table 1.1 are means of this loss.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from accord.evaluation.metrics import Label, check_pair
 from accord.exceptions import InputError
+from accord.structures.chains.taxonomy import ancestors, check_taxonomy, heights
 
 
 class TreeLoss:
@@ -36,18 +36,15 @@ class TreeLoss:
 
     def __init__(self, taxonomy: Mapping[Label, Any]) -> None:
         self.taxonomy = taxonomy
-        self._parents = {node: _parents(value) for node, value in taxonomy.items()}
-        for parents in list(self._parents.values()):
-            for parent in parents:
-                self._parents.setdefault(parent, ())
-        self._heights = _heights(self._parents)
-        self._ancestors: dict[Label, frozenset[Label]] = {}
+        parents = check_taxonomy(taxonomy)
+        self._heights = heights(parents)
+        self._ancestors = {node: ancestors(node, parents) for node in parents}
 
     def pair(self, y: Label, y_hat: Label) -> int:
         """The loss of predicting `y_hat` where `y` is right."""
         if y == y_hat:
             return 0
-        common = self._ancestors_of(y) & self._ancestors_of(y_hat)
+        common = self._ancestors[y] & self._ancestors[y_hat]
         return min((self._heights[z] for z in common), default=max(self._heights.values()) + 1)
 
     def __call__(self, y_true: Any, y_pred: Any) -> float:
@@ -57,37 +54,6 @@ class TreeLoss:
             raise InputError("tree loss needs one class per example, but y_true holds sequences")
         for name, classes in (("y_true", true), ("y_pred", pred)):
             for i, label in enumerate(classes):
-                if label not in self._parents:
+                if label not in self._heights:
                     raise InputError(f"{name}[{i}] is {label!r}, which is no node of the taxonomy")
         return sum(map(self.pair, true, pred)) / len(true)
-
-    def _ancestors_of(self, node: Label) -> frozenset[Label]:
-        """The node and everything above it."""
-        if node not in self._ancestors:
-            above = (self._ancestors_of(parent) for parent in self._parents[node])
-            self._ancestors[node] = frozenset({node}).union(*above)
-        return self._ancestors[node]
-
-
-def _parents(value: Any) -> tuple[Label, ...]:
-    if value is None:
-        return ()
-    return tuple(value) if isinstance(value, (list, tuple, set, frozenset)) else (value,)
-
-
-def _heights(parents: Mapping[Label, Sequence[Label]]) -> dict[Label, int]:
-    """Longest way down from each node; leaves first, so that a node's children are done before it."""
-    waiting = Counter(parent for above in parents.values() for parent in above)
-    heights = {node: 0 for node in parents if not waiting[node]}
-    ready = list(heights)
-    while ready:
-        node = ready.pop()
-        for parent in parents[node]:
-            heights[parent] = max(heights.get(parent, 0), heights[node] + 1)
-            waiting[parent] -= 1
-            if not waiting[parent]:
-                ready.append(parent)
-    for node in parents:
-        if waiting[node]:
-            raise InputError(f"taxonomy has a cycle through {node!r}: a class cannot be its own ancestor")
-    return heights

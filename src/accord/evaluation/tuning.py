@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from accord.evaluation.protocol import Fold, folds, is_unlabeled, take
+from accord.evaluation.protocol import Fold, Seed, folds, is_unlabeled, take
 from accord.evaluation.registry import Metric, get_metric
 from accord.exceptions import InputError
 
@@ -48,7 +48,7 @@ def tune(
     metric: str | Metric | Callable[[Any, Any], float] = "token_error",
     n_splits: int = 3,
     n_repeats: int = 1,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> TuneResult:
     """Find the parameters that predict held-out labeled examples best; ties go to the first in the grid.
@@ -99,7 +99,7 @@ def tune(
 
 
 def _inner_folds(
-    X: Any, Y: Sequence[Any], n_splits: int, n_repeats: int, random_state: Any
+    X: Any, Y: Sequence[Any], n_splits: int, n_repeats: int, random_state: Seed
 ) -> tuple[list[list[Fold]], list[np.ndarray]]:
     """Per repeat: the folds as indices into X, and the held-out indices in the order they are predicted."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -1,25 +1,32 @@
 """What every experiment shares: tasks, one results file that a killed run goes on with, a report.
 
-An experiment is one table or figure of the papers. A subclass says which tasks there are, how the data are read and how
-a task is done; `Experiment.run` does the rest through :mod:`accord.evaluation`.
+An experiment is one table or figure of the papers. A subclass says which methods and settings there are, how the data
+are read and how a task is done; `Experiment.run` does the rest through :mod:`accord.evaluation`.
 """
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from accord.datasets import available, data_home
-from accord.evaluation import Metric, Published, Results, Task, run_experiment, write_report
+from accord.evaluation import Metric, Published, Results, Task, expand_grid, make_tasks, run_experiment, write_report
 from accord.evaluation.registry import describe_metric
 from accord.evaluation.tables import format_value, setting_label
 from accord.exceptions import InputError
+from accord.experiments.ordering import Claim, claim_notes, plain_setting
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DataFolder = str | os.PathLike[str] | None
+Settings = Sequence[Mapping[str, Any]]
+Figures = Mapping[str, "Callable[[bool], Figure]"]
 QUICK_NOTE = "This was the quick version: fewer data and repetitions, so its figures are not those to compare."
 
 
@@ -31,7 +38,12 @@ class Experiment(ABC):
     name : what `accord reproduce` calls it
     title, description : heading and first paragraph of the report
     data_sets : names of the data sets it reads, see :mod:`accord.datasets.registry`
+    methods, quick_methods : names of what is compared; the quick version has all, unless it says otherwise
+    supervised : those that look at no unlabeled examples, however many the setting ``n_unlabeled`` has
+    repetitions : of every method in every setting; the quick version has two
+    settings, quick_settings : what the methods are run in, see `grid`; the quick version likewise
     metrics : what the report shows, in order
+    claims : which method should do better than which, by the first metric
     published : the papers' figures
     x : numeric setting for learning curves, or None
     baseline : the method that the others are tested against, or None
@@ -42,15 +54,39 @@ class Experiment(ABC):
     title: str
     description: str
     data_sets: tuple[str, ...]
+    methods: Collection[str]
+    quick_methods: Collection[str] = ()
+    supervised: Collection[str] = ()
+    repetitions: int
+    settings: Settings = ({},)
+    quick_settings: Settings = ()
     metrics: tuple[str | Metric, ...]
+    claims: Sequence[Claim] = ()
     published: tuple[Published, ...] = ()
     x: str | None = None
     baseline: str | None = None
     version: int = 1
 
-    @abstractmethod
     def tasks(self, quick: bool, seed: int) -> list[Task]:
-        """Everything to do."""
+        """Everything to do, one repetition after the other: an interrupted run has some of everything."""
+        methods = self.quick_methods if quick and self.quick_methods else self.methods
+        tasks = make_tasks(self.name, list(methods), self._settings(quick), 2 if quick else self.repetitions, seed)
+        return [task for task in tasks if not self.left_out(task)]
+
+    def left_out(self, task: Task) -> bool:
+        """Whether a task would take too long, or makes no sense."""
+        return False
+
+    def values(self, name: str, quick: bool) -> list[Any]:
+        """The values that a setting has."""
+        return list(dict.fromkeys(setting[name] for setting in self._settings(quick)))
+
+    def _settings(self, quick: bool) -> Settings:
+        return self.quick_settings if quick and self.quick_settings else self.settings
+
+    def seen(self, task: Task) -> Mapping[str, Any]:
+        """The setting as the method sees it; tasks that have it in common have the same figures and are done once."""
+        return {**task.setting, "n_unlabeled": 0} if task.method in self.supervised else task.setting
 
     @abstractmethod
     def load(self, data: DataFolder, quick: bool, seed: int) -> Any:
@@ -61,10 +97,14 @@ class Experiment(ABC):
         """Do one task: metric → value."""
 
     def notes(self, results: Results) -> list[str]:
-        """Sentences for the report: where our figures differ from the papers', and why."""
-        return []
+        """Sentences for the report: which claims hold, where our figures differ from the papers', and why."""
+        return claim_notes(results, self.claims, describe_metric(self.metrics[0]).name, self.describe)
 
-    def figures(self, results: Results) -> Mapping[str, Callable[[bool], Any]]:
+    def describe(self, setting: Mapping[str, Any]) -> str:
+        """How sentences about claims call a setting."""
+        return plain_setting(setting)
+
+    def figures(self, results: Results) -> Figures:
         """Figures that take the place of the usual plot of a metric, see `write_report`."""
         return {}
 
@@ -102,9 +142,9 @@ class Experiment(ABC):
         journal = folder / "results.jsonl"
         results = run_experiment(
             self.tasks(quick, seed),
-            self.run_task,
+            self._figures_of,
             journal,
-            load=partial(self.load, home, quick, seed),
+            load=partial(self._start, home, quick, seed),
             config={"quick": quick, "version": self.version},
             n_jobs=n_jobs,
             overwrite=overwrite,
@@ -127,6 +167,17 @@ class Experiment(ABC):
         )
         return [report.html, report.markdown, report.csv, *report.plots, journal]
 
+    def _start(self, data: DataFolder, quick: bool, seed: int) -> tuple[Any, dict[str, Mapping[str, float]]]:
+        """What the tasks of a process share: the data, and the figures that were found so far."""
+        return self.load(data, quick, seed), {}
+
+    def _figures_of(self, task: Task, shared: tuple[Any, dict[str, Mapping[str, float]]]) -> Mapping[str, float]:
+        loaded, known = shared
+        key = replace(task, setting=self.seen(task)).key
+        if key not in known:
+            known[key] = self.run_task(task, loaded)
+        return known[key]
+
     def _command(self, quick: bool, seed: int) -> list[str]:
         data, small = ["--data DIR"] * bool(self.data_sets), ["--quick"] * quick
         return ["accord reproduce", self.name, *data, *small, f"--seed {seed}"]
@@ -142,6 +193,11 @@ class Experiment(ABC):
                 f"{str(home)!r} has no {', '.join(missing)}; put them there or name another folder by data= (--data)"
             )
         return home
+
+
+def grid(**values: Sequence[Any]) -> Settings:
+    """All combinations of the values of settings."""
+    return expand_grid(values)
 
 
 def divided_by_n(C: float, n_examples: int) -> float:
@@ -175,9 +231,5 @@ def published_notes(
 
 def mean_of(results: Results, method: str, metric: str, **setting: Any) -> float:
     """Mean of a method's metric over the repetitions in the settings that have these values."""
-    values = [
-        s.mean
-        for s in results.aggregate()
-        if s.method == method and s.metric == metric and setting.items() <= s.setting.items()
-    ]
-    return sum(values) / len(values) if values else float("nan")
+    means = [s.mean for s in results.where(method=method, metric=metric, **setting).aggregate()]
+    return sum(means) / len(means) if means else float("nan")

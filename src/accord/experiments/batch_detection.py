@@ -5,21 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from accord.evaluation import Metric, Results, Task, make_tasks
+from accord.evaluation import Metric, Results, Task
 from accord.evaluation.clusters import total_loss_per_object
-from accord.experiments.base import DataFolder, Experiment, mean_of
+from accord.experiments.base import DataFolder, Experiment, grid, mean_of
 from accord.experiments.mail_corpora import CORPORA, SET_SIZE, Corpus, draw_sets, read_corpus
-from accord.experiments.ordering import Claim, claim_notes
+from accord.experiments.ordering import Claim
 from accord.kernels.partitions.condensed import condensed
 from accord.learners.clustering import ClusteringSVM
 from accord.mail.features import MailPairs
 from accord.structures.partitions.partition import Partition
 
-REPETITIONS, QUICK_REPETITIONS = 30, 2
 N_TRAINING, QUICK_TRAINING = 9, 2
 LEARNERS = ("pairwise", "iterative", "compact", "sequential")
 DECODERS = ("lp", "agglomerative", "sequential")
@@ -31,35 +29,40 @@ AFTER = Metric("wrong_pairs", "pairs that are wrong after decoding", None, False
 
 @dataclass
 class Loaded:
-    """Corpora, and the similarities of the test set that were computed last."""
+    """Corpora, and the similarities of the test set that were computed last, which all decoders in turn have."""
 
     corpora: dict[str, Corpus]
     n_training: int
-    known: dict[Any, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    known: dict[tuple[str, str, int], tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
 
 class BatchDetection(Experiment):
     """Loss per mail, and how much of it is due to similarities and to decoding."""
 
     name = "batch-detection"
+    repetitions = 30
     title = "Batches of mail: learners and decoders"
     description = (
         f"Sets of {SET_SIZE} mails: six tenths of batches, the others single. A test set is made for each of "
-        f"{REPETITIONS} batches, and {N_TRAINING} training sets beside it that share no batch with it. Archives: "
+        f"{repetitions} batches, and {N_TRAINING} training sets beside it that share no batch with it. Archives: "
         "SpamAssassin, Enron and phishing mail, whose batches are approximate (found by shingles of words, without a "
         "human look; mails that are unlike the most typical one of their batch, or too short to tell, are left out). "
         "Generated: campaigns and newsletters from templates and grammars, whose batches are known. The loss is "
         "Δ_total, in which a mail that is wrongly pulled out of a batch or into one costs about 1; C = 1, not tuned."
     )
     data_sets = ("email",)
+    methods = METHODS
+    settings = grid(data=CORPORA)
     metrics = (LOSS, BEFORE, AFTER)
+    claims = (
+        *(Claim(f"{learner}, sequential", f"{learner}, lp", "the thesis: no difference") for learner in LEARNERS),
+        *(
+            Claim(f"{learner}, {decoder}", f"pairwise, {decoder}", "the thesis: no difference")
+            for decoder in DECODERS
+            for learner in LEARNERS[1:]
+        ),
+    )
     baseline = "pairwise, lp"
-
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        repetitions = QUICK_REPETITIONS if quick else REPETITIONS
-        tasks = make_tasks(self.name, METHODS, {"data": CORPORA}, repetitions=repetitions, seed=seed)
-        # one after the other, what is decoded from the same similarities
-        return sorted(tasks, key=lambda t: (t.repetition, t.setting["data"], METHODS.index(t.method)))
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> Loaded:
         corpora = {name: read_corpus(name, data, quick, seed) for name in CORPORA}
@@ -82,14 +85,6 @@ class BatchDetection(Experiment):
         }
 
     def notes(self, results: Results) -> list[str]:
-        claims = [
-            *(Claim(f"{learner}, sequential", f"{learner}, lp", "the thesis: no difference") for learner in LEARNERS),
-            *(
-                Claim(f"{learner}, {decoder}", f"pairwise, {decoder}", "the thesis: no difference")
-                for decoder in DECODERS
-                for learner in LEARNERS[1:]
-            ),
-        ]
         parts = []
         for data in CORPORA:
             for learner in LEARNERS:
@@ -97,7 +92,7 @@ class BatchDetection(Experiment):
                 parts.append(
                     f"{learner} on {data}: {before:.2f} % of the pairs wrong before, {after:.2f} % after decoding (lp)"
                 )
-        return [*claim_notes(results, claims, LOSS.name), f"{'; '.join(parts)}."]
+        return [*super().notes(results), f"{'; '.join(parts)}."]
 
 
 def _similarities(loaded: Loaded, learner: str, data: str, repetition: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -106,7 +101,6 @@ def _similarities(loaded: Loaded, learner: str, data: str, repetition: int, seed
     training, test = draw_sets(corpus, loaded.n_training, repetition % len(corpus.batches), rng)
     model = ClusteringSVM(learner, pair_features=MailPairs())
     sets = [[corpus.messages[i] for i in one] for one in training]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         model.fit(sets, [corpus.batch[one].tolist() for one in training])
     return condensed(model.similarities([corpus.messages[i] for i in test])), corpus.batch[test]

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from accord.evaluation import Metric, Results, Task, make_tasks
-from accord.experiments.base import DataFolder, Experiment, mean_of
+from accord.evaluation import Metric, Results, Task
+from accord.experiments.base import DataFolder, Experiment, grid, mean_of
 from accord.experiments.mail_corpora import ARCHIVES, Corpus, read_corpus, training_sets
-from accord.experiments.ordering import Claim, claim_notes
+from accord.experiments.ordering import Claim
 from accord.learners.clustering import ClusteringSVM
 from accord.mail.detector import BatchDetector
 from accord.mail.features import MailPairs
+from accord.mail.message import Message
 from accord.mail.spam import CollectiveSpamFilter
 
-REPETITIONS, QUICK_REPETITIONS = 20, 2
 N_MAILS, QUICK_MAILS = 800, 200  # to train on, and to test on
 SHARE_OF_BATCHES = 0.8  # the thesis: 2,402 of 3,000
 N_TRAINING, QUICK_TRAINING = 9, 2  # sets to learn similarities from
@@ -55,7 +55,7 @@ class Loaded:
     corpus: Corpus
     n_mails: int
     n_training: int
-    known: dict[Any, Draw] = field(default_factory=dict)
+    known: dict[tuple[int, int], Draw] = field(default_factory=dict)
 
 
 class CollectiveSpam(Experiment):
@@ -74,13 +74,17 @@ class CollectiveSpam(Experiment):
         "Archives as in batch-detection (words alone tell generated spam from the rest); C = 1, not tuned."
     )
     data_sets = ("email",)
+    methods = METHODS
+    repetitions = 20
+    settings = grid(smallest_batch=SMALLEST)
     metrics = (RISK,)
+    claims = (
+        Claim(PERFECT, SINGLE, "the thesis: lower"),
+        *(Claim(found, SINGLE, "the thesis: lower") for found in (LP, SEQUENTIAL, ONLINE)),
+        *(Claim(found, PERFECT, "the thesis: no difference") for found in (LP, SEQUENTIAL)),
+        Claim(SEQUENTIAL, LP, "the thesis: no difference"),
+    )
     baseline = SINGLE
-
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        repetitions = QUICK_REPETITIONS if quick else REPETITIONS
-        tasks = make_tasks(self.name, list(METHODS), {"smallest_batch": SMALLEST}, repetitions=repetitions, seed=seed)
-        return sorted(tasks, key=lambda t: (t.repetition, t.setting["smallest_batch"], METHODS.index(t.method)))
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> Loaded:
         return Loaded(
@@ -99,12 +103,6 @@ class CollectiveSpam(Experiment):
         return {RISK.name: 1.0 - float(roc_auc_score(corpus.is_spam[draw.test], scores))}
 
     def notes(self, results: Results) -> list[str]:
-        claims = [
-            Claim(PERFECT, SINGLE, "the thesis: lower"),
-            *(Claim(found, SINGLE, "the thesis: lower") for found in (LP, SEQUENTIAL, ONLINE)),
-            *(Claim(found, PERFECT, "the thesis: no difference") for found in (LP, SEQUENTIAL)),
-            Claim(SEQUENTIAL, LP, "the thesis: no difference"),
-        ]
         parts = []
         for smallest in SMALLEST:
             risk = {method: mean_of(results, method, RISK.name, smallest_batch=smallest) for method in METHODS}
@@ -116,7 +114,7 @@ class CollectiveSpam(Experiment):
         thesis = f"the thesis: {REDUCTION_PERFECT} % with true and {REDUCTION_FOUND} % with found batches"
         return [
             f"How much of 1 − AUC goes away, {'; '.join(parts)} ({thesis}).",
-            *claim_notes(results, claims, RISK.name),
+            *super().notes(results),
         ]
 
 
@@ -139,8 +137,7 @@ def _draw(loaded: Loaded, smallest: int, rng: np.random.Generator) -> Draw:
     known = Corpus([corpus.messages[i] for i in train], corpus.batch[train], corpus.is_spam[train])
     sets = training_sets(known.batches, known.singles, loaded.n_training, rng)
     model = ClusteringSVM("sequential", pair_features=MailPairs())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         model.fit([[known.messages[i] for i in one] for one in sets], [known.batch[one].tolist() for one in sets])
     return Draw(train, test, model)
 
@@ -165,7 +162,7 @@ def _scores(method: str, corpus: Corpus, draw: Draw, rng: np.random.Generator) -
     return spam_filter.decision_function(test, batches[1])
 
 
-def _found(model: ClusteringSVM, mails: list[Any], decoder: str) -> list[Any]:
+def _found(model: ClusteringSVM, mails: list[Message], decoder: str) -> list[Any]:
     model.set_params(decoder=decoder)
     if decoder == "sequential":
         return model.predict([mails])[0]

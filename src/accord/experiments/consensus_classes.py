@@ -9,16 +9,18 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from accord.datasets import load
-from accord.evaluation import Draw, Results, Task, draw, make_tasks, zero_one_loss
-from accord.experiments.base import DataFolder, Experiment
-from accord.experiments.ordering import Claim, claim_notes
+from accord.evaluation import Draw, Results, Task, draw, zero_one_loss
+from accord.experiments.base import DataFolder, Experiment, grid
+from accord.experiments.ordering import Claim
+from accord.experiments.training import draw_per_class, train_and_test
+from accord.learners.base import StructuredLearner
 from accord.learners.consensus import CoPerceptron, CoSVM
 from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.svm import StructuredSVM
@@ -28,7 +30,6 @@ from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.select import Select
 
-REPETITIONS = 30  # the thesis has 100
 N_UNLABELED = 1000  # at most
 C = 1.0  # as in the thesis, with its 2-norm slacks
 WEIGHTS = (0.01, 0.1, 1.0)  # fixed weights of the unlabeled examples
@@ -64,49 +65,51 @@ class Pool:
     n_first: int
 
     def first(self) -> View:
-        return Select(slice(0, self.n_first), _features())
+        return Select(slice(0, self.n_first), features())
 
     def second(self) -> View:
-        return Select(slice(self.n_first, None), _features())
+        return Select(slice(self.n_first, None), features())
 
     def views(self) -> dict[str, View]:
         return {"first": self.first(), "second": self.second()}
 
 
-def _features() -> ArrayFeatures:
+def features() -> ArrayFeatures:
     """The papers' features have no bias, and it matters: shared by all examples, it carries them to one class."""
     return ArrayFeatures(bias=False)
+
+
+Make = Callable[[MultiClass, Pool, int], StructuredLearner]  # of a structure, a pool and a seed
 
 
 def _svm(structure: MultiClass, view: View | None, seed: int) -> StructuredSVM:
     return StructuredSVM(structure, view, C=C, norm=2, random_state=seed)
 
 
-def _co_svm(weight: Any, **settings: Any) -> Callable[[MultiClass, Pool, int], CoSVM]:
+def _co_svm(weight: float | str, **settings: Any) -> Make:
     options = {"C": C, "norm": 2, "unlabeled_weight": weight, **PASSES, **settings}
     return lambda structure, pool, seed: CoSVM(structure, pool.views(), random_state=seed, **options)
 
 
-def _perceptrons(weight: Any) -> Callable[[MultiClass, Pool, int], CoPerceptron]:
+def _perceptrons(weight: float | str) -> Make:
     return lambda structure, pool, seed: CoPerceptron(
         structure, pool.views(), weight, averaged=False, random_state=seed
     )
 
 
-# Method → (structure, pool, seed) → learner
-SUPERVISED: dict[str, Callable[[MultiClass, Pool, int], Any]] = {
-    "SVM": lambda structure, pool, seed: _svm(structure, _features(), seed),
+SUPERVISED: dict[str, Make] = {
+    "SVM": lambda structure, pool, seed: _svm(structure, features(), seed),
     "SVM, first view": lambda structure, pool, seed: _svm(structure, pool.first(), seed),
     "SVM, second view": lambda structure, pool, seed: _svm(structure, pool.second(), seed),
     "two SVMs": lambda structure, pool, seed: SumOfViews(_svm(structure, None, seed), views=pool.views()),
     "perceptron": lambda structure, pool, seed: StructuredPerceptron(
-        structure, _features(), averaged=False, random_state=seed
+        structure, features(), averaged=False, random_state=seed
     ),
     "two perceptrons": _perceptrons(0.0),
 }
-SEMI_SUPERVISED: dict[str, Callable[[MultiClass, Pool, int], Any]] = {
+SEMI_SUPERVISED: dict[str, Make] = {
     "self-training": lambda structure, pool, seed: CoSVM(
-        structure, _features(), C=C, norm=2, unlabeled_weight=WEIGHT, random_state=seed, **PASSES
+        structure, features(), C=C, norm=2, unlabeled_weight=WEIGHT, random_state=seed, **PASSES
     ),
     **{f"coSVM, {weight:g}": _co_svm(weight) for weight in WEIGHTS},
     "coSVM, auto": _co_svm("auto"),
@@ -115,17 +118,6 @@ SEMI_SUPERVISED: dict[str, Callable[[MultiClass, Pool, int], Any]] = {
     "co-perceptron, auto": _perceptrons("auto"),
 }
 METHODS = SUPERVISED | SEMI_SUPERVISED
-
-CLAIMS = (
-    Claim("two SVMs", "SVM", "the thesis: lower"),
-    *(Claim(f"coSVM, {weight:g}", "SVM", "the thesis: lower, on Cora") for weight in WEIGHTS),
-    *(Claim(f"coSVM, {weight:g}", "two SVMs", "what unlabeled examples add") for weight in WEIGHTS),
-    Claim(f"coSVM, {WEIGHT:g}", "self-training", "what the second view adds"),
-    Claim("coSVM, auto", "SVM", "ours: no higher"),
-    Claim(f"coSVM, {WEIGHT:g}, balanced", "SVM", "not the papers': label frequencies held"),
-    Claim("co-perceptron", "perceptron", "the papers, on sentences: lower"),
-    Claim("co-perceptron, auto", "perceptron", "ours: no higher"),
-)
 
 
 class ConsensusClasses(Experiment):
@@ -147,35 +139,41 @@ class ConsensusClasses(Experiment):
         "holds the label frequencies of pseudo-labels to those of the labeled examples."
     )
     data_sets = tuple(SETS)
+    methods = METHODS
+    repetitions = 30  # the thesis has 100
+    settings = grid(data=list(SETS))
+    quick_settings = grid(data=list(SETS)[:1])
     metrics = ("zero_one_loss",)
+    claims = (
+        Claim("two SVMs", "SVM", "the thesis: lower"),
+        *(Claim(f"coSVM, {weight:g}", "SVM", "the thesis: lower, on Cora") for weight in WEIGHTS),
+        *(Claim(f"coSVM, {weight:g}", "two SVMs", "what unlabeled examples add") for weight in WEIGHTS),
+        Claim(f"coSVM, {WEIGHT:g}", "self-training", "what the second view adds"),
+        Claim("coSVM, auto", "SVM", "ours: no higher"),
+        Claim(f"coSVM, {WEIGHT:g}, balanced", "SVM", "not the papers': label frequencies held"),
+        Claim("co-perceptron", "perceptron", "the papers, on sentences: lower"),
+        Claim("co-perceptron, auto", "perceptron", "ours: no higher"),
+    )
     baseline = "SVM"
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings = {"data": list(SETS)[:1] if quick else list(SETS)}
-        return make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else REPETITIONS, seed=seed)
-
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Pool]:
-        return {name: load_pool(name, data) for name in (list(SETS)[:1] if quick else SETS)}
+        return {name: load_pool(name, data) for name in self.values("data", quick)}
 
     def run_task(self, task: Task, loaded: dict[str, Pool]) -> Mapping[str, float]:
         name, seed = task.setting["data"], task.repetition_seed
         pool = loaded[name]
         parts = draw_examples(pool.Y, SETS[name], seed)
-        X, Y = parts.training(pool.X, pool.Y)
-        n_labeled = len(parts.labeled)
         if task.method in SUPERVISED:
-            X, Y = X[:n_labeled], Y[:n_labeled]
-        frequency = Counter(Y[:n_labeled])
+            parts = replace(parts, unlabeled=parts.unlabeled[:0])
+        frequency = Counter(pool.Y[i] for i in parts.labeled)
         structure = MultiClass(sorted(frequency, key=lambda label: (-frequency[label], label)))
-        X_test, Y_test = parts.test(pool.X, pool.Y)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a view may know nothing of a page
-            learner = METHODS[task.method](structure, pool, seed).fit(X, Y)
-        return {"zero_one_loss": zero_one_loss(Y_test, learner.predict(X_test))}
+        with warnings.catch_warnings(action="ignore"):  # a view may know nothing of a page
+            found = train_and_test(METHODS[task.method](structure, pool, seed), parts, pool.X, pool.Y)
+        return {"zero_one_loss": zero_one_loss(*found)}
 
     def notes(self, results: Results) -> list[str]:
         return [
-            *claim_notes(results, CLAIMS, "zero_one_loss"),
+            *super().notes(results),
             "On webkb_course Blum and Mitchell's co-trained naive Bayes errs on about 5 % of the pages.",
             "The thesis has 9,555 papers in eight classes and the text of citing sentences; cora_big has titles only.",
         ]
@@ -202,11 +200,7 @@ def _unit_rows(counts: Any) -> sp.csr_array:
 
 def draw_examples(Y: list[str], collection: Collection, seed: int) -> Draw:
     """Labeled, unlabeled and holdout examples; every class has labeled ones."""
-    n_holdout = collection.n_holdout
     if isinstance(collection.labeled, int):
-        return draw(Y, collection.labeled, N_UNLABELED, n_holdout, seed)
-    order = np.random.default_rng(seed).permutation(len(Y))
-    classes = np.array(Y)[order]
-    labeled = np.concatenate([order[classes == label][:n] for label, n in collection.labeled.items()])
-    rest = order[~np.isin(order, labeled)]
-    return Draw(labeled, rest[n_holdout:][:N_UNLABELED], rest[:n_holdout])
+        return draw(Y, collection.labeled, N_UNLABELED, collection.n_holdout, seed)
+    parts = draw_per_class(Y, collection.labeled, collection.n_holdout, seed)
+    return replace(parts, unlabeled=parts.unlabeled[:N_UNLABELED])

@@ -6,17 +6,19 @@ numbers for the HMM only.]
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
 
-from accord.evaluation import Draw, Metric, Published, Results, Task, draw, make_tasks, token_error, tune
-from accord.experiments.base import DataFolder, Experiment, published_notes
-from accord.experiments.hmm_few_labels import GENES, SMOOTHING, SPANISH, FewLabels, Pool
-from accord.experiments.ordering import Claim, change_note, claim_notes
+from accord.evaluation import Metric, Results, Task, token_error
+from accord.experiments.base import DataFolder, Experiment, grid, published_notes
+from accord.experiments.ordering import Claim, change_note
+from accord.experiments.sentences import DATA_SETS, GENES, SPANISH, Pool, best_smoothing, hmm_figures, load_pools
+from accord.experiments.training import Method, train_and_test
 from accord.learners.base import StructuredLearner
 from accord.learners.consensus import CoPerceptron, CoSVM
 from accord.learners.generative import HMM
@@ -27,7 +29,6 @@ from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
 from accord.views.splits import FeatureGroups, OddEvenSplit, RandomSplit
 
-REPETITIONS = 30  # the papers have 100
 SIZES = (5, 10, 20, 40)  # labeled sentences; the papers stop at 20
 N_UNLABELED = 100  # beside them
 ALL_OTHERS = 2790  # of the 3100 Spanish sentences
@@ -72,7 +73,7 @@ def perceptron(averaged: bool = False) -> Maker:
     return lambda case: StructuredPerceptron(case.structure, case.view, averaged=averaged, random_state=case.seed)
 
 
-def co_perceptron(split: str, weight: Any, averaged: bool = False, **settings: Any) -> Maker:
+def co_perceptron(split: str, weight: float | str, averaged: bool = False, **settings: Any) -> Maker:
     """Two views; a weight of 0 sums them without looking at unlabeled sentences."""
     return lambda case: CoPerceptron(
         case.structure, SPLITS[split](case.view), weight, averaged=averaged, random_state=case.seed, **settings
@@ -91,7 +92,7 @@ def two_svms(split: str) -> Maker:
     )
 
 
-def co_svm(split: str, weight: Any, **settings: Any) -> Maker:
+def co_svm(split: str, weight: float | str, **settings: Any) -> Maker:
     """Two views that learn from unlabeled sentences."""
 
     def make(case: Case) -> CoSVM:
@@ -101,15 +102,6 @@ def co_svm(split: str, weight: Any, **settings: Any) -> Maker:
         return CoSVM(case.structure, views, C=C, unlabeled_weight=weight, random_state=case.seed, **passes)
 
     return make
-
-
-@dataclass(frozen=True)
-class Method:
-    """How to make a learner, whether it learns from unlabeled sentences, and where it is run."""
-
-    make: Maker
-    unlabeled: bool = False
-    everywhere: bool = True  # False: slow, run at 10 labeled and 100 unlabeled sentences only
 
 
 METHODS: dict[str, Method] = {
@@ -125,89 +117,73 @@ METHODS: dict[str, Method] = {
     "two SVMs": Method(two_svms(TOKEN)),
     "coSVM": Method(co_svm(TOKEN, SVM_WEIGHT), unlabeled=True),
     "coSVM, random split": Method(co_svm(RANDOM, SVM_WEIGHT), unlabeled=True),
-    "coSVM, auto": Method(co_svm(TOKEN, "auto"), unlabeled=True, everywhere=False),
-    "SVM, slack": Method(svm(rescaling="slack", norm=2), everywhere=False),
-    "coSVM, slack": Method(co_svm(TOKEN, SVM_WEIGHT, rescaling="slack", norm=2), unlabeled=True, everywhere=False),
+    "coSVM, auto": Method(co_svm(TOKEN, "auto"), unlabeled=True),
+    "SVM, slack": Method(svm(rescaling="slack", norm=2)),
+    "coSVM, slack": Method(co_svm(TOKEN, SVM_WEIGHT, rescaling="slack", norm=2), unlabeled=True),
 }
-
-CLAIMS = (
-    Claim("perceptron", "HMM", "the papers: lower"),
-    Claim("co-perceptron", "perceptron", "the papers: lower"),
-    Claim("co-perceptron, auto", "perceptron", "ours: no higher"),
-    Claim("co-perceptron", "two perceptrons", "what the unlabeled sentences add to the sum of two views"),
-    Claim("SVM", "perceptron", "the thesis: lower"),
-    Claim("coSVM", "SVM", "the papers: lower"),
-    Claim("coSVM, random split", "SVM", "the thesis: lower; it splits at random here"),
-    Claim("coSVM, auto", "SVM", "ours: no higher"),
-    Claim("coSVM", "two SVMs", "what the unlabeled sentences add to the sum of two views"),
-    Claim("coSVM", "co-perceptron", "the papers: lower"),
-)
+# run at 10 labeled and 100 unlabeled sentences only
+SLOW = ("coSVM, auto", "SVM, slack", "coSVM, slack")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Sentences:
-    """Pools of sentences, the draws made from them and the figures found, which several settings share."""
+    """Pools of sentences to draw from."""
 
     pools: dict[str, Pool]
     quick: bool
-    draws: dict[Any, Draw] = field(default_factory=dict)
-    found: dict[Any, dict[str, float]] = field(default_factory=dict)
 
-    def draw(self, data: str, n_labeled: int, n_unlabeled: int, seed: int) -> Draw:
-        """Labeled, unlabeled and holdout sentences; with the same seed fewer unlabeled ones are the first of more."""
-        pool, key = self.pools[data], (data, n_labeled, seed)
-        if key not in self.draws:
-            others = len(pool.Y) - n_labeled - pool.n_holdout
-            self.draws[key] = draw(pool.Y, n_labeled, others, pool.n_holdout, seed, max_tries=100_000)
-        full = self.draws[key]
-        return replace(full, unlabeled=full.unlabeled[:n_unlabeled])
-
-    def figures(
-        self, name: str, method: Method, data: str, n_labeled: int, n_unlabeled: int, seed: int
-    ) -> dict[str, float]:
-        """Metric → value on the holdout; computed once for all numbers of unlabeled sentences if they do not matter."""
-        n_unlabeled = n_unlabeled if method.unlabeled else 0
-        key = (name, data, n_labeled, n_unlabeled, seed)
-        if key not in self.found:
-            parts = self.draw(data, n_labeled, n_unlabeled, seed)
-            self.found[key] = self.fit_and_test(method, data, parts, seed)
-        return self.found[key]
-
-    def fit_and_test(self, method: Method, data: str, parts: Draw, seed: int) -> dict[str, float]:
-        """Train on the labeled and unlabeled part, test on the holdout; views also tell how often they disagree."""
+    def figures(self, method: Method, data: str, n_labeled: int, n_unlabeled: int, seed: int) -> dict[str, float]:
+        """Train on sentences of a pool, test on its holdout; views also tell how often they disagree."""
         pool = self.pools[data]
+        parts = pool.draw(n_labeled, n_unlabeled, seed)
         learner: Any = method.make(Case(pool.structure, pool.features(), seed, self.quick))
-        X, Y = parts.training(pool.X, pool.Y)
         if isinstance(learner, HMM):
-            learner.set_params(**tune(learner, {"smoothing": SMOOTHING}, X, Y, random_state=seed).best_params)
-        if not len(parts.unlabeled) and getattr(learner, "unlabeled_weight", "auto") != "auto":
+            learner.set_params(smoothing=best_smoothing(learner, *parts.training(pool.X, pool.Y), seed))
+        if not n_unlabeled and getattr(learner, "unlabeled_weight", "auto") != "auto":
             learner.set_params(unlabeled_weight=0.0)  # nothing to weigh
-        X_test, Y_test = parts.test(pool.X, pool.Y)
-        found = {"token_error": token_error(Y_test, learner.fit(X, Y).predict(X_test))}
+        found = {"token_error": token_error(*train_and_test(learner, parts, pool.X, pool.Y))}
         if getattr(learner, "n_views_", 1) > 1:
-            found["disagreement"] = learner.disagreement(X_test)
+            found["disagreement"] = learner.disagreement(parts.test(pool.X, pool.Y)[0])
         return found
 
 
-def load_sentences(data: DataFolder, quick: bool, seed: int) -> Sentences:
-    """The pools of the experiment on the HMM; the quick version has short sentences of one of them."""
-    pools = FewLabels().load(data, quick, seed)
-    if not quick:
-        return Sentences(pools, quick)
-    genes = pools[GENES]
-    short = [i for i, x in enumerate(genes.X) if len(x) in QUICK_TOKENS]
-    X, Y = [genes.X[i] for i in short], [genes.Y[i] for i in short]
-    return Sentences({GENES: Pool(X, Y, genes.features, 100)}, quick)
+class CoLearning(Experiment):
+    """Learners on few labeled and some unlabeled sentences; methods of one repetition differ in nothing but themselves.
+
+    Attributes
+    ----------
+    methods : dict of Method
+    """
+
+    methods: dict[str, Method]
+    data_sets = DATA_SETS
+    repetitions = 30  # the papers have 100
+    baseline = "perceptron"
+
+    @abstractmethod
+    def sizes(self, setting: Mapping[str, Any]) -> tuple[int, int]:
+        """Numbers of labeled and unlabeled sentences."""
+
+    def load(self, data: DataFolder, quick: bool, seed: int) -> Sentences:
+        """The pools of the papers; the quick version has short sentences of one of them."""
+        pools = load_pools(data, seed)
+        if not quick:
+            return Sentences(pools, quick)
+        genes = pools[GENES]
+        short = [i for i, x in enumerate(genes.X) if len(x) in QUICK_TOKENS]
+        X, Y = [genes.X[i] for i in short], [genes.Y[i] for i in short]
+        return Sentences({GENES: Pool(X, Y, genes.features, 100)}, quick)
+
+    def seen(self, task: Task) -> dict[str, Any]:
+        n_labeled, n_unlabeled = self.sizes(task.setting)
+        n_seen = n_unlabeled if self.methods[task.method].unlabeled else 0
+        return {"data": task.setting["data"], "n_labeled": n_labeled, "n_unlabeled": n_seen}
+
+    def run_task(self, task: Task, loaded: Sentences) -> Mapping[str, float]:
+        return loaded.figures(self.methods[task.method], **self.seen(task), seed=task.repetition_seed)
 
 
-def _published(data: str, values: tuple[float, ...], source: str) -> list[Published]:
-    return [
-        Published("HMM", "token_error", value, {"data": data, "curve": LABELED_CURVE, "sentences": n}, source=source)
-        for n, value in zip(SIZES, values)
-    ]
-
-
-class ConsensusSequences(Experiment):
+class ConsensusSequences(CoLearning):
     """Learning curves over labeled and over unlabeled sentences."""
 
     name = "co-learning-sequences"
@@ -226,43 +202,53 @@ class ConsensusSequences(Experiment):
         f"reached in pass {RAMP} of at most {MAX_ITER}; 'auto' chooses it on the labeled sentences. Co-SVMs learn from "
         f"all {ALL_OTHERS} other sentences in {CO_SVM_REPETITIONS} repetitions only."
     )
-    data_sets = ("conll2002_esp", "bc2gm")
-    metrics = ("token_error", DISAGREEMENT)
-    x = "sentences"
-    baseline = "perceptron"
-    published = (
-        *_published(SPANISH, (0.2359, 0.2004, 0.1531), "multiview_sequential and thesis, Spanish news wire"),
-        *_published(GENES, (0.1798, 0.1431, 0.1231), "multiview_sequential and thesis, BioCreative"),
+    methods = METHODS
+    settings = (
+        *grid(data=[SPANISH], curve=[LABELED_CURVE], sentences=SIZES),
+        *grid(data=[SPANISH], curve=[UNLABELED_CURVE], sentences=UNLABELED[SPANISH]),
+        *grid(data=[GENES], curve=[LABELED_CURVE], sentences=SIZES),
+        *grid(data=[GENES], curve=[UNLABELED_CURVE], sentences=UNLABELED[GENES]),
     )
+    quick_settings = grid(data=[GENES], curve=[LABELED_CURVE], sentences=QUICK_SIZES)
+    metrics = ("token_error", DISAGREEMENT)
+    claims = (
+        Claim("perceptron", "HMM", "the papers: lower"),
+        Claim("co-perceptron", "perceptron", "the papers: lower"),
+        Claim("co-perceptron, auto", "perceptron", "ours: no higher"),
+        Claim("co-perceptron", "two perceptrons", "what the unlabeled sentences add to the sum of two views"),
+        Claim("SVM", "perceptron", "the thesis: lower"),
+        Claim("coSVM", "SVM", "the papers: lower"),
+        Claim("coSVM, random split", "SVM", "the thesis: lower; it splits at random here"),
+        Claim("coSVM, auto", "SVM", "ours: no higher"),
+        Claim("coSVM", "two SVMs", "what the unlabeled sentences add to the sum of two views"),
+        Claim("coSVM", "co-perceptron", "the papers: lower"),
+    )
+    x = "sentences"
+    published = hmm_figures(lambda n: {"curve": LABELED_CURVE, "sentences": n})
 
     def tasks(self, quick: bool, seed: int) -> list[Task]:
-        tasks: list[Task] = []
-        for name, method in METHODS.items():
-            settings = [
-                {"data": data, "curve": curve, "sentences": size}
-                for data in UNLABELED
-                for curve, sizes in _curves(data, quick).items()
-                for size in sizes
-                if method.everywhere or (curve == LABELED_CURVE and size == N_LABELED)
-            ]
-            tasks += make_tasks(self.name, [name], settings, repetitions=2 if quick else REPETITIONS, seed=seed)
-        tasks = [task for task in tasks if task.repetition < CO_SVM_REPETITIONS or not _is_slow(task)]
-        return sorted(tasks, key=lambda task: task.repetition)  # an interrupted run has some of everything
+        """Method by method within a repetition, so that the report has them in this order."""
+        return sorted(super().tasks(quick, seed), key=lambda task: (task.repetition, list(METHODS).index(task.method)))
 
-    def load(self, data: DataFolder, quick: bool, seed: int) -> Sentences:
-        return load_sentences(data, quick, seed)
+    def left_out(self, task: Task) -> bool:
+        if task.method in SLOW:
+            return (task.setting["curve"], task.setting["sentences"]) != (LABELED_CURVE, N_LABELED)
+        all_others = task.method.startswith("coSVM") and task.setting["sentences"] == ALL_OTHERS
+        return all_others and task.repetition >= CO_SVM_REPETITIONS
 
-    def run_task(self, task: Task, loaded: Sentences) -> Mapping[str, float]:
-        data, seed = task.setting["data"], task.repetition_seed
-        n_labeled, n_unlabeled = _sizes(task.setting["curve"], task.setting["sentences"])
-        # methods of one repetition share their seed, so that settings and methods differ in nothing else
-        return loaded.figures(task.method, METHODS[task.method], data, n_labeled, n_unlabeled, seed)
+    def sizes(self, setting: Mapping[str, Any]) -> tuple[int, int]:
+        size = setting["sentences"]
+        return (size, N_UNLABELED) if setting["curve"] == LABELED_CURVE else (N_LABELED, size)
+
+    def describe(self, setting: Mapping[str, Any]) -> str:
+        n_labeled, n_unlabeled = self.sizes(setting)
+        return f"{setting['data']} {n_labeled}+{n_unlabeled}"
 
     def notes(self, results: Results) -> list[str]:
         sentences = []
         for data in UNLABELED:
             sentences += published_notes(results, self.published, "token_error", {"data": data, "curve": LABELED_CURVE})
-        sentences += claim_notes(results, CLAIMS, "token_error", _describe)
+        sentences += super().notes(results)
         for data, sizes in UNLABELED.items():
             few, many = ({"data": data, "curve": UNLABELED_CURVE, "sentences": sizes[k]} for k in (0, -1))
             what = f"{data}, {N_LABELED} labeled sentences, {sizes[0]} → {sizes[-1]} unlabeled (the papers: falls)"
@@ -290,24 +276,3 @@ def calibration_notes(results: Results) -> list[str]:
             f"{order:.2f}; lower than the error in {100 * np.mean(told < true):.0f} % of {len(pairs)} fits."
         )
     return sentences
-
-
-def _is_slow(task: Task) -> bool:
-    return task.method.startswith("coSVM") and task.setting["sentences"] == ALL_OTHERS
-
-
-def _curves(data: str, quick: bool) -> dict[str, tuple[int, ...]]:
-    """The curves of a data set and their points."""
-    if not quick:
-        return {LABELED_CURVE: SIZES, UNLABELED_CURVE: UNLABELED[data]}
-    return {LABELED_CURVE: QUICK_SIZES} if data == GENES else {}
-
-
-def _sizes(curve: str, size: int) -> tuple[int, int]:
-    """Numbers of labeled and unlabeled sentences."""
-    return (size, N_UNLABELED) if curve == LABELED_CURVE else (N_LABELED, size)
-
-
-def _describe(setting: Mapping[str, Any]) -> str:
-    n_labeled, n_unlabeled = _sizes(setting["curve"], setting["sentences"])
-    return f"{setting['data']} {n_labeled}+{n_unlabeled}"

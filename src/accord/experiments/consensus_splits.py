@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from accord.evaluation import Results, Task, make_tasks
-from accord.experiments.base import DataFolder, Experiment
+from accord.experiments.base import grid
 from accord.experiments.consensus_sequences import (
     MAX_ITER,
     N_UNLABELED,
@@ -16,21 +16,19 @@ from accord.experiments.consensus_sequences import (
     QUICK_SIZES,
     RAMP,
     RANDOM,
-    REPETITIONS,
     SPLITS,
     SVM_WEIGHT,
     TOKEN,
-    Method,
-    Sentences,
+    CoLearning,
     co_perceptron,
     co_svm,
-    load_sentences,
     perceptron,
     svm,
     two_svms,
 )
-from accord.experiments.hmm_few_labels import GENES, SPANISH
-from accord.experiments.ordering import Claim, claim_notes
+from accord.experiments.ordering import Claim
+from accord.experiments.sentences import GENES, SPANISH
+from accord.experiments.training import Method
 
 SIZES = (5, 10, 20)  # the three cases of the thesis
 SINGLE = {"perceptron": perceptron(), "SVM": svm()}
@@ -55,13 +53,7 @@ def _claims(name: str, single: str, two: str) -> list[Claim]:
     ]
 
 
-CLAIMS = (
-    *_claims("co-perceptron", "perceptron", "two perceptrons"),
-    *_claims("coSVM", "SVM", "two SVMs"),
-)
-
-
-class ConsensusSplits(Experiment):
+class ConsensusSplits(CoLearning):
     """Three ways to split the features into two views."""
 
     name = "co-learning-splits"
@@ -74,22 +66,18 @@ class ConsensusSplits(Experiment):
         f"'SVM' have one view with all features. Weights of the unlabeled sentences: {PERCEPTRON_WEIGHT} for the "
         f"co-perceptron, {SVM_WEIGHT} for the co-SVM, reached in pass {RAMP} of at most {MAX_ITER}."
     )
-    data_sets = ("conll2002_esp", "bc2gm")
+    methods = METHODS
+    settings = grid(data=[SPANISH], n_labeled=SIZES)
+    quick_settings = grid(data=[GENES], n_labeled=QUICK_SIZES)
     metrics = ("token_error",)
+    claims = (
+        *_claims("co-perceptron", "perceptron", "two perceptrons"),
+        *_claims("coSVM", "SVM", "two SVMs"),
+    )
     x = "n_labeled"
-    baseline = "perceptron"
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings = {"data": [GENES], "n_labeled": QUICK_SIZES} if quick else {"data": [SPANISH], "n_labeled": SIZES}
-        return make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else REPETITIONS, seed=seed)
+    def sizes(self, setting: Mapping[str, Any]) -> tuple[int, int]:
+        return setting["n_labeled"], N_UNLABELED
 
-    def load(self, data: DataFolder, quick: bool, seed: int) -> Sentences:
-        return load_sentences(data, quick, seed)
-
-    def run_task(self, task: Task, loaded: Sentences) -> Mapping[str, float]:
-        method, seed = METHODS[task.method], task.repetition_seed
-        sizes = (task.setting["n_labeled"], N_UNLABELED)
-        return loaded.figures(task.method, method, task.setting["data"], *sizes, seed)
-
-    def notes(self, results: Results) -> list[str]:
-        return claim_notes(results, CLAIMS, "token_error", lambda setting: f"{setting['n_labeled']} labeled")
+    def describe(self, setting: Mapping[str, Any]) -> str:
+        return f"{setting['n_labeled']} labeled"

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.datasets import load
+from accord.datasets import Dataset, load
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.decoding import cluster_table, small_parts
 from accord.dedupe.deduplicator import Deduplicator
 from accord.dedupe.pairs import RecordPairs
-from accord.evaluation import Metric, Results, Task, make_tasks
+from accord.evaluation import Metric, Task
 from accord.evaluation.clusters import b_cubed_f1, pair_counts
-from accord.experiments.base import DataFolder, Experiment
-from accord.experiments.ordering import Claim, claim_notes
+from accord.experiments.base import DataFolder, Experiment, grid
+from accord.experiments.ordering import Claim
 from accord.kernels.partitions.correlation import numbered
 from accord.learners.clustering import ClusteringSVM
 
@@ -26,10 +26,8 @@ SETS = (
     "restaurant_fodors_zagat", "febrl1", "febrl2", "febrl3", "cora_1295", "cora_1879_hpi", "chicago_early_childhood",
     "dblp_acm",
 )  # fmt: skip
-QUICK = ("restaurant_fodors_zagat",)
-N_LABELED, QUICK_LABELED = 200, 60
+N_LABELED = 200
 N_CANDIDATES = Deduplicator().n_candidates
-REPETITIONS = 3
 PLAIN, SINGLE, PAIRWISE = "SVM on pairs, components", "SVM on pairs", "pairwise"
 SELF_TRAINING = "pairwise, self-training"
 METHODS: dict[str, dict[str, Any]] = {
@@ -94,21 +92,25 @@ class Deduplication(Experiment):
         "are connected by true candidates, which is what de-duplication needs."
     )
     data_sets = ("dedupe",)
+    methods = METHODS
+    repetitions = 3
+    settings = grid(data=SETS, n_labeled=[N_LABELED])
+    quick_settings = grid(data=SETS[:1], n_labeled=[60])
     metrics = (PAIR_F1, B_CUBED, RECALL, CONNECTED)
+    claims = (
+        *(Claim(method, PLAIN, "ours: higher") for method in METHODS if method != PLAIN),
+        Claim("pairwise, not calibrated", SINGLE, "ours: higher"),
+        Claim(PAIRWISE, "pairwise, not calibrated", "ours: higher"),
+        Claim(SELF_TRAINING, PAIRWISE, "ours: higher"),
+        Claim("sequential", PAIRWISE, "the thesis: no difference"),
+        Claim("iterative", PAIRWISE, "the thesis: no difference"),
+    )
     baseline = PLAIN
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings: dict[str, list[Any]] = {
-            "data": list(QUICK if quick else SETS),
-            "n_labeled": [QUICK_LABELED if quick else N_LABELED],
-        }
-        tasks = make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else REPETITIONS, seed=seed)
-        return sorted(tasks, key=lambda task: task.repetition)  # an interrupted run has some of everything
+    def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Dataset]:
+        return {name: load("dedupe", data, part=name) for name in self.values("data", quick)}
 
-    def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Any]:
-        return {name: load("dedupe", data, part=name) for name in (QUICK if quick else SETS)}
-
-    def run_task(self, task: Task, loaded: dict[str, Any]) -> Mapping[str, float]:
+    def run_task(self, task: Task, loaded: dict[str, Dataset]) -> Mapping[str, float]:
         table = loaded[task.setting["data"]]
         clusters = np.unique(np.array(table.Y), return_inverse=True)[1]
         labeled, test = draw(clusters, task.setting["n_labeled"], np.random.default_rng(task.repetition_seed))
@@ -124,26 +126,12 @@ class Deduplication(Experiment):
         packed = view.table(records[labeled.size :])
         left, right = candidate_pairs(packed, N_CANDIDATES)
         if task.method == PLAIN:
-            similar = packed.scores(left, right, weights) + bias
-            found = np.arange(test.size)
-            for part in small_parts(test.size, left, right, similar, test.size):
-                found[part] = part[0]
+            found = _components(test.size, left, right, packed.scores(left, right, weights) + bias)
         elif task.method == SINGLE:
             found = cluster_table(packed, weights, bias, np.zeros(1), "agglomerative", N_CANDIDATES)
         else:
             found = model.predict_table(packed)
         return {**scores(truth, numbered(found)), **_reach(truth, left, right)}
-
-    def notes(self, results: Results) -> list[str]:
-        claims = [
-            *(Claim(method, PLAIN, "ours: higher") for method in METHODS if method != PLAIN),
-            Claim("pairwise, not calibrated", SINGLE, "ours: higher"),
-            Claim(PAIRWISE, "pairwise, not calibrated", "ours: higher"),
-            Claim(SELF_TRAINING, PAIRWISE, "ours: higher"),
-            Claim("sequential", PAIRWISE, "the thesis: no difference"),
-            Claim("iterative", PAIRWISE, "the thesis: no difference"),
-        ]
-        return claim_notes(results, claims, PAIR_F1.name)
 
 
 def _single_machine(view: RecordPairs, records: list[Any], clusters: np.ndarray) -> tuple[np.ndarray, float]:
@@ -152,11 +140,16 @@ def _single_machine(view: RecordPairs, records: list[Any], clusters: np.ndarray)
     return machine.weights_[:-1], float(machine.weights_[-1])
 
 
+def _components(n: int, left: np.ndarray, right: np.ndarray, similar: np.ndarray) -> np.ndarray:
+    """Clusters of n records: whatever pairs with a positive similarity connect."""
+    found = np.arange(n)
+    for part in small_parts(n, left, right, similar, n):
+        found[part] = part[0]
+    return found
+
+
 def _reach(truth: np.ndarray, left: np.ndarray, right: np.ndarray) -> dict[str, float]:
     """Share of the true pairs that are candidates, and that true candidates connect."""
     same = truth[left] == truth[right]
-    found = np.arange(truth.size)
-    for part in small_parts(truth.size, left[same], right[same], np.ones(int(same.sum())), truth.size):
-        found[part] = part[0]
-    connected = pair_counts(truth, found)
+    connected = pair_counts(truth, _components(truth.size, left[same], right[same], np.ones(int(same.sum()))))
     return {RECALL.name: int(same.sum()) / max(connected.n_true, 1), CONNECTED.name: connected.recall}

@@ -8,7 +8,7 @@ runs on a public teaching sample of the same mailing, ``kdd98_proxy``: 9,686 peo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,40 +16,20 @@ from typing import Any
 import numpy as np
 
 from accord.datasets import available, data_home
-from accord.evaluation import Published, Results, Task, draw, make_tasks
+from accord.evaluation import Published, Results, Task, draw
 from accord.evaluation.protocol import take
-from accord.experiments.base import DataFolder, Experiment
-from accord.experiments.ordering import Claim, change_note, claim_notes
-from accord.experiments.regression_data import SCALED_RMSE, Examples, load_examples, scaled_rmse
-from accord.learners.co_regression import CoRLSR
+from accord.experiments.base import DataFolder, Experiment, grid
+from accord.experiments.ordering import Claim, change_note
+from accord.experiments.regression_data import BY_RULES, FEATURES, SCALED_RMSE, Examples, load_examples, scaled_rmse
 from accord.learners.regression import RLSR
-from accord.views.base import View
 
 RUNS = 25
 N_LABELED, N_HOLDOUT = 100, 200
 MAX_EXACT = 1000  # unlabeled examples
-SIZES = (0, 200, 1000, 5000, 9386)  # the last: all
-FULL_SIZES = (0, 200, 1000, 10_000, 50_000, 90_000)
-QUICK_SIZES = (0, 200)
-FEATURES = {"raw": False, "standardised": True}
 # As many values for all methods: of lambda, and of eta, as multiples of the rule, for the one that has no lambda. With
 # raw features the rule's eta is tiny, about 1e-5, so the range is wide; `ends_note` tells where it was too narrow.
 VALUES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 ETAS = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6)
-
-
-def _co(mode: str) -> Callable[[View, float, bool], CoRLSR]:
-    return lambda views, value, standardize: CoRLSR(
-        views, mode=mode, lambda_=value, eta=None, gamma=None, standardize=standardize
-    )
-
-
-# Method → (views, value, standardise) → learner
-METHODS: dict[str, Callable[[View, float, bool], Any]] = {
-    "RLSR": lambda views, value, standardize: TimesRule(value, standardize),
-    "exact": _co("exact"),
-    "semi-parametric": _co("semiparametric"),
-}
 
 
 class TimesRule:
@@ -82,7 +62,9 @@ class People:
         """Error on the holdout of one draw."""
         examples = self.examples
         parts = draw(range(len(examples)), N_LABELED, m, N_HOLDOUT, [seed, run], every_label=False)
-        learner = METHODS[method](examples.halves(seed, run), value, FEATURES[features])
+        views, standardize = examples.halves(seed, run), FEATURES[features]
+        rule = BY_RULES[method]
+        learner = TimesRule(value, standardize) if method == "RLSR" else rule(views, value, standardize=standardize)
         learner.fit(*examples.hidden(parts.labeled, parts.unlabeled))
         return scaled_rmse(examples.y[parts.holdout], learner.predict(take(examples.X, parts.holdout)))
 
@@ -115,10 +97,17 @@ class Donations(Experiment):
         "standardised together with the targets."
     )
     data_sets = ("kdd98_proxy",)
+    methods = BY_RULES
+    repetitions = RUNS
+    settings = grid(features=list(FEATURES), n_unlabeled=(0, 200, 1000, 5000, 9386))  # the last: all
+    quick_settings = grid(features=list(FEATURES), n_unlabeled=(0, 200))
     metrics = (SCALED_RMSE,)
+    claims = (
+        *(Claim(method, "RLSR", "the thesis: lower, the more m the more") for method in list(BY_RULES)[1:]),
+        Claim("exact", "semi-parametric", "the thesis: lower"),
+    )
     x = "n_unlabeled"
     baseline = "RLSR"
-    sizes: tuple[int, ...] = SIZES
 
     def run(self, data: DataFolder = None, *args: Any, **settings: Any) -> list[Path]:
         """As for every experiment; on the whole data of KDD Cup 1998 if they are in the data folder."""
@@ -126,10 +115,8 @@ class Donations(Experiment):
             return FullDonations().run(data, *args, **settings)
         return super().run(data, *args, **settings)
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings = {"features": list(FEATURES), "n_unlabeled": QUICK_SIZES if quick else self.sizes}
-        tasks = make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else RUNS, seed=seed)
-        return [task for task in tasks if task.method != "exact" or task.setting["n_unlabeled"] <= MAX_EXACT]
+    def left_out(self, task: Task) -> bool:
+        return task.method == "exact" and task.setting["n_unlabeled"] > MAX_EXACT
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> People:
         return People(load_examples(data, self.data_sets[0]), 2 if quick else RUNS)
@@ -141,15 +128,12 @@ class Donations(Experiment):
         return {SCALED_RMSE.name: error, "value": value}
 
     def notes(self, results: Results) -> list[str]:
-        metric = SCALED_RMSE.name
-        claims = [Claim(method, "RLSR", "the thesis: lower, the more m the more") for method in list(METHODS)[1:]]
-        claims.append(Claim("exact", "semi-parametric", "the thesis: lower"))
-        sentences = claim_notes(results, claims, metric)
+        sentences = super().notes(results)
         for features in FEATURES:
             sizes = sorted(s["n_unlabeled"] for s in results.settings if s["features"] == features)
             first, last = ({"features": features, "n_unlabeled": m} for m in (sizes[0], sizes[-1]))
             what = f"{features}, from {sizes[0]} to {sizes[-1]} unlabeled examples"
-            sentences += change_note(results, "semi-parametric", metric, first, last, what)
+            sentences += change_note(results, "semi-parametric", SCALED_RMSE.name, first, last, what)
         sentences += ends_note(results)
         table = "; ".join(f"{p.value:.4f} ± {p.error:g} at m = {p.setting['n_unlabeled']}" for p in TABLE_4_2)
         return [*sentences, f"Thesis, Table 4.2, semi-parametric, on the whole data of KDD Cup 1998: {table}."]
@@ -178,5 +162,5 @@ class FullDonations(Donations):
     description = Donations.description.replace(Donations.about, about)
     data_sets = ("kdd98",)
     published = TABLE_4_2
-    sizes = FULL_SIZES
+    settings = grid(features=list(FEATURES), n_unlabeled=(0, 200, 1000, 10_000, 50_000, 90_000))
     version = 101  # results of the sample are never mixed with these

@@ -5,34 +5,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accord.evaluation import Metric, Results, Task, make_tasks
+from accord.evaluation import Metric, Results, Task
 from accord.evaluation.panels import Line, plot_lines
-from accord.experiments.base import DataFolder, Experiment, mean_of
-from accord.experiments.regression_data import Examples, load_sets
+from accord.experiments.base import DataFolder, Experiment, Figures, grid, mean_of
+from accord.experiments.regression_data import LAMBDA, RULES, Examples, load_sets
 from accord.federated import LocalSites, Site, agree
 from accord.learners.co_regression import CoRLSR
 from accord.learners.regression import RLSR
 from accord.views.select import Select
 
-REPETITIONS = 5
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SETS = ("housing", "wine", "cpu_act")
 SITES = (2, 3, 4, 5)
 MODES = ("semiparametric", "exact")
 METHODS = ("accelerated", "jacobi", "gauss-seidel")
 N_LABELED, N_SHARED = 40, 200
-LAMBDA = 0.1
 MAX_ROUNDS = 60
 GOAL = 1e-6
 TINY = 1e-16  # a logarithmic axis has no zero
 TOLERANCE = 1e-10  # of answers against what was supposed; where an agreement ends
-RULES: dict[str, Any] = {"eta": None, "gamma": None, "standardize": False}
+RAW: dict[str, Any] = {**RULES, "standardize": False}
 ROUNDS = Metric("rounds", f"rounds to {GOAL:g}", None, False)
 
 
@@ -85,15 +86,15 @@ class FederatedRounds(Experiment):
         "they are; accelerated combines all former answers."
     )
     data_sets = ("regression",)
+    methods = METHODS
+    repetitions = 5
+    settings = grid(data=SETS, mode=MODES, n_sites=SITES)
+    quick_settings = grid(data=SETS[:1], mode=MODES, n_sites=SITES)
     metrics = (ROUNDS,)
     x = "n_sites"
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings = {"data": SETS[:1] if quick else SETS, "mode": MODES, "n_sites": SITES}
-        return make_tasks(self.name, METHODS, settings, repetitions=2 if quick else REPETITIONS, seed=seed)
-
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Examples]:
-        return load_sets(data, SETS[:1] if quick else SETS)
+        return load_sets(data, self.values("data", quick))
 
     def run_task(self, task: Task, loaded: dict[str, Examples]) -> Mapping[str, float]:
         s = task.setting
@@ -106,7 +107,7 @@ class FederatedRounds(Experiment):
         by_round = {f"error_{k}": max(error, TINY) for k, error in errors.items()}
         return {ROUNDS.name: reached, "rounds_run": len(found.rounds), **by_round}
 
-    def figures(self, results: Results) -> Mapping[str, Callable[[bool], Any]]:
+    def figures(self, results: Results) -> Figures:
         runs: dict[tuple[str, str], dict[tuple[str, int], list[float]]] = {}
         for row in results.rows:
             if row["metric"].startswith("error_"):
@@ -138,12 +139,12 @@ class FederatedRounds(Experiment):
         return [*sentences, "A round of gauss-seidel takes as many messages in turn as there are sites."]
 
 
-def _draw(panels: Mapping[str, Mapping[str, Line]], dark: bool) -> Any:
+def _draw(panels: Mapping[str, Mapping[str, Line]], dark: bool) -> Figure:
     label = "relative error (geometric mean)"
     return plot_lines(panels, "round", label, columns=min(4, len(panels)), dark=dark)
 
 
-def make_sites(examples: Examples, n_sites: int, mode: str, seed: Any) -> Witness:
+def make_sites(examples: Examples, n_sites: int, mode: str, seed: int | list[int]) -> Witness:
     """Sites with a part of the attributes and labeled examples of their own, and the solution for all data at once."""
     rng = np.random.default_rng(seed)
     X = (examples.X - examples.X.mean(axis=0)) / np.maximum(examples.X.std(axis=0), 1e-12)
@@ -155,10 +156,10 @@ def make_sites(examples: Examples, n_sites: int, mode: str, seed: Any) -> Witnes
     names = [f"site{k}" for k in range(n_sites)]
     columns = [np.flatnonzero(site_of == k) for k in range(n_sites)]
     sites = {
-        name: Site(X[np.ix_(mine, c)], y[mine], X[np.ix_(shared, c)], RLSR(**RULES), mode=mode)
+        name: Site(X[np.ix_(mine, c)], y[mine], X[np.ix_(shared, c)], RLSR(**RAW), mode=mode)
         for name, mine, c in zip(names, own, columns)
     }
     targets = {name: np.where(np.isin(rows, mine), y[rows], np.nan) for name, mine in zip(names, own)}
     views = {name: Select(c) for name, c in zip(names, columns)}
-    central = CoRLSR(views, mode=mode, lambda_=LAMBDA, **RULES).fit(X[rows], targets)
+    central = CoRLSR(views, mode=mode, lambda_=LAMBDA, **RAW).fit(X[rows], targets)
     return Witness(sites, central.predict_views(X[shared]))

@@ -16,13 +16,11 @@ from scipy.ndimage import gaussian_filter
 from sklearn.metrics.pairwise import rbf_kernel
 
 from accord.datasets import load
-from accord.evaluation import Metric, Published, Results, Task, make_tasks
+from accord.evaluation import Metric, Published, Results, Task
 from accord.evaluation.protocol import take
-from accord.experiments.base import DataFolder, Experiment, published_notes
-from accord.experiments.ordering import Claim, claim_notes
-from accord.learners.gradient import GradientSVM
-from accord.learners.svm import StructuredSVM
-from accord.learners.transductive import TransductiveSVM
+from accord.experiments.base import DataFolder, Experiment, grid, published_notes
+from accord.experiments.ordering import Claim
+from accord.experiments.training import machines
 from accord.structures.chains.multiclass import MultiClass
 from accord.structures.chains.sequence import Sequence as Chain
 from accord.views.base import View
@@ -30,7 +28,6 @@ from accord.views.dense import ArrayFeatures
 from accord.views.graph import GraphFeatures
 from accord.views.kernel import KernelFeatures
 
-REPETITIONS = 10  # the paper has 5
 N_LETTERS, N_LABELED, N_UNLABELED, N_TEST = 15, 10, 412, 200
 QUICK_UNLABELED, QUICK_TEST = 60, 40
 HEIGHT, WIDTH = 16, 8  # of an image
@@ -93,9 +90,27 @@ class GraphLetters(Experiment):
         "takes minutes there)."
     )
     data_sets = ("ocr_letters",)
+    methods = METHODS
+    repetitions = 10  # the paper has 5
+    settings = grid(n_unlabeled=[N_UNLABELED], pixels=list(PROTOCOLS))
+    quick_settings = grid(n_unlabeled=[QUICK_UNLABELED], pixels=list(PROTOCOLS)[:1])
     metrics = (
         Metric("test_accuracy", "accuracy on test words", None, True, True),
         Metric("unlabeled_accuracy", "accuracy on unlabeled words", None, True, True),
+    )
+    claims = (
+        *(
+            Claim(f"{learner} {how}, {GRAPH}", f"{learner} {how}, {PLAIN}", "the paper: higher")
+            for how in STRUCTURES
+            for learner in LEARNERS[:2]
+        ),
+        *(
+            Claim(f"∇TSVM auto {how}, {kernel}", f"∇SVM {how}, {kernel}", "ours: no lower")
+            for how in STRUCTURES
+            for kernel in (PLAIN, GRAPH)
+        ),
+        Claim(f"SVM structured, {PLAIN}", f"SVM per letter, {PLAIN}", "the paper: higher"),
+        Claim(f"SVM structured, {GRAPH}", f"SVM per letter, {GRAPH}", "the paper: about the same"),
     )
     baseline = "SVM per letter, RBF"
     published = (
@@ -104,13 +119,9 @@ class GraphLetters(Experiment):
         *_paper(GRAPH, "unlabeled_accuracy", 0.4756, 0.4965),
     )
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings: dict[str, list[Any]] = {
-            "n_unlabeled": [QUICK_UNLABELED if quick else N_UNLABELED],
-            "pixels": list(PROTOCOLS)[:1] if quick else list(PROTOCOLS),
-        }
-        tasks = make_tasks(self.name, METHODS, settings, repetitions=2 if quick else REPETITIONS, seed=seed)
-        return sorted((task for task in tasks if not _too_long(task)), key=lambda task: task.repetition)
+    def left_out(self, task: Task) -> bool:
+        """Comparing weights of unlabeled words on folds takes minutes where margins are hard."""
+        return task.setting["pixels"] == "blurred" and task.method.startswith("∇TSVM auto structured")
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> Words:
         words = load("ocr_letters", data, part="all")
@@ -132,7 +143,7 @@ class GraphLetters(Experiment):
             loaded.widths[name, seed] = choose_width(X, Y, protocol, seed)
         view = _view(kernel, loaded.widths[name, seed], protocol.scale)
         structure = Chain(normalize=False) if chain else MultiClass()
-        model = _learner(learner, structure, view, protocol.C, seed)
+        model = machines(2 * protocol.C)[learner](structure, view, seed)
         X_unlabeled, X_test = take(images, unlabeled), take(images, test)
         if not chain:
             X, X_unlabeled, X_test = (np.vstack(words) for words in (X, X_unlabeled, X_test))
@@ -146,24 +157,10 @@ class GraphLetters(Experiment):
         }
 
     def notes(self, results: Results) -> list[str]:
-        claims = [
-            *(
-                Claim(f"{learner} {how}, {GRAPH}", f"{learner} {how}, {PLAIN}", "the paper: higher")
-                for how in STRUCTURES
-                for learner in LEARNERS[:2]
-            ),
-            *(
-                Claim(f"∇TSVM auto {how}, {kernel}", f"∇SVM {how}, {kernel}", "ours: no lower")
-                for how in STRUCTURES
-                for kernel in (PLAIN, GRAPH)
-            ),
-            Claim(f"SVM structured, {PLAIN}", f"SVM per letter, {PLAIN}", "the paper: higher"),
-            Claim(f"SVM structured, {GRAPH}", f"SVM per letter, {GRAPH}", "the paper: about the same"),
-        ]
         return [
             *published_notes(results, self.published, self.metrics[0]),
             *published_notes(results, self.published, self.metrics[1]),
-            *claim_notes(results, claims, "test_accuracy"),
+            *super().notes(results),
         ]
 
 
@@ -207,14 +204,9 @@ def choose_width(X: Sequence[np.ndarray], Y: Sequence[Sequence[str]], protocol: 
         labels, truth = ([label for i in part for label in Y[i]] for part in (inner, outer))
         for gamma in protocol.gammas:
             view = _view(PLAIN, gamma, protocol.scale)
-            svm = StructuredSVM(MultiClass(), view, C=protocol.C, random_state=seed)
+            svm = machines(2 * protocol.C)["SVM"](MultiClass(), view, seed)
             errors[gamma] += sum(a != b for a, b in zip(svm.fit(rows, labels).predict(held), truth))
     return min(protocol.gammas, key=lambda gamma: errors[gamma])
-
-
-def _too_long(task: Task) -> bool:
-    """Comparing weights of unlabeled words on folds takes minutes where margins are hard."""
-    return task.setting["pixels"] == "blurred" and task.method.startswith("∇TSVM auto structured")
 
 
 def _view(kernel: str, gamma: float, scale: float) -> View:
@@ -227,14 +219,6 @@ def _view(kernel: str, gamma: float, scale: float) -> View:
 
 def _scaled_rbf(x: np.ndarray, z: np.ndarray, gamma: float, scale: float) -> np.ndarray:
     return scale * rbf_kernel(x, z, gamma=gamma)
-
-
-def _learner(name: str, structure: Any, view: View, C: float, seed: int) -> Any:
-    if name == "SVM":
-        return StructuredSVM(structure, view, C=C, random_state=seed)
-    if name == "∇SVM":
-        return GradientSVM(structure, view, C=2 * C, random_state=seed)
-    return TransductiveSVM(structure, view, C=2 * C, random_state=seed)
 
 
 def _accuracy(predicted: Sequence[Any], Y: Sequence[Sequence[str]]) -> float:

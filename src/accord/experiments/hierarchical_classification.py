@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from accord.datasets import load
-from accord.evaluation import Published, Results, Task, TreeLoss, accuracy, make_tasks, per_class_folds, tune
+from accord.evaluation import Published, Results, Task, TreeLoss, accuracy, per_class_folds, tune
 from accord.evaluation.protocol import take
-from accord.experiments.base import DataFolder, Experiment, divided_by_n, mean_of, published_notes
+from accord.experiments.base import DataFolder, Experiment, divided_by_n, grid, mean_of, published_notes
 from accord.learners.svm import StructuredSVM
+from accord.packed.structure import Structure
 from accord.structures.chains.multiclass import MultiClass
 from accord.structures.chains.taxonomy import Taxonomy
 from accord.views.dense import ArrayFeatures
 
 FOLDS = {4: 3, 2: 5}  # training documents per class → folds, as in the chapter
-REPETITIONS = 15  # the folds drawn anew 5 (3) times
 GRID = (0.03, 0.1, 0.3, 1.0)  # C to choose from; more costs time and was hardly ever chosen
 SOURCE = "svm_interdependent, Table 1.1"
 DIFFERENCE = (
@@ -38,14 +38,14 @@ class Documents:
 
     X: Any
     Y: list[str]
-    taxonomy: dict[Any, Any]
+    taxonomy: dict[Hashable, list[str]]
     tree_loss: TreeLoss
     classes: list[str]
     costs: np.ndarray  # (n_classes, n_classes) tree loss
 
 
 # Method → documents → (structure, rescaling of the loss)
-METHODS: dict[str, Callable[[Documents], tuple[Any, str]]] = {
+METHODS: dict[str, Callable[[Documents], tuple[Structure, str]]] = {
     "flat 0/1": lambda d: (MultiClass(d.classes), "margin"),
     "taxonomy 0/1": lambda d: (Taxonomy(d.taxonomy, loss="zero-one"), "margin"),
     "flat tree": lambda d: (MultiClass(d.classes, loss=d.costs), "slack"),
@@ -68,10 +68,11 @@ class HierarchicalClassification(Experiment):
     """Four machines: flat or taxonomy × 0/1 or tree loss, few training documents per class."""
 
     name = "hierarchical-classification"
+    repetitions = 15  # the folds drawn anew 5 (3) times
     title = "Hierarchical classification: flat or taxonomy, 0/1 or tree loss"
     description = (
         "Structural SVMs (1-norm slacks) on 4 training documents per class (3 folds) or 2 (5 folds), all others to "
-        f"test on; the folds are drawn anew until there are {REPETITIONS}. Classes with no more documents than that "
+        f"test on; the folds are drawn anew until there are {repetitions}. Classes with no more documents than that "
         "are trained on all of them and never tested. 'Tree' trains for the height of the lowest common ancestor of "
         "true and predicted class, slack-rescaled; 'margin' is the margin-rescaled variant. C is '1/n' (the chapter "
         "divides C by the number of training documents; this is its C = 1) or 'tuned': chosen for each method from "
@@ -80,6 +81,9 @@ class HierarchicalClassification(Experiment):
         "(Cora, 70 leaves), tf-idf of body words (20 newsgroups)."
     )
     data_sets = ("wipo_alpha_d", "cora_big", "newsgroups20")
+    methods = METHODS
+    settings = grid(data=data_sets, per_class=list(FOLDS), C=["1/n", "tuned"])
+    quick_settings = grid(data=data_sets[:1], per_class=[2], C=["1/n", "tuned"])
     metrics = ("accuracy", "tree_loss")
     baseline = "flat 0/1"
     published = (
@@ -87,13 +91,8 @@ class HierarchicalClassification(Experiment):
         *_published(2, (0.2020, 0.2046, 0.2020, 0.2173), (1.54, 1.51, 1.39, 1.33)),
     )
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        data, sizes = (self.data_sets[:1], [2]) if quick else (self.data_sets, list(FOLDS))
-        settings = {"data": data, "per_class": sizes, "C": ["1/n", "tuned"]}
-        return make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else REPETITIONS, seed=seed)
-
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Documents]:
-        return {name: _documents(name, data) for name in (self.data_sets[:1] if quick else self.data_sets)}
+        return {name: _documents(name, data) for name in self.values("data", quick)}
 
     def run_task(self, task: Task, loaded: dict[str, Documents]) -> Mapping[str, float]:
         documents, per_class = loaded[task.setting["data"]], task.setting["per_class"]
@@ -151,7 +150,7 @@ def _documents(name: str, data: DataFolder) -> Documents:
     X, Y = loaded.X[labeled], take(loaded.Y, labeled)
     if name == "newsgroups20":
         X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
-    taxonomy: dict[Any, Any] = dict(loaded.taxonomy or {})
+    taxonomy: dict[Hashable, list[str]] = dict((loaded.taxonomy or {}).items())
     loss, classes = TreeLoss(taxonomy), sorted(set(Y))
     costs = np.array([[loss.pair(a, b) for b in classes] for a in classes], dtype=float)
     return Documents(normalize(X), Y, taxonomy, loss, classes, costs)

@@ -6,16 +6,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from accord.datasets import load
-from accord.evaluation import Published, Results, Task, draw, make_tasks, span_f1, token_error, tune
+from accord.evaluation import Results, Task, span_f1, token_error
 from accord.evaluation.protocol import take
-from accord.experiments.base import DataFolder, Experiment, divided_by_n, mean_of, published_notes
-from accord.experiments.features import gene_features, spanish_features
+from accord.experiments.base import DataFolder, Experiment, divided_by_n, grid, mean_of, published_notes
+from accord.experiments.sentences import (
+    DATA_SETS,
+    GENES,
+    GENES_IOB,
+    SPANISH,
+    Pool,
+    best_smoothing,
+    hmm_figures,
+    load_pools,
+)
+from accord.experiments.training import train_and_test
+from accord.learners.base import StructuredLearner
 from accord.learners.crf import CRF
 from accord.learners.generative import HMM
 from accord.learners.perceptron import StructuredPerceptron
@@ -23,26 +29,8 @@ from accord.learners.svm import StructuredSVM
 from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
 
-SIZES = (5, 10, 20)
-SMOOTHING = (0.01, 0.1, 1.0)  # the HMM's pseudo-counts to choose from
 N_UNLABELED = 100
-SPANISH, GENES, GENES_IOB = "Spanish", "genes", "genes, IOB"
 ALWAYS_O = "always O"
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Sentences to draw from."""
-
-    X: list[list[str]]
-    Y: list[list[str]]
-    features: Callable[[], View]
-    n_holdout: int
-
-    @property
-    def structure(self) -> Sequence:
-        """Declares the labels, since an inner fold of a few sentences does not have them all."""
-        return Sequence(labels=sorted({label for y in self.Y for label in y}), normalize=False)
 
 
 def _svm(structure: Sequence, view: View, n: int, seed: int) -> StructuredSVM:
@@ -54,7 +42,7 @@ def _baum_welch(weight: float | str) -> Callable[[Sequence, View, int, int], HMM
 
 
 # Method → (structure, features, number of labeled sentences, seed) → learner
-METHODS: dict[str, Callable[[Sequence, View, int, int], Any]] = {
+METHODS: dict[str, Callable[[Sequence, View, int, int], StructuredLearner]] = {
     "HMM": lambda structure, view, n, seed: HMM(structure, view),
     "HMM + unlabeled (auto)": _baum_welch("auto"),
     "HMM + unlabeled (1.0)": _baum_welch(1.0),
@@ -62,13 +50,6 @@ METHODS: dict[str, Callable[[Sequence, View, int, int], Any]] = {
     "CRF": lambda structure, view, n, seed: CRF(structure, view),
     "SVM": _svm,
 }
-
-
-def _published(data: str, values: tuple[float, float, float], source: str) -> list[Published]:
-    return [
-        Published("HMM", "token_error", value, {"data": data, "n_labeled": n}, source=source)
-        for n, value in zip(SIZES, values)
-    ]
 
 
 class FewLabels(Experiment):
@@ -88,58 +69,35 @@ class FewLabels(Experiment):
         "sentences, as in the chapter on SVMs) have the same features and are not tuned. "
         "'Always O' predicts no entity at all."
     )
-    data_sets = ("conll2002_esp", "bc2gm")
+    data_sets = DATA_SETS
+    methods = (*METHODS, ALWAYS_O)
+    repetitions = 100
+    settings = grid(data=[SPANISH, GENES, GENES_IOB], n_labeled=(5, 10, 20))
+    quick_settings = grid(data=[SPANISH, GENES], n_labeled=(5, 10))
     metrics = ("token_error", "span_f1")
     x = "n_labeled"
     baseline = "HMM"
-    published = (
-        *_published(SPANISH, (0.2359, 0.2004, 0.1531), "multiview_sequential and thesis, Spanish news wire"),
-        *_published(GENES, (0.1798, 0.1431, 0.1231), "multiview_sequential and thesis, BioCreative"),
-    )
-
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        data, sizes = ([SPANISH, GENES], SIZES[:2]) if quick else ([SPANISH, GENES, GENES_IOB], SIZES)
-        settings = {"data": data, "n_labeled": sizes}
-        return make_tasks(self.name, [*METHODS, ALWAYS_O], settings, repetitions=2 if quick else 100, seed=seed)
+    published = hmm_figures(lambda n: {"n_labeled": n})
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Pool]:
-        rng = np.random.default_rng(seed)
-        spanish = load("conll2002_esp", data)
-        middling = [i for i, x in enumerate(spanish.X) if 10 <= len(x) <= 40]
-        chosen = rng.choice(middling, min(3100, len(middling)), replace=False)
-        genes = [load("bc2gm", data, part=part) for part in ("train", "devel")]
-        sentences = [pair for part in genes for pair in zip(part.X, part.Y) if pair[0]]
-        # as many as task 1A of the first BioCreative had
-        picked = [sentences[i] for i in rng.choice(len(sentences), 7500, replace=False)]
-        X, iob = [x for x, _ in picked], [y for _, y in picked]
-        binary = [["O" if label == "O" else "GENE" for label in y] for y in iob]
-        return {
-            SPANISH: Pool(take(spanish.X, chosen), take(spanish.Y, chosen), spanish_features, 300),
-            GENES: Pool(X, binary, gene_features, 500),
-            GENES_IOB: Pool(X, iob, gene_features, 500),
-        }
+        return load_pools(data, seed)
 
     def run_task(self, task: Task, loaded: dict[str, Pool]) -> Mapping[str, float]:
-        pool = loaded[task.setting["data"]]
-        n_labeled = task.setting["n_labeled"]
-        parts = draw(pool.Y, n_labeled, N_UNLABELED, pool.n_holdout, task.repetition_seed, max_tries=100_000)
-        X_test, Y_test = parts.test(pool.X, pool.Y)
+        pool, n_labeled = loaded[task.setting["data"]], task.setting["n_labeled"]
+        parts = pool.draw(n_labeled, N_UNLABELED if "unlabeled" in task.method else 0, task.repetition_seed)
         if task.method == ALWAYS_O:
-            predicted = [["O"] * len(x) for x in X_test]
+            _, truth = parts.test(pool.X, pool.Y)
+            predicted = [["O"] * len(y) for y in truth]
         else:
-            X, Y = parts.training(pool.X, pool.Y)
             learner = METHODS[task.method](pool.structure, pool.features(), n_labeled, task.seed)
-            if isinstance(learner, HMM):
+            if isinstance(learner, HMM):  # the same choice for all HMMs
+                X, Y = take(pool.X, parts.labeled), take(pool.Y, parts.labeled)
                 supervised = HMM(pool.structure, pool.features())
-                grid, inner = {"smoothing": SMOOTHING}, task.repetition_seed  # the same choice for all HMMs
-                best = tune(supervised, grid, X[:n_labeled], Y[:n_labeled], random_state=inner)
-                learner.set_params(**best.best_params)
-            if "unlabeled" not in task.method:
-                X, Y = X[:n_labeled], Y[:n_labeled]
-            predicted = learner.fit(X, Y).predict(X_test)
-        values = {"token_error": token_error(Y_test, predicted)}
+                learner.set_params(smoothing=best_smoothing(supervised, X, Y, task.repetition_seed))
+            truth, predicted = train_and_test(learner, parts, pool.X, pool.Y)
+        values = {"token_error": token_error(truth, predicted)}
         if task.setting["data"] != GENES:
-            values["span_f1"] = span_f1(Y_test, predicted)
+            values["span_f1"] = span_f1(truth, predicted)
         return values
 
     def notes(self, results: Results) -> list[str]:

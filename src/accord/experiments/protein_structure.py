@@ -8,19 +8,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from accord.datasets import load
-from accord.evaluation import Results, Task, make_tasks, token_error
-from accord.evaluation.protocol import take
-from accord.experiments.base import DataFolder, Experiment
-from accord.experiments.ordering import Claim, claim_notes
+from accord.evaluation import Draw, Task, token_error
+from accord.experiments.base import DataFolder, Experiment, grid
+from accord.experiments.ordering import Claim
+from accord.experiments.training import Machine, machines, train_and_test
 from accord.learners.consensus import CoSVM
-from accord.learners.gradient import GradientSVM
-from accord.learners.svm import StructuredSVM
-from accord.learners.transductive import TransductiveSVM
+from accord.packed.structure import Structure
 from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
@@ -28,10 +25,8 @@ from accord.views.graph import GraphFeatures
 from accord.views.kernel import KernelFeatures
 from accord.views.splits import RandomSplit
 
-REPETITIONS = 10
-LABELED = (5, 10, 20)
 N_UNLABELED, N_HOLDOUT = 60, 100
-QUICK_LABELED, QUICK_UNLABELED, QUICK_HOLDOUT, QUICK_LONGEST = (3, 6), 8, 10, 80
+QUICK_UNLABELED, QUICK_HOLDOUT, QUICK_LONGEST = 8, 10, 80
 SHORTEST, LONGEST = 40, 250  # residues of a domain
 WINDOW = 6  # residues on either side
 LANDMARKS = 600
@@ -49,46 +44,31 @@ class Domains:
     n_holdout: int = N_HOLDOUT
 
 
-def _residues() -> ArrayFeatures:
+def _window(seed: int) -> ArrayFeatures:
     return ArrayFeatures(window=WINDOW)
 
 
 def _kernel(seed: int) -> View:
-    return KernelFeatures(_residues(), kernel="rbf", method="nystroem", n_components=LANDMARKS, random_state=seed)
+    return KernelFeatures(_window(seed), kernel="rbf", method="nystroem", n_components=LANDMARKS, random_state=seed)
 
 
 def _graph(seed: int) -> View:
-    return GraphFeatures(_residues(), kernel="rbf", n_landmarks=LANDMARKS, random_state=seed)
+    return GraphFeatures(_window(seed), kernel="rbf", n_landmarks=LANDMARKS, random_state=seed)
 
 
-def _structure() -> Sequence:
-    return Sequence(labels=["C", "E", "H"], loss="hamming", normalize=False)
+def _halves(structure: Structure, view: View, seed: int) -> CoSVM:
+    return CoSVM(
+        structure, RandomSplit(view), C=C / 2, tol=0.1, unlabeled_weight=WEIGHT, ramp=10, max_iter=15, random_state=seed
+    )
 
 
-# Method → seed → learner
-METHODS: dict[str, Callable[[int], Any]] = {
-    "SVM": lambda seed: StructuredSVM(_structure(), _residues(), C=C / 2, tol=0.1, random_state=seed),
-    "∇SVM": lambda seed: GradientSVM(_structure(), _residues(), C=C, random_state=seed),
-    "∇TSVM": lambda seed: TransductiveSVM(
-        _structure(), _residues(), C=C, unlabeled_weight=WEIGHT, random_state=seed
-    ),
-    "∇TSVM auto": lambda seed: TransductiveSVM(_structure(), _residues(), C=C, random_state=seed),
-    "coSVM": lambda seed: CoSVM(
-        _structure(), RandomSplit(_residues()), C=C / 2, tol=0.1, unlabeled_weight=WEIGHT, ramp=10, max_iter=15,
-        random_state=seed,
-    ),
-    "∇SVM, RBF": lambda seed: GradientSVM(_structure(), _kernel(seed), C=10 * C, random_state=seed),
-    "∇SVM, graph": lambda seed: GradientSVM(_structure(), _graph(seed), C=10 * C, random_state=seed),
-}  # fmt: skip
-
-CLAIMS = (
-    Claim("∇TSVM", "∇SVM", "what unlabeled domains add"),
-    Claim("∇TSVM auto", "∇SVM", "ours: no higher"),
-    Claim("coSVM", "SVM", "agreement of two random halves of the window"),
-    Claim("∇SVM, graph", "∇SVM, RBF", "the graph of residues' windows"),
-    Claim("∇SVM, RBF", "∇SVM", "the kernel"),
-    Claim("∇SVM", "SVM", "the same machine, smoothed"),
-)
+# Method → (learner of a structure, a view and a seed; view of a seed)
+METHODS: dict[str, tuple[Machine, Callable[[int], View]]] = {
+    **{name: (machine, _window) for name, machine in machines(C, WEIGHT, tol=0.1).items()},
+    "coSVM": (_halves, _window),
+    "∇SVM, RBF": (machines(10 * C)["∇SVM"], _kernel),
+    "∇SVM, graph": (machines(10 * C)["∇SVM"], _graph),
+}
 
 
 class ProteinStructure(Experiment):
@@ -104,14 +84,21 @@ class ProteinStructure(Experiment):
         f"count {WEIGHT:g} of a labeled one, or what labeled folds say (auto)."
     )
     data_sets = ("protein_cb513",)
+    methods = METHODS
+    repetitions = 10
+    settings = grid(n_labeled=(5, 10, 20))
+    quick_settings = grid(n_labeled=(3, 6))
     metrics = ("token_error",)
+    claims = (
+        Claim("∇TSVM", "∇SVM", "what unlabeled domains add"),
+        Claim("∇TSVM auto", "∇SVM", "ours: no higher"),
+        Claim("coSVM", "SVM", "agreement of two random halves of the window"),
+        Claim("∇SVM, graph", "∇SVM, RBF", "the graph of residues' windows"),
+        Claim("∇SVM, RBF", "∇SVM", "the kernel"),
+        Claim("∇SVM", "SVM", "the same machine, smoothed"),
+    )
     x = "n_labeled"
     baseline = "∇SVM"
-
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings = {"n_labeled": QUICK_LABELED if quick else LABELED}
-        tasks = make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else REPETITIONS, seed=seed)
-        return sorted(tasks, key=lambda task: task.repetition)
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> Domains:
         found = load("protein_cb513", data)
@@ -124,15 +111,11 @@ class ProteinStructure(Experiment):
         n, seed = task.setting["n_labeled"], task.repetition_seed
         order = np.random.default_rng(seed).permutation(len(loaded.X))
         test, rest = order[: loaded.n_holdout], order[loaded.n_holdout :]
-        seen = rest[: n + loaded.n_unlabeled]
-        Y = [*take(loaded.Y, seen[:n]), *[None] * (len(seen) - n)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # working sets of the non-convex machines may not settle
-            learner = METHODS[task.method](seed).fit(take(loaded.X, seen), Y)
-        return {"token_error": token_error(take(loaded.Y, test), learner.predict(take(loaded.X, test)))}
-
-    def notes(self, results: Results) -> list[str]:
-        return claim_notes(results, CLAIMS, "token_error", lambda setting: str(setting["n_labeled"]))
+        parts = Draw(rest[:n], rest[n : n + loaded.n_unlabeled], test)
+        make, view = METHODS[task.method]
+        learner = make(Sequence(labels=["C", "E", "H"], loss="hamming", normalize=False), view(seed), seed)
+        with warnings.catch_warnings(action="ignore"):  # working sets of the non-convex machines may not settle
+            return {"token_error": token_error(*train_and_test(learner, parts, loaded.X, loaded.Y))}
 
 
 def _indicators(residues: list[str]) -> np.ndarray:

@@ -5,69 +5,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from accord.datasets import load
 from accord.evaluation import Metric, Results, folds, wilcoxon_critical_value, wilcoxon_signed_ranks
+from accord.evaluation.panels import plot_pairs
 from accord.evaluation.protocol import Fold, take
 from accord.evaluation.significance import format_p
 from accord.exceptions import InputError
-from accord.experiments.base import DataFolder
+from accord.experiments.base import DataFolder, Experiment, Figures
+from accord.learners.co_regression import CoRLSR
+from accord.learners.regression import RLSR
 from accord.views.splits import FeatureGroups
 
 N_FOLDS = 10
 RUNS = 2 * N_FOLDS
 LEVEL = 0.05
 SCALED_RMSE = Metric("scaled_rmse", "rmse / max y", None, False, False)
-# By number of rows; all have 50 rows and 4 attributes at least, which is the papers' rule
-SETS: dict[str, int] = {
-    "sleep": 58,
-    "auto93": 93,
-    "baskball": 96,
-    "concreteslump": 103,
-    "fruitfly": 125,
-    "echoMonths": 130,
-    "fishcatch": 158,
-    "autoPrice": 159,
-    "servo": 167,
-    "autoHorse": 203,
-    "cpu": 209,
-    "machine_cpu": 209,
-    "breastTumor": 286,
-    "hungarian": 294,
-    "cholesterol": 303,
-    "cleveland": 303,
-    "yacht": 308,
-    "autoMpg": 398,
-    "pbc": 418,
-    "housing": 506,
-    "forest": 517,
-    "meta": 528,
-    "sensory": 576,
-    "stock": 950,
-    "solar": 1066,
-    "airfoil": 1503,
-    "wine": 1599,
-    "gas": 2565,
-    "skillcraft": 3338,
-    "sml": 4137,
-    "abalone": 4177,
-    "delta_ailerons": 7129,
-    "cpu_act": 8192,
-    "cpu_small": 8192,
-    "delta_elevators": 9517,
-    "ailerons": 13750,
-    "pol": 15000,
-    "elevators": 16599,
-    "cal_housing": 20640,
-    "house_8L": 22784,
-    "2dplanes": 40768,
-    "fried": 40768,
-    "mv": 40768,
+# Sets and their rows; all have 50 rows and 4 attributes at least, which is the papers' rule
+_SIZES = """
+sleep 58, auto93 93, baskball 96, concreteslump 103, fruitfly 125, echoMonths 130, fishcatch 158, autoPrice 159, servo
+167, autoHorse 203, cpu 209, machine_cpu 209, breastTumor 286, hungarian 294, cholesterol 303, cleveland 303, yacht
+308, autoMpg 398, pbc 418, housing 506, forest 517, meta 528, sensory 576, stock 950, solar 1066, airfoil 1503, wine
+1599, gas 2565, skillcraft 3338, sml 4137, abalone 4177, delta_ailerons 7129, cpu_act 8192, cpu_small 8192,
+delta_elevators 9517, ailerons 13750, pol 15000, elevators 16599, cal_housing 20640, house_8L 22784, 2dplanes 40768,
+fried 40768, mv 40768
+"""
+SETS = {name: int(n) for name, n in (entry.split() for entry in _SIZES.split(","))}
+FEATURES = {"raw": False, "standardised": True}
+RULES: dict[str, Any] = {"eta": None, "gamma": None}  # the papers'
+LAMBDA = 0.1
+# Method of the papers → (views, lambda, further settings) → learner
+BY_RULES: dict[str, Callable[..., Any]] = {
+    "RLSR": lambda views, lambda_, **settings: RLSR(**RULES, **settings),
+    "exact": lambda views, lambda_, **settings: CoRLSR(views, mode="exact", lambda_=lambda_, **RULES, **settings),
+    "semi-parametric": lambda views, lambda_, **settings: CoRLSR(views, lambda_=lambda_, **RULES, **settings),
 }
 RELATED = (("autoHorse", "autoPrice"), ("cpu", "machine_cpu"), ("cholesterol", "cleveland"), ("cpu_act", "cpu_small"))
 
@@ -113,6 +90,30 @@ def load_sets(data: DataFolder, names: Sequence[str]) -> dict[str, Examples]:
     return sets
 
 
+class OverSets(Experiment):
+    """Methods on many regression sets, of which the labeled part is a tenth.
+
+    Attributes
+    ----------
+    pairs : what is plotted against each other, (the better, the worse)
+    rows : a setting that has one row of plots for each of its values, or None
+    """
+
+    data_sets = ("regression",)
+    repetitions = RUNS
+    metrics = (SCALED_RMSE,)
+    baseline = "RLSR"
+    pairs: Sequence[tuple[str, str]]
+    rows: str | None = None
+
+    def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Examples]:
+        return load_sets(data, self.values("data", quick))
+
+    def figures(self, results: Results) -> Figures:
+        axes = [(worse, better) for better, worse in self.pairs]
+        return {SCALED_RMSE.name: partial(plot_pairs, results, SCALED_RMSE, axes, self.rows)}
+
+
 def inverse_fold(n: int, run: int, seed: int) -> Fold:
     """The labeled fold of a run, and all others; every ten runs are one cross-validation."""
     rng = np.random.default_rng([seed, run // N_FOLDS, 0])
@@ -128,11 +129,7 @@ def scaled_rmse(y: np.ndarray, predicted: np.ndarray) -> float:
 # -- over data sets ---------------------------------------------------------------------------------------------------
 def means_by_set(results: Results, method: str, metric: str, **setting: Any) -> dict[str, float]:
     """A method's mean in each data set, of one setting of everything else."""
-    return {
-        s.setting["data"]: s.mean
-        for s in results.aggregate()
-        if s.method == method and s.metric == metric and setting.items() <= s.setting.items()
-    }
+    return {s.setting["data"]: s.mean for s in results.where(method=method, metric=metric, **setting).aggregate()}
 
 
 def signed_ranks_note(

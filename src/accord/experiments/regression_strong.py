@@ -6,36 +6,23 @@ No table of the papers: there the constants are fixed, and tuned they would not 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from accord.evaluation import Results, Task, make_tasks
-from accord.evaluation.panels import plot_pairs
-from accord.experiments.base import DataFolder, Experiment, mean_of
-from accord.experiments.regression_data import (
-    RUNS,
-    SCALED_RMSE,
-    SETS,
-    Examples,
-    inverse_fold,
-    load_sets,
-    means_by_set,
-    related_note,
-    scaled_rmse,
-    set_by_set_note,
-    signed_ranks_note,
-)
+from accord.evaluation import Results, Task
+from accord.experiments import regression_data as shared
+from accord.experiments.base import grid, mean_of
+from accord.experiments.regression_data import SETS, Examples
 from accord.learners.co_regression import CoRLSR
 from accord.learners.regression import RLSR
 from accord.views.base import View
 from accord.views.kernel import KernelFeatures
 
+METRIC = shared.SCALED_RMSE.name
 N_LABELED, N_UNLABELED = 200, 5000  # at most
 MAX_EXACT = 600  # rows; seven systems of all rows are solved in each run
-QUICK = ("servo", "housing")
-BASELINE = "RLSR"
+BASELINE = shared.OverSets.baseline
 
 
 def _kernels() -> dict[str, View]:
@@ -77,7 +64,7 @@ PAIRS = (
 )
 
 
-class StrongRegression(Experiment):
+class StrongRegression(shared.OverSets):
     """Tuned coRLSR with random halves of the attributes, and with two kernels, against tuned RLSR."""
 
     name = "co-regression-strong"
@@ -91,41 +78,32 @@ class StrongRegression(Experiment):
         f"{N_LABELED} examples of the labeled fold and {N_UNLABELED} of the other folds are used, and all of the other "
         "folds are holdout. Error: rmse over the largest target of the holdout."
     )
-    data_sets = ("regression",)
-    metrics = (SCALED_RMSE,)
-    baseline = BASELINE
+    methods = METHODS
+    settings = grid(data=list(SETS))
+    quick_settings = grid(data=["servo", "housing"])
+    pairs = tuple(pair for pair in PAIRS if EXACT not in pair)
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        repetitions = 2 if quick else RUNS
-        tasks = make_tasks(self.name, list(METHODS), {"data": _names(quick)}, repetitions=repetitions, seed=seed)
-        return [task for task in tasks if task.method != EXACT or SETS[task.setting["data"]] <= MAX_EXACT]
-
-    def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Examples]:
-        return load_sets(data, _names(quick))
+    def left_out(self, task: Task) -> bool:
+        return task.method == EXACT and SETS[task.setting["data"]] > MAX_EXACT
 
     def run_task(self, task: Task, loaded: dict[str, Examples]) -> Mapping[str, float]:
         examples, run, seed = loaded[task.setting["data"]], task.repetition, task.root_seed
-        fold = inverse_fold(len(examples), run, seed)
+        fold = shared.inverse_fold(len(examples), run, seed)
         rng = np.random.default_rng([seed, run, 1])
         labeled, unlabeled = rng.permutation(fold.train)[:N_LABELED], rng.permutation(fold.test)[:N_UNLABELED]
         learner = METHODS[task.method](examples.halves(seed, run))
         learner.fit(*examples.hidden(labeled, unlabeled))
-        out = {SCALED_RMSE.name: scaled_rmse(examples.y[fold.test], learner.predict(examples.X[fold.test]))}
+        out = {METRIC: shared.scaled_rmse(examples.y[fold.test], learner.predict(examples.X[fold.test]))}
         if isinstance(learner, CoRLSR):
             out |= {"fallback": float(learner.fallback_), "lambda_": learner.weight_}
         return out
 
-    def figures(self, results: Results) -> Mapping[str, Callable[[bool], Any]]:
-        pairs = [(worse, better) for better, worse in PAIRS if better != EXACT]
-        return {SCALED_RMSE.name: partial(plot_pairs, results, SCALED_RMSE, pairs, None)}
-
     def notes(self, results: Results) -> list[str]:
-        metric = SCALED_RMSE.name
         sentences = []
         for better, worse in PAIRS:
-            sentences.append(set_by_set_note(results, better, worse, metric))
-            sentences.append(signed_ranks_note(results, better, worse, metric))
-            one, other = (means_by_set(results, method, metric) for method in (better, worse))
+            sentences.append(shared.set_by_set_note(results, better, worse, METRIC))
+            sentences.append(shared.signed_ranks_note(results, better, worse, METRIC))
+            one, other = (shared.means_by_set(results, method, METRIC) for method in (better, worse))
             ratio = np.exp(np.mean([np.log(one[name] / other[name]) for name in one if name in other]))
             sentences.append(
                 f"{better} against {worse}: {100 * (ratio - 1):+.2f} % error (geometric mean over the sets)."
@@ -134,8 +112,4 @@ class StrongRegression(Experiment):
             if "auto" in method:
                 share = 100 * mean_of(results, method, "fallback")
                 sentences.append(f"{method}: a single view was taken in {share:.0f} % of the runs.")
-        return sentences + related_note(results)
-
-
-def _names(quick: bool) -> list[str]:
-    return list(QUICK) if quick else list(SETS)
+        return sentences + shared.related_note(results)

@@ -7,42 +7,32 @@ that is comparable to that of RLSR]
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accord.evaluation import Metric, Results, Task, make_tasks
+from accord.evaluation import Metric, Results, Task
 from accord.evaluation.panels import Line, plot_lines
-from accord.experiments.base import DataFolder, Experiment, mean_of
-from accord.experiments.consensus_time import exponent
-from accord.experiments.regression_data import Examples, load_sets
-from accord.learners.co_regression import CoRLSR
-from accord.learners.regression import RLSR
-from accord.views.base import View
+from accord.experiments.base import DataFolder, Figures, grid, mean_of
+from accord.experiments.regression_data import BY_RULES, LAMBDA, Examples, load_sets
+from accord.experiments.training_time import TrainingTime, exponent
 
-REPETITIONS = 3
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SET = "fried"
 N_LABELED = 100
-SIZES = (125, 250, 500, 1000, 2000, 4000, 8000, 16_000, 64_000, 256_000)
-QUICK_SIZES = (100, 200, 400, 800)
 LAST = 3  # sizes at the upper end that the degree is fitted to
 MAX_EXACT = 8000
 ENOUGH, CALLS = 0.3, 5  # short fits are repeated until they took so many seconds, or so often; the shortest counts
-RULES: dict[str, Any] = {"eta": None, "gamma": None}
 SECONDS = Metric("train_seconds", "CPU seconds", None, False)
 
-# Method → views → learner
-METHODS: dict[str, Callable[[View], Any]] = {
-    "RLSR": lambda views: RLSR(**RULES),
-    "exact": lambda views: CoRLSR(views, mode="exact", lambda_=0.1, **RULES),
-    "semi-parametric": lambda views: CoRLSR(views, lambda_=0.1, **RULES),
-}
 EXPECTED = {"RLSR": "comparable to semi-parametric coRLSR", "exact": "3", "semi-parametric": "1"}
 
 
-class RegressionTime(Experiment):
+class RegressionTime(TrainingTime):
     """Seconds to train on labeled and unlabeled examples and to predict the latter."""
 
     name = "co-regression-time"
@@ -54,25 +44,24 @@ class RegressionTime(Experiment):
         f"thread; the shortest of up to {CALLS} fits. The exact mode stops at m = {MAX_EXACT}."
     )
     data_sets = ("regression",)
+    methods = BY_RULES
     metrics = (SECONDS,)
     x = "n_unlabeled"
+    settings = grid(n_unlabeled=(125, 250, 500, 1000, 2000, 4000, 8000, 16_000, 64_000, 256_000))
+    quick_settings = grid(n_unlabeled=(100, 200, 400, 800))
+    warm_up = 100
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        sizes, repetitions = (QUICK_SIZES, 2) if quick else (SIZES, REPETITIONS)
-        tasks = make_tasks(self.name, list(METHODS), {"n_unlabeled": sizes}, repetitions=repetitions, seed=seed)
-        return [task for task in tasks if task.method != "exact" or task.setting["n_unlabeled"] <= MAX_EXACT]
+    def left_out(self, task: Task) -> bool:
+        return task.method == "exact" and task.setting["n_unlabeled"] > MAX_EXACT
 
-    def load(self, data: DataFolder, quick: bool, seed: int) -> Examples:
-        examples = load_sets(data, [SET])[SET]
-        for method in METHODS:  # imports and first calls are not measured
-            _seconds(method, examples, 100, seed, 0)
-        return examples
+    def read(self, data: DataFolder) -> Examples:
+        return load_sets(data, [SET])[SET]
 
     def run_task(self, task: Task, loaded: Examples) -> Mapping[str, float]:
         m = task.setting["n_unlabeled"]
         return {SECONDS.name: _seconds(task.method, loaded, m, task.root_seed, task.repetition)}
 
-    def figures(self, results: Results) -> Mapping[str, Callable[[bool], Any]]:
+    def figures(self, results: Results) -> Figures:
         lines = {}
         for method in results.methods:
             sizes, seconds = _curve(results, method)
@@ -97,7 +86,7 @@ class RegressionTime(Experiment):
         return sentences
 
 
-def _draw(lines: Mapping[str, Line], dark: bool) -> Any:
+def _draw(lines: Mapping[str, Line], dark: bool) -> Figure:
     return plot_lines({"": lines}, "unlabeled examples", SECONDS.label, log_x=True, dark=dark)
 
 
@@ -114,7 +103,7 @@ def _seconds(method: str, examples: Examples, n_unlabeled: int, seed: int, run: 
     X, y = examples.hidden(labeled, rng.choice(rest, n_unlabeled))
     seconds: list[float] = []
     while len(seconds) < CALLS and sum(seconds) < ENOUGH:
-        learner = METHODS[method](examples.halves(seed, run))
+        learner = BY_RULES[method](examples.halves(seed, run), LAMBDA)
         start = time.process_time()
         if method == "RLSR":
             learner.fit(X[:N_LABELED], y[:N_LABELED]).predict(X[N_LABELED:])

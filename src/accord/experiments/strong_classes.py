@@ -7,26 +7,29 @@ linked with.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from accord.datasets import load
-from accord.evaluation import Results, Task, make_tasks
-from accord.experiments.base import DataFolder, Experiment, mean_of
+from accord.evaluation import Results, Task, accuracy
+from accord.experiments.base import DataFolder, Experiment, grid, mean_of
+from accord.experiments.training import draw_per_class, train_and_test
+from accord.learners.base import StructuredLearner
 from accord.learners.consensus import CoSVM
 from accord.learners.svm import StructuredSVM
 from accord.learners.view_sum import SumOfViews
 from accord.structures.chains.multiclass import MultiClass
+from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.select import Select
 
 # Data set → (second view, labeled examples of each class)
 SETS: dict[str, tuple[str, Mapping[str, int] | int]] = {
     "webkb_course": ("anchor", {"course": 3, "other": 9}),
-    "citation_cora": ("links", 5),
+    "citation_cora": ("links", 5),  # of each
     "citation_citeseer": ("links", 5),
 }
 HOLDOUT = 0.25  # of the examples
@@ -39,20 +42,20 @@ class Pool:
     """Examples with both views side by side."""
 
     X: sp.csr_array
-    Y: np.ndarray
-    views: dict[str, Select]
+    Y: list[str]
+    views: dict[str, View]
 
 
-def _svm(view: Any, seed: int) -> StructuredSVM:
+def _svm(view: View | None, seed: int) -> StructuredSVM:
     return StructuredSVM(MultiClass(), view, C=C, random_state=seed)
 
 
-def _co(views: Any, weight: Any, seed: int, balance: bool = True) -> CoSVM:
+def _co(views: View | Mapping[str, View], weight: float | str, seed: int, balance: bool = True) -> CoSVM:
     return CoSVM(MultiClass(), views, unlabeled_weight=weight, balance=balance, random_state=seed, **PASSES)
 
 
 # Method → (pool, seed) → learner
-METHODS: dict[str, Callable[[Pool, int], Any]] = {
+METHODS: dict[str, Callable[[Pool, int], StructuredLearner]] = {
     "SVM, both views": lambda pool, seed: _svm(ArrayFeatures(), seed),
     "SVM, first view": lambda pool, seed: _svm(next(iter(pool.views.values())), seed),
     "SVM, second view": lambda pool, seed: _svm(list(pool.views.values())[1], seed),
@@ -78,44 +81,33 @@ class StrongClasses(Experiment):
         "labeled examples; the unlabeled weight is 0.01, or chosen on labeled folds (auto)."
     )
     data_sets = tuple(SETS)
+    methods = METHODS
+    quick_methods = tuple(name for name in METHODS if "auto" not in name)
+    repetitions = 30
+    settings = grid(data=list(SETS))
+    quick_settings = grid(data=list(SETS)[:1])
     metrics = ("zero_one_loss",)
     baseline = "SVM, both views"
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings = {"data": list(SETS)[:1] if quick else list(SETS)}
-        methods = [m for m in METHODS if not (quick and "auto" in m)]
-        tasks = make_tasks(self.name, methods, settings, repetitions=2 if quick else 30, seed=seed)
-        return sorted(tasks, key=lambda task: task.repetition)  # an interrupted run has some of everything
-
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Pool]:
         pools = {}
-        for name, (second, _) in list(SETS.items())[: 1 if quick else None]:
-            d = load(name, data, extra=True)
+        for name in self.values("data", quick):
+            d, second = load(name, data, extra=True), SETS[name][0]
             known = np.flatnonzero([y is not None for y in d.Y])
             one, two = (_unit_rows(matrix)[known] for matrix in (d.X, d.extra[second]))
             n = one.shape[1]
             views = {"first": Select(slice(0, n)), "second": Select(slice(n, n + two.shape[1]))}
-            pools[name] = Pool(sp.csr_array(sp.hstack([one, two])), np.array([d.Y[i] for i in known]), views)
+            pools[name] = Pool(sp.csr_array(sp.hstack([one, two])), [d.Y[i] for i in known], views)
         return pools
 
     def run_task(self, task: Task, loaded: dict[str, Pool]) -> Mapping[str, float]:
-        name = task.setting["data"]
-        pool, per_class = loaded[name], SETS[name][1]
-        rng = np.random.default_rng(task.repetition_seed)
-        order = rng.permutation(pool.Y.size)
-        labeled = []
-        for label in sorted(set(pool.Y)):
-            n = per_class if isinstance(per_class, int) else per_class[label]
-            labeled += order[pool.Y[order] == label][:n].tolist()
-        rest = order[~np.isin(order, labeled)]
-        n_test = int(HOLDOUT * pool.Y.size)
-        test, unlabeled = rest[:n_test], rest[n_test:]
+        pool, (_, n_labeled) = loaded[task.setting["data"]], SETS[task.setting["data"]]
+        per_class = dict.fromkeys(sorted(set(pool.Y)), n_labeled) if isinstance(n_labeled, int) else n_labeled
+        parts = draw_per_class(pool.Y, per_class, int(HOLDOUT * len(pool.Y)), task.repetition_seed)
         if task.method in SUPERVISED:
-            unlabeled = unlabeled[:0]
-        Y = [str(pool.Y[i]) for i in labeled] + [None] * unlabeled.size
+            parts = replace(parts, unlabeled=parts.unlabeled[:0])
         learner = METHODS[task.method](pool, task.seed)
-        learner.fit(pool.X[np.concatenate([np.array(labeled), unlabeled])], Y)
-        return {"zero_one_loss": 1.0 - learner.score(pool.X[test], pool.Y[test].tolist())}
+        return {"zero_one_loss": 1.0 - accuracy(*train_and_test(learner, parts, pool.X, pool.Y))}
 
     def notes(self, results: Results) -> list[str]:
         sentences = []

@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from accord.datasets import load
-from accord.evaluation import Results, Task, draw, make_tasks, span_f1, token_error, tune
-from accord.experiments.base import DataFolder, Experiment, mean_of
-from accord.experiments.packed import PackedOnce
+from accord.evaluation import Results, Task, draw, span_f1, token_error, tune
+from accord.exceptions import InputError
+from accord.experiments.base import DataFolder, Experiment, grid, mean_of
+from accord.experiments.sentences import DATA_SETS, chain_of
+from accord.learners.base import StructuredLearner
 from accord.learners.consensus import CoPerceptron
 from accord.learners.crf import CRF
 from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.svm import StructuredSVM
 from accord.learners.type_consistency import TypeConsistency
 from accord.learners.view_sum import SumOfViews
+from accord.packed.rows import Rows
 from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
 from accord.views.canonical import CanonicalFeatures
@@ -36,10 +39,47 @@ SETS = {
     "genes, fresh text": ("bc2gm", "devel"),
 }
 FRESH = ("perceptron", "CRF", "SVM", "sum of 8 views (perceptrons)", "sum of 8 views (CRFs)", "type consistency")
-SIZES = (20,)
 CRF_GRID = {"C": [1.0, 10.0, 100.0, 1000.0]}
 SVM_GRID = {"C": [0.1, 1.0, 10.0]}
 SUPERVISED = ("perceptron", "CRF", "SVM", "sum of 8 views (perceptrons)", "sum of 8 views (CRFs)")
+
+
+class PackedOnce(View):
+    """A view that is fitted on a pool beforehand and later only picks the rows of the sentences it is given.
+
+    Views never see labels, so every repetition that uses the same sentences, labeled or not, would fit the same view.
+
+    Parameters
+    ----------
+    view : View, fitted by ``pack``
+    """
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    def pack(self, X: list[Any]) -> PackedOnce:
+        """Fit the view on the pool."""
+        self._pool = X  # keeps the sentences alive, whose identities are the keys
+        self._rows = self.view.fit_rows(X)
+        self._place = {id(x): i for i, x in enumerate(X)}
+        self.n_dims_ = self.view.n_dims_
+        self.views_ = getattr(self.view, "views_", [self.view])
+        return self
+
+    def fit_rows(self, X: Any) -> Rows:
+        """The rows of sentences of the pool (the very objects)."""
+        try:
+            return self._rows.take([self._place[id(x)] for x in X])  # type: ignore[arg-type]
+        except KeyError:
+            raise InputError("X has a sentence that is not of the pool this view was packed for") from None
+
+    def transform(self, X: Any) -> Rows:
+        """Rows of any sentences."""
+        return self.view.transform(X)
+
+    def __sklearn_clone__(self) -> PackedOnce:
+        """Itself: what it has learned depends on the pool alone."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -55,7 +95,7 @@ class Corpus:
 
     @property
     def structure(self) -> Sequence:
-        return Sequence(labels=sorted({label for y in self.Y for label in y}), constraints="iob2")
+        return chain_of(self.Y, constraints="iob2")
 
 
 def word_views() -> list[View]:
@@ -80,8 +120,16 @@ def _crf(corpus: Corpus, view: View, C: float) -> CRF:
     return CRF(corpus.structure, view, C=C, tol=1e-4, max_iter=100)
 
 
-# Method → (corpus, C of the tuned CRF, seed) → learner
-METHODS: dict[str, Callable[[Corpus, float, int], Any]] = {
+Make = Callable[[Corpus, float, int], StructuredLearner]  # of a corpus, C of the tuned CRF and a seed
+
+
+def _type_consistency(rich: bool, **settings: Any) -> Make:
+    return lambda c, C, seed: TypeConsistency(
+        _crf(c, c.rich, 30.0) if rich else _crf(c, c.text, C), student_view=c.text, random_state=seed, **settings
+    )
+
+
+METHODS: dict[str, Make] = {
     "perceptron": lambda c, C, seed: StructuredPerceptron(c.structure, c.text, random_state=seed),
     "CRF": lambda c, C, seed: _crf(c, c.text, C),
     "SVM": lambda c, C, seed: StructuredSVM(c.structure, c.text, tol=0.05, random_state=seed),
@@ -89,20 +137,12 @@ METHODS: dict[str, Callable[[Corpus, float, int], Any]] = {
         StructuredPerceptron(c.structure, c.text, random_state=seed)
     ),
     "sum of 8 views (CRFs)": lambda c, C, seed: SumOfViews(_crf(c, c.text, C).set_params(random_state=seed)),
-    "self-training": lambda c, C, seed: TypeConsistency(
-        _crf(c, c.text, C), strength=1e-9, keys=("word",), student_view=c.text, random_state=seed
-    ),
+    "self-training": _type_consistency(False, strength=1e-9, keys=("word",)),
     "co-perceptron (auto)": lambda c, C, seed: CoPerceptron(c.structure, RandomSplit(c.text), random_state=seed),
     "CRF with word vectors": lambda c, C, seed: _crf(c, c.rich, 30.0),
-    "type consistency, text only": lambda c, C, seed: TypeConsistency(
-        _crf(c, c.text, C), strength=0.4, student_view=c.text, random_state=seed
-    ),
-    "type consistency": lambda c, C, seed: TypeConsistency(
-        _crf(c, c.rich, 30.0), strength=0.4, student_view=c.text, random_state=seed
-    ),
-    "type consistency (auto)": lambda c, C, seed: TypeConsistency(
-        _crf(c, c.rich, 30.0), student_view=c.text, random_state=seed
-    ),
+    "type consistency, text only": _type_consistency(False, strength=0.4),
+    "type consistency": _type_consistency(True, strength=0.4),
+    "type consistency (auto)": _type_consistency(True),
 }
 
 
@@ -122,19 +162,22 @@ class StrongSequences(Experiment):
         "its constants were chosen with that test text in view. 'Fresh text' (CoNLL-2002 testa, BC2GM devel) was not "
         "looked at before; it is for the supervised methods and the best semi-supervised one."
     )
-    data_sets = ("conll2002_esp", "bc2gm")
+    data_sets = DATA_SETS
+    methods = METHODS
+    quick_methods = ("perceptron", "CRF", "type consistency")
+    repetitions = 30
+    settings = grid(data=list(SETS), n_labeled=[20])
+    quick_settings = grid(data=list(SETS)[:1], n_labeled=[20])
     metrics = ("token_error", "span_f1")
     baseline = "CRF"
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        settings = {"data": list(SETS)[:1] if quick else list(SETS), "n_labeled": SIZES}
-        methods = ["perceptron", "CRF", "type consistency"] if quick else list(METHODS)
-        tasks = make_tasks(self.name, methods, settings, repetitions=2 if quick else 30, seed=seed)
-        return [task for task in tasks if task.method in FRESH or "fresh" not in task.setting["data"]]
+    def left_out(self, task: Task) -> bool:
+        return "fresh" in task.setting["data"] and task.method not in FRESH
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Corpus]:
         out = {}
-        for name, (key, part) in list(SETS.items())[: 1 if quick else None]:
+        for name in self.values("data", quick):
+            key, part = SETS[name]
             train, test = load(key, data), load(key, data, part=part)
             kept = [i for i, x in enumerate(train.X) if x][: 1500 if quick else None]
             X, Y = [train.X[i] for i in kept], [train.Y[i] for i in kept]

@@ -6,17 +6,17 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
 from accord.datasets import load
 from accord.datasets.trees import Tree as Nested
-from accord.evaluation import Metric, Published, Results, Task, bootstrap_metric, bracket_scores, make_tasks, tune
+from accord.evaluation import Metric, Published, Results, Task, bootstrap_metric, bracket_scores, tune
 from accord.evaluation.protocol import take
 from accord.exceptions import NoParseWarning
-from accord.experiments.base import DataFolder, Experiment, divided_by_n, published_notes
+from accord.experiments.base import DataFolder, Experiment, divided_by_n, grid, published_notes
+from accord.learners.base import StructuredLearner
 from accord.learners.crf import CRF
 from accord.learners.pcfg import PCFG
 from accord.learners.perceptron import StructuredPerceptron
@@ -25,8 +25,7 @@ from accord.structures.trees.tree import Tree
 
 N_FOLDS = 5
 WSJ, CESS = "ptb_wsj_sample", "cess_esp"
-LENGTHS = {WSJ: (10, 15, 20), CESS: (10, 15, 20)}
-QUICK_TREES, QUICK_LENGTH = 60, 8
+QUICK_TREES = 60
 SMOOTHING = (0.001, 0.01, 0.1, 1.0)  # pseudo-counts of the PCFG to choose from
 TOLERANCE = 0.01
 MAX_ITER = 60
@@ -68,7 +67,7 @@ def _svm(structure: Tree, rescaling: str, n: int, seed: int) -> StructuredSVM:
 
 
 # Method → (number of training sentences, seed) → learner
-METHODS: dict[str, Callable[[int, int], Any]] = {
+METHODS: dict[str, Callable[[int, int], StructuredLearner]] = {
     "PCFG": lambda n, seed: PCFG(rules_only()),
     "perceptron": lambda n, seed: StructuredPerceptron(rules_only(), random_state=seed),
     "SVM 0/1": lambda n, seed: _svm(rules_only("zero-one"), "margin", n, seed),
@@ -87,9 +86,11 @@ class Treebanks:
     """The treebanks by name and longest sentence, and the predictions of the PCFG, which all others are compared to."""
 
     banks: dict[tuple[str, int], Treebank]
-    found: dict[Any, list[Nested]] = field(default_factory=dict)
+    found: dict[tuple[tuple[str, int], int, int], list[Nested]] = field(default_factory=dict)
 
-    def predict(self, method: str, bank: tuple[str, int], fold: int, seed: int, task_seed: int) -> tuple[Any, Any, int]:
+    def predict(
+        self, method: str, bank: tuple[str, int], fold: int, seed: int, task_seed: int
+    ) -> tuple[StructuredLearner, list[Nested], int]:
         """The fitted learner, its trees for the test part, and how many of those are pieces."""
         trees = self.banks[bank]
         train, test = trees.fold(fold, seed)
@@ -111,7 +112,7 @@ class Treebanks:
         return self.found[key]
 
 
-def parse(learner: Any, X: list[Any]) -> tuple[list[Nested], int]:
+def parse(learner: StructuredLearner, X: list[list[tuple[str, str]]]) -> tuple[list[Nested], int]:
     """Trees, and the number of sentences that have no parse."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -119,10 +120,10 @@ def parse(learner: Any, X: list[Any]) -> tuple[list[Nested], int]:
     return found, sum(len(w.message.indices) for w in caught if isinstance(w.message, NoParseWarning))
 
 
-def load_treebank(name: str, data: DataFolder, longest: int) -> Treebank:
-    """Sentences of 2 words or more, up to the longest."""
+def load_treebank(name: str, longest: int, data: DataFolder, n_trees: int | None) -> Treebank:
+    """Sentences of 2 words or more, up to the longest; the first so many, or all."""
     bank = load(name, data, extra=True)
-    chosen = np.array([i for i, words in enumerate(bank.X) if 2 <= len(words) <= longest])
+    chosen = np.array([i for i, words in enumerate(bank.X) if 2 <= len(words) <= longest][:n_trees])
     X = [list(zip(bank.X[i], bank.extra["tags"][i])) for i in chosen]
     return Treebank(X, take(bank.Y, chosen), np.asarray(bank.extra["documents"])[chosen])
 
@@ -143,6 +144,10 @@ class SupervisedParsing(Experiment):
         "Treebank, of which the sample has a tenth."
     )
     data_sets = (WSJ, CESS)
+    methods = METHODS
+    repetitions = N_FOLDS
+    settings = grid(treebank=data_sets, words=(10, 15, 20))
+    quick_settings = grid(treebank=data_sets, words=[8])
     metrics = (
         "bracket_f1",
         EXACT,
@@ -163,19 +168,11 @@ class SupervisedParsing(Experiment):
     )
 
     def tasks(self, quick: bool, seed: int) -> list[Task]:
-        banks = [{"treebank": name, "words": n} for name, lengths in LENGTHS.items() for n in lengths]
-        if quick:
-            banks = [{"treebank": name, "words": QUICK_LENGTH} for name in LENGTHS]
-        tasks = make_tasks(self.name, list(METHODS), banks, repetitions=2 if quick else N_FOLDS, seed=seed)
-        return sorted(tasks, key=lambda task: (task.setting["words"], task.repetition))  # the short ones first
+        return sorted(super().tasks(quick, seed), key=lambda task: task.setting["words"])  # the short ones first
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> Treebanks:
-        lengths = dict.fromkeys(LENGTHS, (QUICK_LENGTH,)) if quick else LENGTHS
-        banks = {(name, n): load_treebank(name, data, n) for name, all_n in lengths.items() for n in all_n}
-        if quick:
-            few = slice(QUICK_TREES)
-            banks = {key: Treebank(bank.X[few], bank.Y[few], bank.documents[few]) for key, bank in banks.items()}
-        return Treebanks(banks)
+        keys = [(name, n) for name in self.data_sets for n in self.values("words", quick)]
+        return Treebanks({key: load_treebank(*key, data, QUICK_TREES if quick else None) for key in keys})
 
     def run_task(self, task: Task, loaded: Treebanks) -> Mapping[str, float]:
         bank, fold, seed = (task.setting["treebank"], task.setting["words"]), task.repetition, task.experiment_seed

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from operator import ne
-from typing import Any
 
 import numpy as np
 
 from accord.datasets import load
-from accord.evaluation import Metric, Published, Results, Task, folds, make_tasks, token_error, tune
+from accord.evaluation import Metric, Published, Results, Task, folds, token_error
 from accord.evaluation.protocol import take
 from accord.experiments.base import DataFolder, Experiment, divided_by_n, mean_of, published_notes
-from accord.experiments.features import spanish_features
+from accord.experiments.sentences import best_smoothing, spanish_features
+from accord.learners.base import StructuredLearner
 from accord.learners.crf import CRF
 from accord.learners.generative import HMM
 from accord.learners.perceptron import StructuredPerceptron
@@ -24,15 +23,7 @@ from accord.views.base import View
 from accord.views.kernel import KernelFeatures
 
 N_FOLDS = 5
-SMOOTHING = (0.01, 0.1, 1.0)  # the HMM's pseudo-counts to choose from
-
-
-@dataclass(frozen=True)
-class Sentences:
-    """A drawn sub-corpus."""
-
-    X: list[list[str]]
-    Y: list[list[str]]
+Sentences = tuple[list[list[str]], list[list[str]]]  # X and Y of a drawn sub-corpus
 
 
 def kernel_features() -> View:
@@ -48,7 +39,7 @@ def _svm(loss: str, rescaling: str, view: View, n: int, seed: int) -> Structured
 
 
 # Method → (number of training sentences, seed) → learner. "linear" tells what the kernel brings.
-METHODS: dict[str, Callable[[int, int], Any]] = {
+METHODS: dict[str, Callable[[int, int], StructuredLearner]] = {
     "HMM": lambda n, seed: HMM(Sequence(), spanish_features()),
     "perceptron": lambda n, seed: StructuredPerceptron(Sequence(), kernel_features(), random_state=seed),
     "CRF": lambda n, seed: CRF(Sequence(), spanish_features()),
@@ -85,6 +76,8 @@ class SupervisedSequences(Experiment):
         "tuned."
     )
     data_sets = ("conll2002_esp",)
+    methods = METHODS
+    repetitions = N_FOLDS
     metrics = (
         "token_error",
         Metric("constraints_added", "constraints added to the working sets"),
@@ -101,23 +94,18 @@ class SupervisedSequences(Experiment):
         *_table_1_3("SVM margin", 0.051, 0.007, 2628, 119),
     )
 
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        return make_tasks(self.name, list(METHODS), repetitions=2 if quick else N_FOLDS, seed=seed)
-
     def load(self, data: DataFolder, quick: bool, seed: int) -> Sentences:
         corpus = load("conll2002_esp", data)
         chosen = np.random.default_rng(seed).choice(len(corpus), 30 if quick else 300, replace=False)
-        return Sentences(take(corpus.X, chosen), take(corpus.Y, chosen))
+        return take(corpus.X, chosen), take(corpus.Y, chosen)
 
     def run_task(self, task: Task, loaded: Sentences) -> Mapping[str, float]:
-        fold = folds(len(loaded.X), N_FOLDS, task.experiment_seed)[task.repetition]
-        X, Y = take(loaded.X, fold.train), take(loaded.Y, fold.train)
+        fold = folds(len(loaded[0]), N_FOLDS, task.experiment_seed)[task.repetition]
+        (X, X_test), (Y, Y_test) = ([take(part, fold.train), take(part, fold.test)] for part in loaded)
         learner = METHODS[task.method](len(X), task.seed)
         if isinstance(learner, HMM):
-            best = tune(learner, {"smoothing": SMOOTHING}, X, Y, random_state=task.repetition_seed)
-            learner.set_params(**best.best_params)
-        learner.fit(X, Y)
-        values = {"token_error": token_error(take(loaded.Y, fold.test), learner.predict(take(loaded.X, fold.test)))}
+            learner.set_params(smoothing=best_smoothing(learner, X, Y, task.repetition_seed))
+        values = {"token_error": token_error(Y_test, learner.fit(X, Y).predict(X_test))}
         if isinstance(learner, StructuredSVM):
             values["constraints_added"] = learner.n_constraints_added_
             values["constraints_left"] = learner.n_constraints_

@@ -8,57 +8,40 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
-from accord.evaluation import Results, Task, draw, make_tasks, zero_one_loss
-from accord.experiments.base import DataFolder, Experiment
-from accord.experiments.consensus_classes import PASSES, Pool, load_pool
-from accord.experiments.ordering import Claim, change_note, claim_notes
+from accord.evaluation import Results, Task, draw, zero_one_loss
+from accord.experiments.base import DataFolder, Experiment, grid
+from accord.experiments.consensus_classes import PASSES, Pool, features, load_pool
+from accord.experiments.ordering import Claim, change_note
+from accord.experiments.training import Machine, machines, train_and_test
+from accord.learners.base import StructuredLearner
 from accord.learners.consensus import CoSVM
-from accord.learners.gradient import GradientSVM
 from accord.learners.gradient_co import GradientCoSVM
-from accord.learners.svm import StructuredSVM
-from accord.learners.transductive import TransductiveSVM
 from accord.structures.chains.multiclass import MultiClass
-from accord.views.dense import ArrayFeatures
 
-REPETITIONS = 30
 LABELED = (200, 400)
 UNLABELED = (0, 200, 800)
-QUICK_UNLABELED = (0, 100)
 N_HOLDOUT = 500
 C, WEIGHT = 1.0, 0.1
 
 
-def _plain() -> ArrayFeatures:
-    return ArrayFeatures(bias=False)
+def _one_view(machine: Machine) -> Callable[[Pool, int], StructuredLearner]:
+    return lambda pool, seed: machine(MultiClass(), features(), seed)
+
+
+def _two_views(learner: Callable[..., StructuredLearner], **settings: Any) -> Callable[[Pool, int], StructuredLearner]:
+    return lambda pool, seed: learner(
+        MultiClass(), pool.views(), C=C / 2, unlabeled_weight=WEIGHT, random_state=seed, **settings
+    )
 
 
 # Method → (pool, seed) → learner
-METHODS: dict[str, Callable[[Pool, int], Any]] = {
-    "SVM": lambda pool, seed: StructuredSVM(MultiClass(), _plain(), C=C / 2, random_state=seed),
-    "∇SVM": lambda pool, seed: GradientSVM(MultiClass(), _plain(), C=C, random_state=seed),
-    "∇TSVM": lambda pool, seed: TransductiveSVM(
-        MultiClass(), _plain(), C=C, unlabeled_weight=WEIGHT, random_state=seed
-    ),
-    "∇TSVM auto": lambda pool, seed: TransductiveSVM(MultiClass(), _plain(), C=C, random_state=seed),
-    "coSVM": lambda pool, seed: CoSVM(
-        MultiClass(), pool.views(), C=C / 2, unlabeled_weight=WEIGHT, random_state=seed, **PASSES
-    ),
-    "∇coSVM": lambda pool, seed: GradientCoSVM(
-        MultiClass(), pool.views(), C=C / 2, unlabeled_weight=WEIGHT, random_state=seed
-    ),
+METHODS = {
+    **{name: _one_view(machine) for name, machine in machines(C, WEIGHT).items()},
+    "coSVM": _two_views(CoSVM, **PASSES),
+    "∇coSVM": _two_views(GradientCoSVM),
 }
-SUPERVISED = ("SVM", "∇SVM")
-
-CLAIMS = (
-    Claim("∇TSVM", "∇SVM", "the thesis: about the same"),
-    Claim("∇TSVM auto", "∇SVM", "ours: no higher"),
-    Claim("coSVM", "∇TSVM", "the thesis: lower by about 4"),
-    Claim("∇coSVM", "coSVM", "the smooth criterion"),
-    Claim("∇SVM", "SVM", "the same machine, smoothed"),
-)
 
 
 class TransductionPapers(Experiment):
@@ -74,34 +57,37 @@ class TransductionPapers(Experiment):
         "folds say (auto)."
     )
     data_sets = ("cora_big",)
+    methods = METHODS
+    supervised = ("SVM", "∇SVM")
+    repetitions = 30
+    settings = grid(n_labeled=LABELED, n_unlabeled=UNLABELED)
+    quick_settings = grid(n_labeled=LABELED[:1], n_unlabeled=(0, 100))
     metrics = ("zero_one_loss",)
+    claims = (
+        Claim("∇TSVM", "∇SVM", "the thesis: about the same"),
+        Claim("∇TSVM auto", "∇SVM", "ours: no higher"),
+        Claim("coSVM", "∇TSVM", "the thesis: lower by about 4"),
+        Claim("∇coSVM", "coSVM", "the smooth criterion"),
+        Claim("∇SVM", "SVM", "the same machine, smoothed"),
+    )
     x = "n_unlabeled"
     baseline = "∇SVM"
-
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        labeled, unlabeled = (LABELED[:1], QUICK_UNLABELED) if quick else (LABELED, UNLABELED)
-        settings = {"n_labeled": list(labeled), "n_unlabeled": list(unlabeled)}
-        tasks = make_tasks(self.name, list(METHODS), settings, repetitions=2 if quick else REPETITIONS, seed=seed)
-        return sorted(tasks, key=lambda task: task.repetition)
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> Pool:
         return load_pool("cora_big", data)
 
     def run_task(self, task: Task, loaded: Pool) -> Mapping[str, float]:
-        n, m, seed = task.setting["n_labeled"], task.setting["n_unlabeled"], task.repetition_seed
-        parts = draw(loaded.Y, n, max(UNLABELED), N_HOLDOUT, seed)  # fewer unlabeled papers are the first of more
-        parts = replace(parts, unlabeled=parts.unlabeled[: 0 if task.method in SUPERVISED else m])
-        X, Y = parts.training(loaded.X, loaded.Y)
-        X_test, Y_test = parts.test(loaded.X, loaded.Y)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a view may know nothing of a paper
-            learner = METHODS[task.method](loaded, seed).fit(X, Y)
-        return {"zero_one_loss": zero_one_loss(Y_test, learner.predict(X_test))}
+        n_labeled, n_unlabeled = self.seen(task).values()
+        parts = draw(loaded.Y, n_labeled, n_unlabeled, N_HOLDOUT, task.repetition_seed)
+        learner = METHODS[task.method](loaded, task.repetition_seed)
+        with warnings.catch_warnings(action="ignore"):  # a view may know nothing of a paper
+            return {"zero_one_loss": zero_one_loss(*train_and_test(learner, parts, loaded.X, loaded.Y))}
+
+    def describe(self, setting: Mapping[str, Any]) -> str:
+        return f"{setting['n_labeled']}+{setting['n_unlabeled']}"
 
     def notes(self, results: Results) -> list[str]:
-        sentences = claim_notes(
-            results, CLAIMS, "zero_one_loss", lambda setting: f"{setting['n_labeled']}+{setting['n_unlabeled']}"
-        )
+        sentences = super().notes(results)
         for n in LABELED:
             few, many = ({"n_labeled": n, "n_unlabeled": UNLABELED[k]} for k in (0, -1))
             for method in ("∇TSVM", "coSVM", "∇coSVM"):

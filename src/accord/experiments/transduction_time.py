@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from accord.datasets import Dataset, load
-from accord.evaluation import Metric, Results, Task, draw, make_tasks
-from accord.experiments.base import DataFolder, Experiment, mean_of
-from accord.experiments.consensus_time import exponent
-from accord.experiments.features import spanish_features
+from accord.datasets import Dataset
+from accord.evaluation import Metric, Results, Task, draw
+from accord.experiments.base import grid, mean_of
+from accord.experiments.sentences import chain_of, spanish_features
+from accord.experiments.training_time import SECONDS, TrainingTime, cpu_seconds, exponent
 from accord.learners.base import StructuredLearner
 from accord.learners.gradient import GradientSVM
 from accord.learners.svm import StructuredSVM
@@ -19,9 +17,6 @@ from accord.learners.transductive import TransductiveSVM
 from accord.structures.chains.problem import ChainProblem
 from accord.structures.chains.sequence import Sequence
 
-REPETITIONS = 3
-LABELED = (25, 50, 100, 200, 400)
-QUICK_LABELED = (10, 20)
 UNLABELED_PER_LABELED = 5
 C = 1.0  # of the smooth machines
 QP, QP_STEPS, SMOOTH, TRANSDUCTIVE = "SVM, QP", "SVM, QP per sentence", "∇SVM", "∇TSVM, 5 unlabeled each"
@@ -37,7 +32,7 @@ METHODS: dict[str, Callable[[Sequence, int], StructuredLearner]] = {
 }
 
 
-class TransductionTime(Experiment):
+class TransductionTime(TrainingTime):
     """Seconds to train, and how good the optimum is."""
 
     name = "transduction-time"
@@ -49,25 +44,22 @@ class TransductionTime(Experiment):
         "many unlabeled sentences. The objective of the SVM, recomputed from the weights, tells that they end at the "
         "same place. CPU time of one process; code is compiled before."
     )
-    data_sets = ("conll2002_esp",)
-    metrics = (
-        Metric("train_seconds", "CPU seconds of training", None, False),
-        Metric("objective", "objective of the SVM", None, False),
-    )
+    methods = METHODS
+    metrics = (SECONDS, Metric("objective", "objective of the SVM", None, False))
     x = "n_labeled"
-
-    def tasks(self, quick: bool, seed: int) -> list[Task]:
-        sizes, repetitions = (QUICK_LABELED, 2) if quick else (LABELED, REPETITIONS)
-        return make_tasks(self.name, list(METHODS), {"n_labeled": sizes}, repetitions=repetitions, seed=seed)
-
-    def load(self, data: DataFolder, quick: bool, seed: int) -> Dataset:
-        corpus = load("conll2002_esp", data)
-        for method in METHODS:  # compiles
-            _train(method, corpus, 5, seed)
-        return corpus
+    settings = grid(n_labeled=(25, 50, 100, 200, 400))
+    quick_settings = grid(n_labeled=(10, 20))
+    warm_up = 5
 
     def run_task(self, task: Task, loaded: Dataset) -> Mapping[str, float]:
-        return _train(task.method, loaded, task.setting["n_labeled"], task.repetition_seed)
+        """CPU seconds of a fit, and what its weights are worth as those of an SVM."""
+        n_labeled, seed = task.setting["n_labeled"], task.repetition_seed
+        n_unlabeled = UNLABELED_PER_LABELED * n_labeled if task.method == TRANSDUCTIVE else 0
+        parts = draw(loaded.Y, n_labeled, n_unlabeled, 0, seed, every_label=False)
+        X, Y = parts.training(loaded.X, loaded.Y)
+        learner = METHODS[task.method](chain_of(loaded.Y, normalize=False), seed)
+        seconds = cpu_seconds(learner, X, Y)
+        return {"train_seconds": seconds, "objective": svm_objective(learner, X[:n_labeled], Y[:n_labeled])}
 
     def notes(self, results: Results) -> list[str]:
         sizes = sorted({setting["n_labeled"] for setting in results.settings})
@@ -87,23 +79,7 @@ class TransductionTime(Experiment):
         return [*sentences, f"Objective of the SVM at the end of {SMOOTH} over that of {QP}: {ends}."]
 
 
-def _train(method: str, corpus: Dataset, n_labeled: int, seed: int) -> dict[str, float]:
-    """CPU seconds of a fit, and what its weights are worth as those of an SVM."""
-    parts = draw(corpus.Y, n_labeled, UNLABELED_PER_LABELED * n_labeled, 0, seed, every_label=False)
-    X, Y = parts.training(corpus.X, corpus.Y)
-    if method != TRANSDUCTIVE:
-        X, Y = X[:n_labeled], Y[:n_labeled]
-    structure = Sequence(labels=sorted({label for y in corpus.Y for label in y}), normalize=False)
-    learner: Any = METHODS[method](structure, seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        start = time.process_time()
-        learner.fit(X, Y)
-        seconds = time.process_time() - start
-    return {"train_seconds": seconds, "objective": svm_objective(learner, X[:n_labeled], Y[:n_labeled])}
-
-
-def svm_objective(learner: Any, X: Any, Y: Any) -> float:
+def svm_objective(learner: StructuredLearner, X: Any, Y: Any) -> float:
     """``|w|² / 2 + C/2 Σ ξ`` of the learner's weights, with the slacks of the hinge."""
     s, rows = learner.structure_, learner.view_.transform(X)
     problem = ChainProblem(s, rows, s.encode(Y, rows.offsets))

@@ -8,9 +8,10 @@ import time
 from itertools import count
 
 from accord.exceptions import AccordError, InputError, ModelFileError
+from accord.files import remove_leftovers
 from accord.mail.detector import BatchDetector
 from accord.mail.model import same_similarity
-from accord.persistence import looks_like_model, read_model, remove_leftovers
+from accord.persistence import looks_like_model, read_model
 
 LOG = logging.getLogger("accord.mail")
 # After a restart, so many ids are left out. They may have been given to batches that were opened after the last

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.datasets.formats import iter_conll, read_conll, write_conll
+from accord.datasets import iter_conll, read_conll, write_conll
 from accord.exceptions import FormatError, InputError
 
 

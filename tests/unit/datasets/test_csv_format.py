@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from accord.datasets.formats import iter_csv, read_csv
+from accord.datasets import iter_csv, read_csv
 from accord.exceptions import FormatError, InputError
 
 

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from accord.datasets.formats.source import iter_lines, split_blanks
-from accord.datasets.formats.text import iter_text
+from accord.datasets.formats.source import iter_lines, iter_text, split_blanks
 from accord.exceptions import FormatError, InputError
 
 

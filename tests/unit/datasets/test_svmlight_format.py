@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from accord.datasets.formats import iter_svmlight, read_svmlight
+from accord.datasets import iter_svmlight, read_svmlight
 from accord.exceptions import FormatError, InputError
 
 

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from accord.datasets.formats import read_taxonomy
+from accord.datasets import read_taxonomy
 from accord.exceptions import FormatError
 
 

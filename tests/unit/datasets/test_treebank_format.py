@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from accord.datasets.formats import iter_trees, read_trees, write_trees
+from accord.datasets import iter_trees, read_trees, write_trees
 from accord.datasets.trees import bracketed
 from accord.exceptions import FormatError, InputError
 

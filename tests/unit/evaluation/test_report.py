@@ -19,8 +19,8 @@ from accord.evaluation import (
     results_table,
     write_report,
 )
-from accord.evaluation._files import atomic_write
 from accord.exceptions import InputError
+from accord.files import write_file
 
 
 def make_results(settings, methods=("HMM", "SVM"), n=8, metric="token_error"):
@@ -230,13 +230,13 @@ def test_values_that_are_missing_show_as_a_dash(tmp_path):
 
 
 def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    target = atomic_write(tmp_path / "f.txt", "old")
+    target = write_file(tmp_path / "f.txt", "old")
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        atomic_write(target, "new")
+        write_file(target, "new")
     assert target.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["f.txt"]

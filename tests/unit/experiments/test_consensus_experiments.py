@@ -10,8 +10,8 @@ from accord.experiments import consensus_classes as classes
 from accord.experiments import consensus_sequences as sequences
 from accord.experiments import consensus_splits as splits
 from accord.experiments import consensus_time as times
-from accord.experiments.features import gene_features, spanish_features
-from accord.experiments.hmm_few_labels import GENES, SPANISH, Pool
+from accord.experiments.sentences import GENES, SPANISH, Pool, gene_features, spanish_features
+from accord.experiments.training_time import exponent
 
 WORDS = ["Ana", "Tom", "Eva", "Rome", "Lima", "left", "saw", "in", "the", "house", "12", "p53"]
 
@@ -34,7 +34,7 @@ def test_slow_methods_run_at_one_point_and_the_others_on_both_curves():
     places = {}
     for task in tasks:
         s = task.setting
-        places.setdefault(task.method, set()).add((s["data"], *sequences._sizes(s["curve"], s["sentences"])))
+        places.setdefault(task.method, set()).add((s["data"], *REGISTRY["co-learning-sequences"].sizes(s)))
     everywhere = {(data, n, 100) for data in (SPANISH, GENES) for n in (5, 10, 20, 40)}
     everywhere |= {(data, 10, m) for data in (SPANISH, GENES) for m in (0, 25, 100, 400)} | {(SPANISH, 10, 2790)}
     assert {m for m in places if places[m] == everywhere} == {m for m in places if m not in SLOW}
@@ -48,7 +48,7 @@ SLOW = ("coSVM, auto", "SVM, slack", "coSVM, slack")
 
 
 def test_more_unlabeled_sentences_are_added_to_fewer(sentences):
-    few, many = (sentences.draw(GENES, 4, m, 1) for m in (5, 20))
+    few, many = (sentences.pools[GENES].draw(4, m, 1) for m in (5, 20))
     np.testing.assert_array_equal(few.labeled, many.labeled)
     np.testing.assert_array_equal(few.holdout, many.holdout)
     np.testing.assert_array_equal(few.unlabeled, many.unlabeled[:5])
@@ -56,31 +56,29 @@ def test_more_unlabeled_sentences_are_added_to_fewer(sentences):
 
 
 @pytest.mark.parametrize("name", sequences.METHODS)
-def test_only_semi_supervised_methods_see_unlabeled_sentences(sentences, name):
-    method = sequences.METHODS[name]
-    seen = []
+def test_only_semi_supervised_methods_see_unlabeled_sentences(sentences, name, monkeypatch):
+    experiment, method, fits = REGISTRY["co-learning-sequences"], sequences.METHODS[name], []
 
     def make(case):
         learner = method.make(case)
         fit = learner.fit
-        learner.fit = lambda X, Y: (seen.append(Y), fit(X, Y))[1]
+        learner.fit = lambda X, Y: (fits.append(Y), fit(X, Y))[1]
         return learner
 
-    watched = sequences.Method(make, method.unlabeled)
-    error = sentences.figures(name, watched, GENES, 6, 8, 1)["token_error"]
-    assert 0.0 <= error < 0.5
-    assert [y is None for y in seen[-1]] == [False] * 6 + [True] * (8 if method.unlabeled else 0)
+    monkeypatch.setitem(sequences.METHODS, name, sequences.Method(make, method.unlabeled))
+    setting = {"data": GENES, "curve": sequences.UNLABELED_CURVE, "sentences": 8}
+    task = Task(experiment.name, name, setting, 0)
+    assert 0.0 <= experiment.run_task(task, sentences)["token_error"] < 0.5
+    assert [y is None for y in fits[-1]] == [False] * 10 + [True] * (8 if method.unlabeled else 0)
     assert method.unlabeled == name.startswith("co")
-    if not method.unlabeled:  # computed once for any number of unlabeled sentences
-        n_fits = len(seen)
-        assert sentences.figures(name, watched, GENES, 6, 12, 1)["token_error"] == error
-        assert len(seen) == n_fits
+    other = Task(experiment.name, name, setting | {"sentences": 12}, 0)
+    assert (experiment.seen(other) == experiment.seen(task)) != method.unlabeled
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", ["co-perceptron", "coSVM", "coSVM, random split", "co-perceptron, auto"])
 def test_co_learners_without_unlabeled_sentences_are_sums_of_views(sentences, name):
-    assert 0.0 <= sentences.figures(name, sequences.METHODS[name], GENES, 6, 0, 1)["token_error"] < 0.5
+    assert 0.0 <= sentences.figures(sequences.METHODS[name], GENES, 6, 0, 1)["token_error"] < 0.5
 
 
 def test_two_svms_are_the_co_svm_of_weight_zero(sentences):
@@ -110,7 +108,7 @@ def test_the_splits_are_those_of_the_thesis():
 
 def test_the_notes_name_sizes():
     setting = {"data": SPANISH, "curve": sequences.UNLABELED_CURVE, "sentences": 25}
-    assert sequences._describe(setting) == "Spanish 10+25"
+    assert REGISTRY["co-learning-sequences"].describe(setting) == "Spanish 10+25"
 
 
 # -- splits -------------------------------------------------------------------------------------------------------
@@ -118,7 +116,7 @@ def test_every_split_is_tried_with_and_without_unlabeled_sentences(sentences, mo
     monkeypatch.setattr(splits, "N_UNLABELED", 8)
     experiment = REGISTRY["co-learning-splits"]
     assert len(splits.METHODS) == 2 + 4 * 3
-    assert {claim.better for claim in splits.CLAIMS} | {c.worse for c in splits.CLAIMS} == set(splits.METHODS)
+    assert {c.better for c in experiment.claims} | {c.worse for c in experiment.claims} == set(splits.METHODS)
     task = Task(experiment.name, "co-perceptron, odd/even", {"data": GENES, "n_labeled": 6}, 0)
     assert 0.0 <= experiment.run_task(task, sentences)["token_error"] < 0.5
 
@@ -173,7 +171,7 @@ def test_links_become_symmetric_with_the_paper_itself_and_rows_have_length_one(t
 # -- time ---------------------------------------------------------------------------------------------------------
 def test_the_exponent_of_a_power_law():
     sizes = np.array([100, 200, 400, 800])
-    assert times.exponent(sizes, 0.01 * sizes**1.5) == pytest.approx(1.5)
+    assert exponent(sizes, 0.01 * sizes**1.5) == pytest.approx(1.5)
 
 
 def test_the_notes_tell_exponents_and_the_longest_time():

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from accord import MultiClass, StructuredSVM
-from accord.evaluation import Published, Results, Task, TaskFailedError, make_tasks
+from accord.evaluation import Published, Results, Task, TaskFailedError
 from accord.exceptions import InputError
-from accord.experiments.base import QUICK_NOTE, Experiment, divided_by_n, mean_of, published_notes
+from accord.experiments.base import QUICK_NOTE, Experiment, divided_by_n, grid, mean_of, published_notes
+from accord.experiments.training_time import TrainingTime
 
 
 class Toy(Experiment):
@@ -19,6 +20,9 @@ class Toy(Experiment):
     title = "A toy"
     description = "Errors that are known."
     data_sets = ()
+    methods = ("plain", "fancy")
+    repetitions = 3
+    settings = grid(n_labeled=(5, 10))
     metrics = ("token_error",)
     baseline = "plain"
     x = "n_labeled"
@@ -30,9 +34,6 @@ class Toy(Experiment):
         self.loads = []
         self.threads = set()
         self.together = None
-
-    def tasks(self, quick, seed):
-        return make_tasks(self.name, ["plain", "fancy"], {"n_labeled": [5, 10]}, 2 if quick else 3, seed)
 
     def load(self, data, quick, seed):
         self.loads.append((data, quick, seed))
@@ -71,6 +72,43 @@ def test_run_writes_report_table_and_plot(tmp_path):
         assert QUICK_NOTE not in report
     assert len(values(paths[2])) == len(toy.done) == 12
     assert toy.loads == [(tmp_path, False, 0)]
+
+
+def test_supervised_methods_are_run_once_for_any_number_of_unlabeled_examples(tmp_path):
+    toy = Toy()
+    toy.supervised, toy.settings = ("plain",), grid(n_labeled=[5], n_unlabeled=(0, 10, 100))
+    paths = toy.run(tmp_path, tmp_path / "out", verbose=0)
+    assert [task.split('"')[3] for task in toy.done].count("plain") == 3  # repetitions
+    assert len(toy.done) == 3 + 9
+    rows = Results.load(paths[2]).where(method="plain", repetition=1).rows
+    assert [row["n_unlabeled"] for row in rows] == [0, 10, 100]
+    assert len({row["value"] for row in rows}) == 1
+
+
+class ToyTime(TrainingTime):
+    name = title = description = "toy-time"
+    methods = ("slow", "fast")
+    settings = grid(n=(100, 200))
+    metrics = ("train_seconds",)
+    x = "n"
+    warm_up = 7
+
+    def __init__(self):
+        self.done = []
+
+    def read(self, data):
+        return ["examples"]
+
+    def run_task(self, task, loaded):
+        self.done.append((task.method, task.setting["n"], loaded))
+        return {"train_seconds": 1.0}
+
+
+def test_every_method_is_run_on_few_examples_before_times_are_measured():
+    toy = ToyTime()
+    assert toy.load(None, False, 0) == ["examples"]
+    assert toy.done == [("slow", 7, ["examples"]), ("fast", 7, ["examples"])]
+    assert {task.setting["n"] for task in toy.tasks(False, 0)} == {100, 200}
 
 
 def test_quick_is_smaller_and_says_so(tmp_path):

@@ -1,7 +1,11 @@
 """Every registered experiment is well-formed: its names, published figures and tasks fit together."""
 
+import importlib
+import pkgutil
+
 import pytest
 
+from accord import experiments
 from accord.datasets.loaders import LOADERS
 from accord.evaluation.registry import describe_metric
 from accord.experiments import REGISTRY, Experiment
@@ -38,8 +42,14 @@ def experiment(request) -> Experiment:
     return REGISTRY[request.param]
 
 
-def test_the_first_experiments_are_there():
-    assert {"supervised-sequences", "hierarchical-classification", "hmm-few-labels"} <= set(REGISTRY)
+def test_every_experiment_of_the_folder_is_registered():
+    for module in pkgutil.iter_modules(experiments.__path__):
+        kinds = vars(importlib.import_module(f"{experiments.__name__}.{module.name}")).values()
+        own = [
+            kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Experiment) and "name" in vars(kind)
+        ]
+        assert all(type(REGISTRY.get(kind.name)) is kind for kind in own), module.name
+    assert len(REGISTRY) == 26
 
 
 def test_it_is_called_what_the_registry_calls_it(experiment):

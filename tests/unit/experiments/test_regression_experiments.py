@@ -8,7 +8,7 @@ import pytest
 from accord import RLSR, CoRLSR
 from accord.evaluation import Results, Task
 from accord.exceptions import InputError
-from accord.experiments import REGISTRY, donations, federated_rounds, regression_faithful, regression_strong
+from accord.experiments import REGISTRY, donations, federated_rounds, regression_strong
 from accord.experiments import regression_data as shared
 from accord.experiments import regression_time as times
 
@@ -215,7 +215,7 @@ def test_the_best_kernel_is_that_of_the_lower_leave_one_out_error():
 def test_every_method_chooses_among_equally_many_values():
     assert len(donations.VALUES) == len(donations.ETAS)
     people = donations.People(made_up(500), 2)
-    for method in donations.METHODS:
+    for method in shared.BY_RULES:
         values = donations.ETAS if method == "RLSR" else donations.VALUES
         found = people.best(method, "standardised", 100, 0)
         errors = [np.mean([people.error(method, v, "standardised", 100, 0, run) for run in (25, 26)]) for v in values]
@@ -281,7 +281,7 @@ def test_time_notes_fit_the_degree_at_the_upper_end():
 
 
 def test_time_is_measured_for_all_methods():
-    for method in times.METHODS:
+    for method in shared.BY_RULES:
         assert 0 < times._seconds(method, made_up(400), 50, 0, 0) < 10
 
 
@@ -336,7 +336,7 @@ def test_rounds_that_were_not_enough_are_told():
 
 
 def test_methods_of_the_faithful_experiment_take_the_papers_constants():
-    learners = [make(None, False) for make in regression_faithful.METHODS.values()]
+    learners = [make(None, shared.LAMBDA, standardize=False) for make in shared.BY_RULES.values()]
     assert [type(one) for one in learners] == [RLSR, CoRLSR, CoRLSR]
     for one in learners:
         assert (one.eta, one.gamma, one.standardize, one.kernel) == (None, None, False, "rbf")

@@ -124,8 +124,7 @@ def iter_conll(
 
     Parameters
     ----------
-    source : path, "-" or open file
-        ``"-"`` is standard input; gzip is recognised.
+    source, encoding : see `accord.datasets.formats`
     columns : int, optional
         Number of columns every line must have; by default that of the first line.
     token_column, label_column : int
@@ -133,8 +132,6 @@ def iter_conll(
     labeled : bool or "partial"
         False: there are no labels to read. ``"partial"``: a sentence whose labels are all ``_`` or empty, or
         that lacks the (last) label column, is unlabeled and yields None. Otherwise every token needs a label.
-    encoding : str
-        Encoding of binary input.
     extra_columns : sequence of int
         Further columns to return, such as part-of-speech tags.
     comment : str, optional

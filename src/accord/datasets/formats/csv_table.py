@@ -185,8 +185,7 @@ def read_csv(
 
     Parameters
     ----------
-    source : path, "-" or open file
-        ``"-"`` is standard input; gzip is recognised.
+    source, encoding : see `accord.datasets.formats`
     label_column : int, str or None
         Position or header name of the class column; None if there is none.
     delimiter : str, optional
@@ -194,8 +193,6 @@ def read_csv(
     header : bool or "auto"
         "auto": the first row is a header if `label_column` is a name, or if none of its cells is a number while
         some column below it is numeric. If all columns are words that cannot be told, and an error asks.
-    encoding : str
-        Encoding of binary input.
     categorical : sequence of int or str, optional
         Columns to read as words; all others must then be numeric. By default found out from the data.
 

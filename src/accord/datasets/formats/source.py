@@ -71,6 +71,16 @@ def iter_lines(source: Source, encoding: str = "utf-8") -> Iterator[str]:
         yield from _split_lines(_decode(_binary_chunks(opened, name), encoding, name))
 
 
+def iter_text(source: Source, encoding: str = "utf-8") -> Iterator[list[str]]:
+    """Yield the tokens of each line; an empty line yields an empty list, so outputs stay aligned with lines.
+
+    >>> import io
+    >>> list(iter_text(io.StringIO("Tom comes from London .\\n\\nAna too\\n")))
+    [['Tom', 'comes', 'from', 'London', '.'], [], ['Ana', 'too']]
+    """
+    return map(split_blanks, iter_lines(source, encoding))
+
+
 @contextmanager
 def open_target(target: str | PathLike[str] | IO[str], encoding: str) -> Iterator[IO[str]]:
     """A text file to write to: standard output for ``"-"``, compressed if the path ends in ``.gz``."""

@@ -116,6 +116,15 @@ def _offset(rows: _Rows, zero_based: ZeroBased) -> int:
     return 0 if zero_based else 1
 
 
+def _pieces(source: Source, encoding: str, zero_based: ZeroBased, size: int) -> Iterator[_Rows]:
+    """So many lines at a time."""
+    if zero_based not in (True, False, "auto"):
+        raise InputError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
+    lines = enumerate(iter_lines(source, encoding), 1)
+    while chunk := list(islice(lines, size)):
+        yield _parse(chunk, source_name(source))
+
+
 def iter_svmlight(
     source: Source,
     chunk_size: int = 10_000,
@@ -127,8 +136,7 @@ def iter_svmlight(
 
     Parameters
     ----------
-    source : path, "-" or open file
-        ``"-"`` is standard input; gzip is recognised.
+    source, encoding : see `accord.datasets.formats`
     chunk_size : int
         Number of lines per chunk.
     n_features : int, optional
@@ -136,8 +144,6 @@ def iter_svmlight(
         chunks may be wider: give it wherever all chunks must have one width.
     zero_based : bool or "auto"
         Whether the first feature is number 0 or 1. "auto": 1, unless a 0 occurs in the first chunk.
-    encoding : str
-        Encoding of binary input.
 
     Yields
     ------
@@ -147,13 +153,8 @@ def iter_svmlight(
     """
     if chunk_size < 1:
         raise InputError(f"chunk_size must be at least 1, got {chunk_size}")
-    if zero_based not in (True, False, "auto"):
-        raise InputError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
-    name = source_name(source)
-    lines = enumerate(iter_lines(source, encoding), 1)
-    offset, widest = None, 0
-    while chunk := list(islice(lines, chunk_size)):
-        rows = _parse(chunk, name)
+    offset, widest, name = None, 0, source_name(source)
+    for rows in _pieces(source, encoding, zero_based, chunk_size):
         if offset is None and (rows.indices.size or zero_based != "auto"):
             offset = _offset(rows, zero_based)
         start = 1 if offset is None else offset
@@ -187,15 +188,9 @@ def read_svmlight(
     >>> y
     ['spam', 'ham', None]
     """
-    if zero_based not in (True, False, "auto"):
-        raise InputError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
     name = source_name(source)
-    lines = enumerate(iter_lines(source, encoding), 1)
-    parts: list[_Rows] = []
-    while chunk := list(islice(lines, 5_000)):  # in pieces: the text of an entry takes far more memory than its value
-        parts.append(_parse(chunk, name))
-    if not parts:
-        parts = [_parse([], name)]
+    # in pieces: the text of an entry takes far more memory than its value
+    parts = list(_pieces(source, encoding, zero_based, 5_000)) or [_parse([], name)]
     labels = [label for part in parts for label in part.labels]
     indices, values, counts, numbers = (np.concatenate(arrays) for arrays in list(zip(*parts))[1:])
     rows = _Rows(labels, indices, values, counts, numbers)

@@ -13,13 +13,6 @@ def read_taxonomy(source: Source, encoding: str = "utf-8") -> dict[str, list[str
     for a root). A line without one is a path from the root down; its nodes are named by their whole path, because
     the same word often occurs under different parents. Empty lines are skipped.
 
-    Parameters
-    ----------
-    source : path, "-" or open file
-        ``"-"`` is standard input; gzip is recognised.
-    encoding : str
-        Encoding of binary input.
-
     Returns
     -------
     dict of str to list of str
@@ -66,17 +59,9 @@ def _edges(line: str, name: str, number: int) -> list[tuple[str, str]]:
 
 def _refuse_cycles(parents: dict[str, list[str]], name: str) -> None:
     """Take away nodes whose parents are all gone, again and again; what is left lies on or below a cycle."""
-    children: dict[str, list[str]] = {node: [] for node in parents}
-    for child, above in parents.items():
-        for parent in above:
-            children[parent].append(child)
-    waiting = {node: len(above) for node, above in parents.items()}
-    free = [node for node, count in waiting.items() if not count]
-    while free:
-        for child in children[free.pop()]:
-            waiting[child] -= 1
-            if not waiting[child]:
-                free.append(child)
-    stuck = sorted(node for node, count in waiting.items() if count)
-    if stuck:
-        raise FormatError(f"a class is its own ancestor; the cycle is among {stuck[:5]}", name)
+    left = dict(parents)
+    while gone := [node for node, above in left.items() if not any(parent in left for parent in above)]:
+        for node in gone:
+            del left[node]
+    if left:
+        raise FormatError(f"a class is its own ancestor; the cycle is among {sorted(left)[:5]}", name)

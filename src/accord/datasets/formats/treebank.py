@@ -31,10 +31,7 @@ def iter_trees(source: Source, encoding: str = "utf-8", *, extra: Extra = "drop"
 
     Parameters
     ----------
-    source : path, "-" or open file
-        ``"-"`` is standard input; gzip is recognised.
-    encoding : str
-        Encoding of binary input.
+    source, encoding : see `accord.datasets.formats`
     extra : {"drop", "error"}
         Leaves with further fields, such as the lemma in ``(NNS dogs dog)``: keep the word only, or refuse them.
 
