@@ -9,9 +9,9 @@ import pytest
 from cli_helpers import COMMAND, ok, run, write_sentences
 
 import accord
-from accord.cli.parameters import CLASSES, LEARNERS, PARAMETERS, SMOOTH
+from accord.cli.train.parameters import CLASSES, LEARNERS, PARAMETERS, SMOOTH
 
-COMMANDS = ("demo", "train", "predict", "evaluate", "inspect", "reproduce", "bench")
+COMMANDS = ("demo", "train", "predict", "evaluate", "inspect", "reproduce")
 _ALWAYS = ("random_state", "n_jobs", "verbose")
 # Constructor parameters that are given in another way: structure and view by --task and the data, the rest by options
 # of their own; and those that mean nothing for files.
@@ -70,11 +70,11 @@ def test_every_constructor_parameter_has_an_option(owner):
         (["train", "-", "--model", "no/such/folder/m"], "a O\n", "--model no/such/folder/m cannot be written"),
         (["train", "-", "--model", "."], "a O\n", "--model . is a folder"),
         (["train", "-", "--model", "m"], "a O\nb\n", "<stdin>, line 2: expected 2 columns"),
-        (["train", "-", "--model", "m"], "", "X is empty"),
+        (["train", "-", "--model", "m"], "", "- has no label sequences"),
         (["train", "-", "--model", "m"], "a _\n", "all 1 examples are unlabeled"),
         (["train", "-", "--model", "m"], b"a O\n\xff O\n", "line 2: byte 0xff is not valid utf-8"),
         (["train", "-", "--model", "m", "--C", "-1"], "a O\n", "C is -1.0; expected a positive number"),
-        (["train", "-", "--model", "m", "--format", "csv"], "a,b\nc,d\n", "pass --header or --no-header"),
+        (["train", "-", "--model", "m", "--format", "csv"], "a,b\nc,d\n", "say whether it is; see --header"),
         (["reproduce", "nothing"], None, "there is no experiment 'nothing'"),
     ],
 )  # fmt: skip
@@ -118,7 +118,7 @@ def test_debug_shows_the_traceback(args):
         (["--task", "taxonomy"], "needs the classes: --taxonomy FILE"),
         (["--task", "multiclass", "--format", "conll"], "classes are read from text, csv, svmlight"),
         (["--format", "text"], "--task multiclass"),
-        (["--task", "sequence", "--format", "text"], "plain text has no labels"),
+        (["--task", "sequence", "--format", "text"], "plain text has no label sequences"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options, message, tmp_path):

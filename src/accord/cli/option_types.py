@@ -10,6 +10,11 @@ import click
 NONE = object()  # "none" as it was typed; None itself stands for an option that was not given
 
 
+def flag(argument: str) -> str:
+    """The option for an argument of the library: they have the same names."""
+    return "--" + argument.rstrip("_").replace("_", "-")
+
+
 class Parsed(click.ParamType):
     """A type made from a function that returns None for text it cannot read."""
 
