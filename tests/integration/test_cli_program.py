@@ -5,10 +5,13 @@ import re
 import subprocess
 import sys
 
+import click
 import pytest
 from cli_helpers import COMMAND, ok, run, write_sentences
+from click.testing import CliRunner
 
 import accord
+from accord.cli.program import Program, debug_option
 from accord.cli.train.parameters import CLASSES, LEARNERS, PARAMETERS, SMOOTH
 
 COMMANDS = ("demo", "train", "predict", "evaluate", "inspect", "reproduce")
@@ -88,6 +91,23 @@ def test_bad_input_ends_in_one_line(args, stdin, message, tmp_path, monkeypatch)
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("options", "hint"), [([], ""), (["--header/--no-header"], "; see --header")])
+def test_errors_name_the_option_that_helps_if_the_command_has_it(options, hint):
+    @click.group(cls=Program)
+    def program():
+        pass
+
+    @program.command()
+    @debug_option
+    def read(**_):
+        raise accord.InputError("bad table", "header")
+
+    read.params += [click.Option(options)] if options else []
+    result = CliRunner().invoke(program, ["read"])
+    assert (result.exit_code, result.stderr) == (2, f"accord: error: bad table{hint}\n")
+    assert str(accord.InputError("bad table", "header")) == "bad table; see header="
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path):

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from accord.cli.data.batch import Batch, is_hidden
-from accord.cli.data.layout import Layout, default_format, guess_format, layout_of
-from accord.cli.data.options import reading_options, take_reading_options
+from accord.cli.data.layout import Layout, guess_format, layout_of, reading_options, take_reading_options
 from accord.cli.data.reading import load, load_predictions, load_settled
 from accord.cli.models import load_model
 from accord.cli.program import debug_option
@@ -54,16 +53,14 @@ def evaluate(model: str | None, data: str | None, predictions: str | None, as_js
         if model is None or data is not None:
             raise click.UsageError("with --predictions give only the labeled DATA")
         model, data = predictions, model
-        layout = _file_layout(data, options["numbers"], {k: v for k, v in reading.items() if v is not None})
+        layout = _file_layout(data, options["numbers"], reading)
         scores = _score_file(predictions, layout, data, scoring)
     else:
         if model is None or data is None:
             raise click.UsageError("Missing argument 'MODEL' or 'DATA'; give a model and labeled data.")
         with computing():
             fitted = load_model(model, options["n_jobs"])
-            layout = layout_of(fitted, reading)
-            of_tokens = layout.task.of_tokens
-            layout = layout.for_file(data, layout.task.labeled_format if of_tokens else default_format(fitted, layout))
+            layout = layout_of(fitted, reading, data, labeled=True)
             scores = score_model(fitted, layout, data, scoring)
     if as_json:
         click.echo(json.dumps(scores, ensure_ascii=False, indent=2))

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from accord.cli.data.layout import default_format, layout_of
-from accord.cli.data.options import reading_options, take_reading_options
+from accord.cli.data.layout import layout_of, reading_options, take_reading_options
 from accord.cli.data.reading import load
 from accord.cli.models import load_model
 from accord.cli.outputs.views import disagreement
@@ -50,8 +49,7 @@ def inspect(model: str, data: str | None, top: int, as_json: bool, **options: An
     task = task_of(fitted)
     found = task.describe(fitted, top)
     if data is not None:
-        layout = layout_of(fitted, take_reading_options(options))
-        layout = layout.for_file(data, default_format(fitted, layout))
+        layout = layout_of(fitted, take_reading_options(options), data)
         with computing():
             rate = disagreement(fitted, load(layout, data, labeled=False).X)
         of = {"rms": rate} if task.numeric else {"rate": rate, "of": task.unit}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
 from typing import IO, Any
@@ -11,8 +11,7 @@ from typing import IO, Any
 import click
 
 from accord.cli.data.batch import Batch
-from accord.cli.data.layout import default_format, layout_of
-from accord.cli.data.options import reading_options, take_reading_options
+from accord.cli.data.layout import layout_of, reading_options, take_reading_options
 from accord.cli.data.reading import BATCH, batches
 from accord.cli.models import load_model
 from accord.cli.outputs.results import Prediction, Predictor, Tokens
@@ -22,6 +21,7 @@ from accord.cli.tasks import OUTPUT_FORMATS, SEQUENCE, TREE, Task, Writer, task_
 from accord.cli.terminal import computing, set_encoding
 from accord.exceptions import InputError
 
+Add = Callable[[Tokens, Prediction], object]
 _OF_LABELS, _OF_TREES = (", ".join(task.learners(can="marginals")) for task in (SEQUENCE, TREE))
 
 
@@ -81,14 +81,13 @@ def predict(model: str, data: str, **options: Any) -> None:
         task = task_of(fitted)
         _check_wishes(fitted, task, options)
         form = _output_format(fitted, task, options)
-        layout = layout_of(fitted, reading)
-        layout = layout.for_file(data, default_format(fitted, layout))
+        layout = layout_of(fitted, reading, data)
         chunks = batches(layout, data, _chunk_size(data, options["chunk_size"]), labeled=False)
         predictor = task.predictor(fitted, options["k_best"], options["marginals"])
         encoding = "utf-8" if form == "text" else layout.encoding  # lines of drawings are in few encodings
         try:
-            with _opened(task.writers[form], options["output"], encoding, predictor.labels()) as target:
-                _run(predictor, chunks, target)
+            with _opened(task.writers[form], predictor.labels(), options["output"], encoding) as target:
+                _run(predictor, chunks, *target)
         except KeyboardInterrupt:
             raise Interrupted("the output ends early") from None
         predictor.tell()
@@ -120,54 +119,44 @@ def _chunk_size(source: str, wanted: int | None) -> int:
     return wanted or (1 if typing else BATCH)
 
 
-def _run(predictor: Predictor, chunks: Iterator[Batch], target: _Text | Pictures) -> None:
+def _run(predictor: Predictor, chunks: Iterator[Batch], add: Add, stream: IO[str] | None) -> None:
     """Read, predict and write chunk by chunk; a count is shown if the output does not go to the terminal itself."""
     from accord.progress import Progress
 
-    with Progress(None, "predict", enabled=not target.on_terminal) as progress:
+    with Progress(None, "predict", enabled=stream is None or not stream.isatty()) as progress:
         for chunk in chunks:
             tokens: Iterable[Tokens] = chunk.tokens or repeat(None)
             for words, prediction in zip(tokens, predictor(chunk.X, chunk.tokens)):
-                target.add(words, prediction)
-            target.flush()
+                add(words, prediction)
+            if stream is not None:
+                stream.flush()
             progress.advance(len(chunk.Y))
 
 
 # -- where it goes --------------------------------------------------------------------------------------------------
-class _Text:
-    """Predictions as text, in a stream."""
-
-    def __init__(self, stream: IO[str], write: Writer, labels: list[str]) -> None:
-        self.stream, self.write, self.labels = stream, write, labels
-        self.on_terminal = stream.isatty()
-
-    def add(self, tokens: Tokens, prediction: Prediction) -> None:
-        self.stream.write(self.write(tokens, prediction, self.labels))
-
-    def flush(self) -> None:
-        self.stream.flush()
-
-
 @contextmanager
-def _opened(write: Writer | None, output: str, encoding: str, labels: list[str]) -> Iterator[_Text | Pictures]:
+def _opened(
+    write: Writer | None, labels: list[str], output: str, encoding: str
+) -> Iterator[tuple[Add, IO[str] | None]]:
+    """What takes predictions, and the stream that they are written to, if they are text."""
     if write is None:
         pictures = Pictures(output)
-        yield pictures
+        yield pictures.add, None
         pictures.close()
     else:
         with _stream(output, encoding) as stream:
-            yield _Text(stream, write, labels)
+            yield lambda tokens, prediction: stream.write(write(tokens, prediction, labels)), stream
 
 
 @contextmanager
 def _stream(name: str, encoding: str) -> Iterator[IO[str]]:
+    from accord.datasets.formats.source import open_target
+
+    if name == "-":
+        set_encoding(encoding)
     try:
-        if name == "-":
-            set_encoding(encoding)
-            yield sys.stdout
-        else:
-            with open(name, "w", encoding=encoding, newline="\n") as stream:
-                yield stream
+        with open_target(name, encoding) as stream:
+            yield stream
     except UnicodeEncodeError as error:
         what = error.object[error.start : error.end]
         raise InputError(

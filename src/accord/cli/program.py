@@ -24,10 +24,9 @@ from typing import IO, Any
 
 import click
 
-from accord.cli.option_types import flag
 from accord.exceptions import AccordError, InputError
 
-_DEBUG = "accord.debug"
+_DEBUG, _COMMAND = "accord.debug", "accord.command"
 INTERRUPTED = 130  # 128 + SIGINT
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 
@@ -79,7 +78,7 @@ class Program(InOrder):
                     traceback.print_exc()
                 if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                     _drop_stdout()
-                raise Failure(_one_line(error)) from error
+                raise Failure(_one_line(error, ctx.meta.get(_COMMAND))) from error
 
 
 @contextmanager
@@ -110,6 +109,7 @@ def debug_option(function: Any) -> Any:
     """Add ``--debug`` to a command (and to the program, so that it may stand before or after the command)."""
 
     def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        ctx.meta[_COMMAND] = ctx.command
         if value:
             ctx.meta[_DEBUG] = True
 
@@ -118,13 +118,14 @@ def debug_option(function: Any) -> Any:
     )(function)
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: Exception, command: click.Command | None) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, (str, os.PathLike)) else ""
         return where + error.strerror
-    if isinstance(error, InputError) and error.argument is not None:
-        return f"{error.message}; see {flag(error.argument)}"
-    return str(error)
+    if not isinstance(error, InputError) or error.argument is None:
+        return str(error)
+    options = [param.opts[0] for param in command.params if param.name == error.argument] if command else []
+    return "; see ".join([error.message, *options])
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

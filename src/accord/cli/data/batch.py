@@ -34,8 +34,3 @@ def join(parts: list[Any]) -> Any:
     if parts and isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     return [x for part in parts for x in part]
-
-
-def count(X: Any) -> int:
-    """Number of inputs."""
-    return X.shape[0] if hasattr(X, "shape") else len(X)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 
@@ -185,7 +185,7 @@ class Detection:
         return sorted(shown, key=lambda batch: -batch.size)
 
 
-def _read(run: Detection, paths: tuple[str, ...], writers: list[Callable[[dict[str, Any]], None]]) -> bool:
+def _read(run: Detection, paths: tuple[str, ...], writers: list[Callable[[dict[str, Any]], object]]) -> bool:
     """Assign all messages; False if Ctrl-C ended it."""
     from accord.datasets.formats.mail import iter_sources
     from accord.progress import Progress
@@ -202,29 +202,21 @@ def _read(run: Detection, paths: tuple[str, ...], writers: list[Callable[[dict[s
     return True
 
 
-def _writers(options: dict[str, Any], stack: ExitStack) -> list[Callable[[dict[str, Any]], None]]:
-    out: list[Callable[[dict[str, Any]], None]] = []
+def _writers(options: dict[str, Any], stack: ExitStack) -> list[Callable[[dict[str, Any]], object]]:
+    out: list[Callable[[dict[str, Any]], object]] = []
     if options["json_file"]:
         stream = stack.enter_context(_open(options["json_file"]))
-        out.append(lambda row: _write_json(stream, row))
+        out.append(lambda row: stream.write(json.dumps(row, ensure_ascii=False) + "\n"))
     if options["csv_file"]:
         table = csv.DictWriter(stack.enter_context(_open(options["csv_file"])), _COLUMNS)
         table.writeheader()
-        out.append(lambda row: _write_csv(table, row))
+        out.append(lambda row: table.writerow({key: _no_formula(value) for key, value in row.items()}))
     return out
 
 
 def _open(name: str) -> Any:
     # names of files may be no UTF-8; in JSON the escapes are read as what Python makes of such names
     return click.open_file(name, "w", encoding="utf-8", errors="backslashreplace")
-
-
-def _write_json(stream: IO[str], row: dict[str, Any]) -> None:
-    stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def _write_csv(table: csv.DictWriter, row: dict[str, Any]) -> None:
-    table.writerow({key: _no_formula(value) for key, value in row.items()})
 
 
 def _no_formula(value: Any) -> Any:

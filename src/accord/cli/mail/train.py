@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import mailbox
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
@@ -133,13 +132,9 @@ def read_batches(path: str) -> dict[str, tuple[str, bool | None]]:
 
 
 def _table(path: str) -> list[list[str]]:
-    content = Path(path).read_bytes()
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise FormatError("--batches is not UTF-8; save the table in that encoding", path, line) from error
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t", quoting=csv.QUOTE_NONE)
+    from accord.datasets.formats.source import iter_lines
+
+    reader = csv.reader((line + "\n" for line in iter_lines(path)), delimiter="\t", quoting=csv.QUOTE_NONE)
     try:
         return list(reader)
     except csv.Error as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 import click
@@ -100,15 +101,12 @@ def print_labels(found: dict[str, Any]) -> None:
 def _print_features(found: dict[str, Any]) -> None:
     rows, sections = [], []
     for label, of_label in found["features"].items():
-        high, low = of_label["highest"], of_label["lowest"]
-        for k in range(max(len(high), len(low))):
-            left = [high[k][0], f"{high[k][1]:+.3f}"] if k < len(high) else ["", ""]
-            right = [low[k][0], f"{low[k][1]:+.3f}"] if k < len(low) else ["", ""]
-            rows.append([label if k == 0 else "", left[0], right[0], left[1], right[1]])
+        for k, pair in enumerate(zip_longest(of_label["highest"], of_label["lowest"])):
+            cells = [[f"{one[1]:+.3f}", one[0]] if one else ["", ""] for one in pair]
+            rows.append(["" if k else label, *cells[0], *cells[1]])
         sections.append(len(rows) - 1)
     if rows:
         click.echo()
-        rows = [[row[0], row[3], row[1], row[4], row[2]] for row in rows]
         print_table("Strongest features", ["label", "weight", "for", "weight", "against"], rows, sections, left=5)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from accord.cli.outputs.results import Trained, counted
+from accord.cli.outputs.results import Trained, counted, print_candidates
 from accord.cli.outputs.views import describe_views, disagreement
 from accord.cli.terminal import print_table
 
@@ -111,17 +111,13 @@ def _print_choice(model: Any, what: str, asked: Any, used: float) -> None:
     """How much unlabeled examples count; if that was chosen, what was tried and why it was taken."""
     chosen = ' (chosen by "auto")' if asked == "auto" else ""
     click.echo(f"{what}: {used:g}{chosen}")
-    rows = [
-        [
-            ("> " if entry["chosen"] else "  ") + entry["candidate"],
-            entry["why"],
-            f"{entry['unlabeled_weight']:g}",
-            " ".join(f"{100 * rate:.1f}" for rate in entry["fold_errors"]) or "–",
-        ]
-        for entry in getattr(model, "auto_report_", None) or ()
-    ]
-    if rows:
-        print_table("", ["candidate", "why", "weight", "error % on held-out labels"], rows, left=2)
+    print_candidates(
+        getattr(model, "auto_report_", None) or (),
+        {
+            "weight": lambda entry: f"{entry['unlabeled_weight']:g}",
+            "error % on held-out labels": lambda entry: " ".join(f"{100 * e:.1f}" for e in entry["fold_errors"]) or "–",
+        },
+    )
 
 
 def _view_sizes(views: list[dict[str, Any]]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from accord.cli.outputs.description import made_of, parameters, print_head, print_parameters
-from accord.cli.outputs.results import Trained, counted
+from accord.cli.outputs.results import Trained, counted, print_candidates
 from accord.cli.outputs.views import input_view
 from accord.cli.terminal import named, print_pairs, print_table
 from accord.exceptions import InputError
@@ -130,17 +130,13 @@ def _print_views(views: list[dict[str, Any]]) -> None:
 
 
 def _print_choice(report: list[dict[str, Any]]) -> None:
-    """What "auto" compared."""
-    rows = [
-        [
-            ("> " if entry["chosen"] else "  ") + entry["candidate"],
-            entry["why"],
-            f"{entry['lambda_']:.6g}",
-            _number(entry["loo_rmse"]),
-        ]
-        for entry in report
-    ]
-    print_table("", ["candidate", "why", "lambda", "leave-one-out rmse"], rows, left=2)
+    print_candidates(
+        report,
+        {
+            "lambda": lambda entry: f"{entry['lambda_']:.6g}",
+            "leave-one-out rmse": lambda entry: _number(entry["loo_rmse"]),
+        },
+    )
 
 
 # -- after training -----------------------------------------------------------------------------------------------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from accord.cli.terminal import print_table
 
 Tokens = Sequence[str] | None  # None: a class or a number
 
@@ -54,6 +56,16 @@ class Trained:
     def n(self) -> int:
         """Number of examples."""
         return self.n_labeled + self.n_unlabeled
+
+
+def print_candidates(report: Iterable[dict[str, Any]], columns: dict[str, Callable[[dict[str, Any]], str]]) -> None:
+    """What "auto" compared, and why; the other columns are made from each entry."""
+    rows = [
+        [("> " if entry["chosen"] else "  ") + entry["candidate"], entry["why"], *(c(entry) for c in columns.values())]
+        for entry in report
+    ]
+    if rows:
+        print_table("", ["candidate", "why", *columns], rows, left=2)
 
 
 def counted(n: int, what: str) -> str:

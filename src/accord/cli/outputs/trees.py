@@ -51,10 +51,6 @@ class Parser(Predictor):
             out.append(Prediction(tree if words else None, chance, several))
         return out
 
-    def labels(self) -> list[str]:
-        """None: probabilities are those of constituents."""
-        return []
-
     def tell(self) -> None:
         """Name the sentences without a parse."""
         if not self.failed:
@@ -116,8 +112,6 @@ class Pictures:
     """SVG files in a folder, named by the numbers of sentences (and of trees, if there are several); or, for ``-``,
     the picture of a single sentence on standard output."""
 
-    on_terminal = False
-
     def __init__(self, folder: str) -> None:
         self.folder = None if folder == "-" else Path(folder)
         self.n = 0
@@ -142,9 +136,6 @@ class Pictures:
             else:
                 part = f"-{rank}" if len(trees) > 1 else ""
                 (self.folder / f"{self.n:04d}{part}.svg").write_text(picture, "utf-8")
-
-    def flush(self) -> None:
-        """Nothing: files are written at once."""
 
     def close(self) -> None:
         """Print the single picture."""

@@ -9,14 +9,7 @@ import click
 
 from accord.cli.option_types import flag
 from accord.cli.tasks import Task
-from accord.cli.train.parameters import (
-    CLASSES,
-    LEARNERS,
-    REGRESSORS,
-    WORD_VIEWS,
-    parameters_of,
-    refuse_foreign,
-)
+from accord.cli.train.parameters import CLASSES, LEARNERS, REGRESSORS, WORD_VIEWS, parameters_of, refuse_foreign
 from accord.registry import TABLE, commands, find
 
 _FILES = ("taxonomy", "grammar")  # arguments of structures that come from files

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from accord.cli.data.layout import FORMATS, Layout
-from accord.cli.data.options import reading_options, take_reading_options
+from accord.cli.data.layout import FORMATS, Layout, reading_options, take_reading_options
 from accord.cli.data.reading import BATCH
 from accord.cli.evaluate import score_model
 from accord.cli.models import check_place, lost_if_interrupted
@@ -145,8 +144,7 @@ def _labeled_data(data: str | None, labeled: str | None) -> str:
 
 def _plan(data: str, model: Path, options: dict[str, Any]) -> Plan:
     """What is to be trained; the files that the structure needs are read."""
-    reading = {name: value for name, value in take_reading_options(options).items() if value is not None}
-    given = given_parameters(options)
+    reading, given = take_reading_options(options), given_parameters(options)
     check_place(model)
     check_inputs(data, options)
     task = with_terminals(choose_task(data, reading.get("format"), options), given.get("terminals", ""))

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from accord.cli.data.batch import count, is_hidden, join
+from accord.cli.data.batch import is_hidden, join
 from accord.cli.data.layout import Layout
 from accord.cli.data.reading import batches, load, load_settled
 from accord.cli.outputs.results import Trained
@@ -33,6 +33,8 @@ class Plan:
 
 def fit(plan: Plan) -> tuple[Trained, Layout]:
     """Train on all data at once; what was found out about the files is in the layout."""
+    from accord.learners.inputs import count, take
+
     learner = plan.learner()  # before reading: mistakes in options are found at once
     batch, layout = load_settled(plan.layout, plan.data)
     X, Y = batch.X, batch.Y
@@ -43,28 +45,24 @@ def fit(plan: Plan) -> tuple[Trained, Layout]:
         learner = with_dicts(layout.task, plan.given, plan.options)
     for name in plan.options["unlabeled"]:
         more = _load_unlabeled(layout, name, plan.options["unlabeled_format"])
+        if not count(more):
+            raise InputError(f"--unlabeled {name}: the file is empty")
         X, Y = join([X, more]), [*Y, *[None] * count(more)]
     if layout.format == "svmlight":
         layout = replace(layout, n_features=X.shape[1])
     hidden = [i for i, y in enumerate(Y) if is_hidden(y)]
     partial = sum(isinstance(y, list) and None in y for y in Y) - sum(Y[i] is not None for i in hidden)
     learner.fit(X, Y)
-    from accord.learners.inputs import take
-
     return Trained(learner, len(Y) - len(hidden), partial, len(hidden), take(X, hidden)), layout
 
 
 def _load_unlabeled(layout: Layout, name: str, given_format: str | None) -> Any:
     """Inputs of a file whose labels, if any, are not looked at; blank lines of text are no inputs."""
-    of_tokens = layout.task.of_tokens
-    other = replace(layout, format=given_format, columns=None)
-    X = load(other.for_file(name, "text" if of_tokens else str(layout.format)), name, labeled=False).X
-    if of_tokens:
-        most = layout.max_length or math.inf
-        X = [x for x in X if 0 < len(x) <= most]
-    if not count(X):
-        raise InputError(f"--unlabeled {name}: the file is empty")
-    return X
+    other, otherwise = replace(layout, format=given_format, columns=None), str(layout.format)
+    if not layout.task.of_tokens:
+        return load(other.for_file(name, otherwise), name, labeled=False).X
+    most = layout.max_length or math.inf
+    return [x for x in load(other.for_file(name, "text"), name, labeled=False).X if 0 < len(x) <= most]
 
 
 # -- batch by batch -----------------------------------------------------------------------------------------------
