@@ -3,6 +3,8 @@
 import inspect
 import pkgutil
 import re
+import subprocess
+import sys
 from importlib import import_module
 
 import click
@@ -99,3 +101,28 @@ def test_learners_of_a_structure():
     assert "TypeConsistency" in learners_of("Sequence")
     assert "TypeConsistency" not in learners_of("MultiClass")
     assert not {"RLSR", "CoRLSR"} & {name for s in ("Sequence", "Tree") for name in learners_of(s)}
+
+
+NEW_LEARNER = """
+import sys
+from accord.learners.perceptron import StructuredPerceptron
+from accord.registry import TABLE, Entry
+
+class Mine(StructuredPerceptron):
+    def __init__(self, structure, view=None, random_state=None, n_jobs=None, verbose=0):
+        super().__init__(structure, view, 2, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+
+TABLE["Mine"] = Entry("learner", __name__, "mine", frozenset(["stream"]))
+from accord.cli import main
+main(sys.argv[1:], standalone_mode=False)
+import accord
+print(type(accord.load(sys.argv[3])).__name__)
+"""
+
+
+def test_a_new_learner_needs_a_line_in_the_table_and_nothing_else(tmp_path):
+    (tmp_path / "new.py").write_text(NEW_LEARNER)
+    (tmp_path / "data.conll").write_text("Ana PER\nleft O\n")
+    command = [sys.executable, "new.py", "train", "--model", "m", "data.conll", "--learner", "mine"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "Mine\n"

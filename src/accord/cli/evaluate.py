@@ -12,7 +12,7 @@ from accord.cli.data.layout import Layout, guess_format, layout_of, reading_opti
 from accord.cli.data.reading import load, load_predictions, load_settled
 from accord.cli.models import load_model
 from accord.cli.program import debug_option
-from accord.cli.tasks import MULTICLASS, REGRESSION, SEQUENCE, TREE, Task
+from accord.cli.tasks import REGRESSION, SEQUENCE, task_of_format
 from accord.cli.terminal import computing
 from accord.exceptions import InputError
 
@@ -95,8 +95,7 @@ def _file_layout(data: str, numbers: bool, given: dict[str, Any]) -> Layout:
     """How the data are read that a file of predictions is compared with: their format tells what they are."""
     otherwise = (REGRESSION if numbers else SEQUENCE).labeled_format
     found = given.get("format") or guess_format(data, of_tokens=not numbers) or otherwise
-    task: Task = REGRESSION if numbers else {"conll": SEQUENCE, "treebank": TREE}.get(found, MULTICLASS)
-    return Layout(task, **given).for_file(data, found)
+    return Layout(REGRESSION if numbers else task_of_format(found), **given).for_file(data, found)
 
 
 def _score_file(predictions: str, layout: Layout, data: str, scoring: str) -> dict[str, Any]:

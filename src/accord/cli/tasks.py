@@ -148,6 +148,11 @@ TASKS = {task.name: task for task in (SEQUENCE, MULTICLASS, TAXONOMY, TREE, REGR
 OUTPUT_FORMATS = tuple(dict.fromkeys(form for task in TASKS.values() for form in task.writers))
 
 
+def task_of_format(labeled_format: str) -> Task:
+    """What labeled files of a format are for, if nothing else is said."""
+    return next((task for task in (SEQUENCE, TREE) if task.labeled_format == labeled_format), MULTICLASS)
+
+
 def with_terminals(task: Task, terminals: str) -> Task:
     """The task if words come with tags, or do not."""
     return TAGGED_TREE if task is TREE and terminals == "tags" else task

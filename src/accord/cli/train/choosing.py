@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from accord.cli.data.layout import guess_format
-from accord.cli.tasks import MULTICLASS, SEQUENCE, TASKS, TREE, Task
+from accord.cli.tasks import SEQUENCE, TASKS, Task, task_of_format
 from accord.registry import commands
 
 
@@ -38,7 +38,7 @@ def choose_task(data: str, given_format: str | None, options: dict[str, Any]) ->
     if task is None:
         if found == "text":
             raise click.UsageError("plain text: give --task multiclass if its lines are class<TAB>words")
-        task = {"treebank": TREE, "conll": SEQUENCE, None: SEQUENCE}.get(found, MULTICLASS)
+        task = task_of_format(found or SEQUENCE.labeled_format)
     _check(task, found, options)
     return task
 
