@@ -9,15 +9,24 @@ class AccordError(Exception):
 
 
 class InputError(AccordError, ValueError):
-    """An argument cannot be used; the message names it, its index, what was expected and what to do."""
+    """An argument cannot be used; the message names it, its index, what was expected and what to do.
+
+    ``argument`` names one that may help; a program that calls it something else can show ``message`` and its own name.
+    """
+
+    def __init__(self, message: str, argument: str | None = None) -> None:
+        super().__init__(message if argument is None else f"{message}; see {argument}=")
+        self.message, self.argument = message, argument
 
 
 class FormatError(InputError):
     """A data file cannot be read; the message names the file and the line."""
 
-    def __init__(self, message: str, path: str | None = None, line: int | None = None) -> None:
+    def __init__(
+        self, message: str, path: str | None = None, line: int | None = None, argument: str | None = None
+    ) -> None:
         where = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
-        super().__init__(where + message)
+        super().__init__(where + message, argument)
         self.path = path
         self.line = line
 

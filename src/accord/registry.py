@@ -33,6 +33,8 @@ ABILITIES = {
     "views": "learns several views",
     "stream": "learns batch by batch",
     "interrupt": "keeps what it has learned when it is interrupted",
+    "marginals": "has probabilities of parts of outputs",
+    "smooth": "minimises a smooth loss by its gradient",
     "part": "can be what another learner is made of",
     "numbers": "predicts numbers",
 }
@@ -47,11 +49,12 @@ class Entry:
     command: str = ""
     can: frozenset[str] = frozenset()
     needs: frozenset[str] = frozenset()
+    base: str = ""  # command of the learner that this one is made of unless another one is given
     public: bool = True
 
 
-def _entry(kind: str, module: str, command: str = "", can: str = "", needs: str = "", public: bool = True) -> Entry:
-    return Entry(kind, f"accord.{module}", command, frozenset(can.split()), frozenset(needs.split()), public)
+def _entry(kind: str, module: str, command: str = "", can: str = "", needs: str = "", **more: Any) -> Entry:
+    return Entry(kind, f"accord.{module}", command, frozenset(can.split()), frozenset(needs.split()), **more)
 
 
 _CHAIN = "labels likelihood slack frank-wolfe"
@@ -68,17 +71,17 @@ TABLE = {
     # learners
     "StructuredPerceptron": _entry("learner", "learners.perceptron", "perceptron", "stream part"),
     "StructuredSVM": _entry("learner", "learners.svm", "svm", "part"),
-    "CRF": _entry("learner", "learners.crf", "crf", "stream part", needs="likelihood"),
-    "HMM": _entry("learner", "learners.generative", "hmm", "unlabeled", needs="labels"),
-    "PCFG": _entry("learner", "learners.pcfg", "pcfg", "unlabeled", needs="grammar"),
+    "CRF": _entry("learner", "learners.crf", "crf", "stream marginals part", needs="likelihood"),
+    "HMM": _entry("learner", "learners.generative", "hmm", "unlabeled marginals", needs="labels"),
+    "PCFG": _entry("learner", "learners.pcfg", "pcfg", "unlabeled marginals", needs="grammar"),
     "CoPerceptron": _entry("learner", "learners.consensus", "co-perceptron", "unlabeled views interrupt"),
     "CoSVM": _entry("learner", "learners.consensus", "co-svm", "unlabeled views interrupt"),
-    "GradientSVM": _entry("learner", "learners.gradient", "gradient-svm", "interrupt"),
-    "TransductiveSVM": _entry("learner", "learners.transductive", "tsvm", "unlabeled interrupt"),
-    "GradientCoSVM": _entry("learner", "learners.gradient_co", "gradient-co-svm", "unlabeled views interrupt"),
-    "SumOfViews": _entry("learner", "learners.view_sum", "sum-of-views", "views"),
+    "GradientSVM": _entry("learner", "learners.gradient", "gradient-svm", "smooth interrupt"),
+    "TransductiveSVM": _entry("learner", "learners.transductive", "tsvm", "unlabeled smooth interrupt"),
+    "GradientCoSVM": _entry("learner", "learners.gradient_co", "gradient-co-svm", "unlabeled views smooth interrupt"),
+    "SumOfViews": _entry("learner", "learners.view_sum", "sum-of-views", "views", base="perceptron"),
     "TypeConsistency": _entry(
-        "learner", "learners.type_consistency", "type-consistency", "unlabeled", needs="labels words"
+        "learner", "learners.type_consistency", "type-consistency", "unlabeled", needs="labels words", base="crf"
     ),
     "RLSR": _entry("learner", "learners.regression", "rlsr", "numbers"),
     "CoRLSR": _entry("learner", "learners.co_regression", "co-rlsr", "unlabeled views numbers"),

@@ -51,7 +51,7 @@ def test_a_file_of_predictions(folder):
     (folder / "short.conll").write_text("only O\n")
     result = run("evaluate", "--predictions", folder / "short.conll", folder / "test.conll")
     assert result.exit_code == 2
-    assert "1 sentences but the labeled data have 40" in result.stderr
+    assert "has 1 label sequences but" in result.stderr
 
 
 def test_classes(folder):

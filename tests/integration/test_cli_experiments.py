@@ -1,9 +1,8 @@
-"""`accord demo`, `accord reproduce` and `accord bench`."""
+"""`accord demo` and `accord reproduce`."""
 
 import csv
 import html
 import importlib
-import os
 import re
 import sys
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ from accord import experiments
 from accord.evaluation import Results, Task
 
 demo_module = importlib.import_module("accord.cli.demo")
-bench_module = importlib.import_module("accord.cli.bench")
 
 
 # -- demo ---------------------------------------------------------------------------------------------------------
@@ -188,27 +186,3 @@ def test_the_real_registry_keeps_the_interface():
         assert found.name == name
         assert found.title
         assert name in ok("reproduce", "--list")
-
-
-# -- bench --------------------------------------------------------------------------------------------------------
-def test_bench_runs_the_script_of_the_checkout(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "src" / "accord").mkdir(parents=True)
-    (tmp_path / "benchmarks").mkdir()
-    script = "import pathlib, sys; pathlib.Path('seen').write_text(' '.join(sys.argv[1:])); sys.exit(len(sys.argv) - 3)"
-    (tmp_path / "benchmarks" / "run.py").write_text(script)
-    result = run("bench")
-    assert result.exit_code == 2
-    assert "run `make bench`" in result.stderr
-    (tmp_path / ".venv-bench" / "bin").mkdir(parents=True)
-    os.symlink(sys.executable, tmp_path / ".venv-bench" / "bin" / "python")
-    ok("bench", "--quick", "esp")
-    assert (tmp_path / "seen").read_text() == "--quick esp"
-    assert run("bench", "--quick").exit_code == 2
-
-
-def test_bench_without_a_checkout_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(bench_module, "find_checkout", lambda: None)
-    result = run("bench")
-    assert result.exit_code == 2
-    assert "make bench" in result.stderr

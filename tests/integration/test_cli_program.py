@@ -5,13 +5,16 @@ import re
 import subprocess
 import sys
 
+import click
 import pytest
 from cli_helpers import COMMAND, ok, run, write_sentences
+from click.testing import CliRunner
 
 import accord
-from accord.cli.parameters import CLASSES, LEARNERS, PARAMETERS, SMOOTH
+from accord.cli.program import Program, debug_option
+from accord.cli.train.parameters import CLASSES, LEARNERS, PARAMETERS, SMOOTH
 
-COMMANDS = ("demo", "train", "predict", "evaluate", "inspect", "reproduce", "bench")
+COMMANDS = ("demo", "train", "predict", "evaluate", "inspect", "reproduce")
 _ALWAYS = ("random_state", "n_jobs", "verbose")
 # Constructor parameters that are given in another way: structure and view by --task and the data, the rest by options
 # of their own; and those that mean nothing for files.
@@ -70,11 +73,11 @@ def test_every_constructor_parameter_has_an_option(owner):
         (["train", "-", "--model", "no/such/folder/m"], "a O\n", "--model no/such/folder/m cannot be written"),
         (["train", "-", "--model", "."], "a O\n", "--model . is a folder"),
         (["train", "-", "--model", "m"], "a O\nb\n", "<stdin>, line 2: expected 2 columns"),
-        (["train", "-", "--model", "m"], "", "X is empty"),
+        (["train", "-", "--model", "m"], "", "- has no label sequences"),
         (["train", "-", "--model", "m"], "a _\n", "all 1 examples are unlabeled"),
         (["train", "-", "--model", "m"], b"a O\n\xff O\n", "line 2: byte 0xff is not valid utf-8"),
         (["train", "-", "--model", "m", "--C", "-1"], "a O\n", "C is -1.0; expected a positive number"),
-        (["train", "-", "--model", "m", "--format", "csv"], "a,b\nc,d\n", "pass --header or --no-header"),
+        (["train", "-", "--model", "m", "--format", "csv"], "a,b\nc,d\n", "say whether it is; see --header"),
         (["reproduce", "nothing"], None, "there is no experiment 'nothing'"),
     ],
 )  # fmt: skip
@@ -88,6 +91,23 @@ def test_bad_input_ends_in_one_line(args, stdin, message, tmp_path, monkeypatch)
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("options", "hint"), [([], ""), (["--header/--no-header"], "; see --header")])
+def test_errors_name_the_option_that_helps_if_the_command_has_it(options, hint):
+    @click.group(cls=Program)
+    def program():
+        pass
+
+    @program.command()
+    @debug_option
+    def read(**_):
+        raise accord.InputError("bad table", "header")
+
+    read.params += [click.Option(options)] if options else []
+    result = CliRunner().invoke(program, ["read"])
+    assert (result.exit_code, result.stderr) == (2, f"accord: error: bad table{hint}\n")
+    assert str(accord.InputError("bad table", "header")) == "bad table; see header="
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path):
@@ -118,7 +138,7 @@ def test_debug_shows_the_traceback(args):
         (["--task", "taxonomy"], "needs the classes: --taxonomy FILE"),
         (["--task", "multiclass", "--format", "conll"], "classes are read from text, csv, svmlight"),
         (["--format", "text"], "--task multiclass"),
-        (["--task", "sequence", "--format", "text"], "plain text has no labels"),
+        (["--task", "sequence", "--format", "text"], "plain text has no label sequences"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options, message, tmp_path):

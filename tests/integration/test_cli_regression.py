@@ -9,7 +9,9 @@ from cli_helpers import ok, run
 from sklearn.metrics import mean_absolute_error, r2_score
 
 import accord
-from accord.cli.reading import Reader
+from accord.cli.data.layout import Layout
+from accord.cli.data.reading import batches
+from accord.cli.tasks import REGRESSION
 from accord.datasets import read_csv, read_svmlight
 
 N_LABELED, N_HIDDEN, N_MORE, N_TEST = 30, 5, 60, 20
@@ -208,7 +210,7 @@ def test_inspect(folder):
     assert re.search(rf"lambda +0\.05\n +fallback +no\n +loo_rmse +{model.loo_rmse_:.6g}\n", text)
     result = run("inspect", folder / "one.accord", folder / "more.csv")
     assert result.exit_code == 2
-    assert "a RLSR has one view" in result.stderr
+    assert "this RLSR has one view" in result.stderr
 
 
 def test_linear_kernels_have_no_gamma_and_a_constant_is_no_column(folder):
@@ -268,9 +270,9 @@ def test_targets_in_later_batches_have_their_lines(folder):
     lines = (folder / "test.csv").read_text().splitlines()
     lines[15] = "1,2,3,4,dear"
     (folder / "later.csv").write_text("\n".join(lines))
-    reader = Reader(sequence=False, numeric=True, format="csv")
+    layout = Layout(REGRESSION, format="csv")
     with pytest.raises(accord.FormatError, match=r"later\.csv, line 16: the target 'dear'"):
-        list(reader.batches(str(folder / "later.csv"), size=4))
+        list(batches(layout, str(folder / "later.csv"), size=4))
 
 
 @pytest.mark.parametrize(
@@ -279,14 +281,20 @@ def test_targets_in_later_batches_have_their_lines(folder):
         (["rlsr", "--lambda", "0.1"], "--lambda belongs to co-rlsr, but this model has rlsr"),
         (["rlsr", "--views", "random"], "--views is for learners of several views"),
         (["co-rlsr", "--method", "nystroem"], "--method belongs to kernel, but this model has co-rlsr, random"),
-        (["co-rlsr", "--lambda", "-1"], "--lambda is -1.0; expected a number, 0 or more, or 'auto'"),
+        (["co-rlsr", "--lambda", "-1"], "lambda_ is -1.0; expected a number, 0 or more, or 'auto'"),
         (["co-rlsr", "--lambda", "none"], "'none' is not a number or auto"),
         (["co-rlsr", "--eta", "much"], "'much' is not a number (or several: 0.1,0.5), auto or none"),
         (["co-rlsr", "--eta", "1,2,3"], "eta has 3 values but there are 2 views"),
         (["co-rlsr", "--views", "odd-even", "--n-views", "3"], "--n-views is for random views"),
         (["co-rlsr", "--views", "token-surface"], "use random or odd-even"),
-        (["co-rlsr", "--task", "multiclass"], "predicts numbers, so --task multiclass does not fit"),
-        (["co-rlsr", "--taxonomy", "few.csv"], "predicts numbers, so --taxonomy does not fit"),
+        (
+            ["co-rlsr", "--task", "multiclass"],
+            "is for the task regression; it does not go with --task multiclass",
+        ),
+        (
+            ["co-rlsr", "--taxonomy", "few.csv"],
+            "is for the task taxonomy; it does not go with --learner co-rlsr",
+        ),
         (["co-rlsr", "--stream"], "--stream works with the learners perceptron and crf"),
         (["co-rlsr", "--format", "conll"], "numbers are read from text, csv, svmlight files, not from conll"),
         (["svm", "--kernel", "rbf", "--gamma", "auto"], "--gamma auto is for rlsr and co-rlsr; give svm a number"),

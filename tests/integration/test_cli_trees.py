@@ -198,7 +198,7 @@ def test_valid_prints_scores(folder):
         (["--format", "text"], "", "plain text has no trees to learn from"),
         (["--unknown-label", "X"], "", "trees have none"),
         (["--solver", "frank-wolfe", "--learner", "svm"], "(S (N a))\n", "frank-wolfe"),
-        (["--taxonomy", "t.tsv"], "", "--taxonomy needs --task taxonomy, not tree"),
+        (["--taxonomy", "t.tsv"], "", "--taxonomy is for the task taxonomy; it does not go with --task tree"),
     ],
 )  # fmt: skip
 def test_bad_training_data_and_options_end_in_one_line(args, stdin, message, tmp_path, monkeypatch):
@@ -217,7 +217,9 @@ def test_options_of_trees_with_another_task(option, tmp_path, monkeypatch):
     (tmp_path / "g.mrg").write_text("(S (N a))\n")
     result = run("train", "-", "--task", "sequence", "-o", "m", *option, stdin="a O\n")
     assert result.exit_code == 2
-    assert f"{' '.join(option[:2]) if option[1] == 'pcfg' else '--grammar'} is for --task tree" in result.stderr
+    assert f"Error: {' '.join(option)} is for the task tree; it does not go with --task sequence" in (
+        result.stderr.replace("--grammar", "--grammar g.mrg")
+    )
 
 
 def test_an_empty_grammar(folder, tmp_path):

@@ -385,7 +385,7 @@ def test_inspect_when_auto_has_taken_one_view(folder):
     assert [view["name"] for view in found["views"]] == ["all features"]
     result = run("inspect", folder / "one", folder / "many.txt")
     assert result.exit_code == 2
-    assert "this model has one" in result.stderr
+    assert "this CoPerceptron has one view" in result.stderr
 
 
 def test_a_model_of_one_view_cannot_disagree(folder):
@@ -393,7 +393,7 @@ def test_a_model_of_one_view_cannot_disagree(folder):
     assert json.loads(ok("inspect", folder / "p", "--json"))["views"] is None
     result = run("inspect", folder / "p", folder / "many.txt")
     assert result.exit_code == 2
-    assert "a StructuredPerceptron has one view" in result.stderr
+    assert "this StructuredPerceptron has one view" in result.stderr
 
 
 @pytest.fixture(autouse=True)

@@ -225,7 +225,9 @@ def test_mistakes(folder, tmp_path):
     table.write_text("x\t1\n")
     assert "are listed in" in complaint("train", folder / "box", "--batches", table, "--model", tmp_path / "m")
     table.write_bytes(b"x\t1\n\xe9\t1\n")
-    assert "t.tsv, line 2: --batches is not UTF-8" in complaint("train", folder / "box", "--batches", table, *model)
+    assert "t.tsv, line 2: byte 0xe9 is not valid utf-8" in complaint(
+        "train", folder / "box", "--batches", table, *model
+    )
     table.write_text("x\t1\ny\t" + 140_000 * "y" + "\n")
     assert "t.tsv, line 2: --batches is no table" in complaint("train", folder / "box", "--batches", table, *model)
     assert "is there already" in complaint("generate", folder / "box")

@@ -8,16 +8,15 @@ from __future__ import annotations
 import click
 
 from accord import __version__
-from accord.cli.bench import bench
-from accord.cli.dedupe import dedupe
+from accord.cli.dedupe.command import dedupe
 from accord.cli.demo import demo
 from accord.cli.evaluate import evaluate
 from accord.cli.inspect import inspect
-from accord.cli.mail import mail
+from accord.cli.mail.command import mail
 from accord.cli.predict import predict
 from accord.cli.program import Program, debug_option
 from accord.cli.reproduce import reproduce
-from accord.cli.train import train
+from accord.cli.train.command import train
 
 __all__ = ["main"]
 
@@ -40,5 +39,5 @@ def main() -> None:
     """
 
 
-for command in (demo, train, predict, evaluate, inspect, dedupe, mail, reproduce, bench):
+for command in (demo, train, predict, evaluate, inspect, dedupe, mail, reproduce):
     main.add_command(command)

@@ -10,6 +10,11 @@ import click
 NONE = object()  # "none" as it was typed; None itself stands for an option that was not given
 
 
+def flag(argument: str) -> str:
+    """The option for an argument of the library: they have the same names."""
+    return "--" + argument.rstrip("_").replace("_", "-")
+
+
 class Parsed(click.ParamType):
     """A type made from a function that returns None for text it cannot read."""
 
@@ -48,38 +53,46 @@ def _weights(text: str) -> dict[str, float]:
     return {label: float(weight) for label, _, weight in pairs}
 
 
-def _number_or_auto(text: str) -> float | str:
-    return text if text == "auto" else float(text)
+def _numbers(text: str) -> float | list[float]:
+    return [float(part) for part in text.split(",")] if "," in text else float(text)
 
 
-def _number_or_rule(text: str) -> Any:
-    return NONE if text == "none" else _number_or_auto(text)
-
-
-def _numbers_or_rule(text: str) -> Any:
-    return [float(part) for part in text.split(",")] if "," in text else _number_or_rule(text)
-
-
-def _count_or_none(text: str) -> Any:
-    if text == "none":
-        return NONE
+def _count(text: str) -> int:
     if int(text) < 0:
         raise ValueError
     return int(text)
 
 
-def _span_features(text: str) -> Any:
-    if text not in ("label", "symbol", "rule", "none"):
-        raise ValueError
-    return NONE if text == "none" else text
+def _column(text: str) -> int | str:
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def _or(read: Callable[[str], Any] | None, *words: str) -> Callable[[str], Any]:
+    """Reads some words as themselves (and none as none), everything else by `read`."""
+
+    def parse(text: str) -> Any:
+        if text in words:
+            return NONE if text == "none" else text
+        if read is None:
+            raise ValueError
+        return read(text)
+
+    return parse
 
 
 WINDOW = Parsed("N|N,N", _window, "a number of neighbours, or two: before,after")
 LENGTHS = Parsed("N,N,...", _lengths, "a list of numbers such as 2,3, or none")
 NAMES = Parsed("A,B,...", _names, "a list of names separated by commas")
 WEIGHTS = Parsed("A=W,...", _weights, "a list such as O=0.5,B-PER=2")
-NUMBER_OR_AUTO = Parsed("FLOAT|auto", _number_or_auto, "a number or auto")
-NUMBER_OR_RULE = Parsed("FLOAT|auto|none", _number_or_rule, "a number, auto or none")
-NUMBERS_OR_RULE = Parsed("FLOAT,...|auto|none", _numbers_or_rule, "a number (or several: 0.1,0.5), auto or none")
-COUNT_OR_NONE = Parsed("N|none", _count_or_none, "a number, 0 or more, or none")
-SPAN_FEATURES = Parsed("label|symbol|rule|none", _span_features, "one of label, symbol, rule and none")
+NUMBER_OR_AUTO = Parsed("FLOAT|auto", _or(float, "auto"), "a number or auto")
+NUMBER_OR_RULE = Parsed("FLOAT|auto|none", _or(float, "auto", "none"), "a number, auto or none")
+NUMBERS_OR_RULE = Parsed(
+    "FLOAT,...|auto|none", _or(_numbers, "auto", "none"), "a number (or several: 0.1,0.5), auto or none"
+)
+COUNT_OR_NONE = Parsed("N|none", _or(_count, "none"), "a number, 0 or more, or none")
+SPAN_FEATURES = Parsed(
+    "label|symbol|rule|none",
+    _or(None, "label", "symbol", "rule", "none"),
+    "one of label, symbol, rule and none",
+)
+COLUMN = Parsed("N|NAME", _column, "a column")

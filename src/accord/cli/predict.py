@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import repeat
 from typing import IO, Any
 
 import click
 
+from accord.cli.data.batch import Batch
+from accord.cli.data.layout import layout_of, reading_options, take_reading_options
+from accord.cli.data.reading import BATCH, batches
+from accord.cli.models import load_model
+from accord.cli.outputs.results import Prediction, Predictor, Tokens
+from accord.cli.outputs.trees import Pictures
 from accord.cli.program import Interrupted, debug_option
-from accord.cli.reading import Batch, batch_size, default_format, reader_of
-from accord.cli.reading_options import reading_options, take_reading_options
-from accord.cli.reading_trees import predicts_trees
-from accord.cli.regression import predicts_numbers
-from accord.cli.terminal import computing
-from accord.cli.trees import TREE_FORMATS, Parser, Pictures, write_trees
-from accord.cli.writing import WRITERS, Prediction
+from accord.cli.tasks import OUTPUT_FORMATS, SEQUENCE, TREE, Task, Writer, task_of
+from accord.cli.terminal import computing, set_encoding
 from accord.exceptions import InputError
+
+Add = Callable[[Tokens, Prediction], object]
+_OF_LABELS, _OF_TREES = (", ".join(task.learners(can="marginals")) for task in (SEQUENCE, TREE))
 
 
 @click.command(short_help="Label files or standard input with a model.")
@@ -27,13 +32,15 @@ from accord.exceptions import InputError
     "--output", "-o", default="-", show_default=True, help="File to write to (svg: a folder); - is standard output."
 )
 @click.option(
-    "--output-format", type=click.Choice([*WRITERS, *(name for name in TREE_FORMATS if name not in WRITERS)]),
+    "--output-format", type=click.Choice(OUTPUT_FORMATS),
     help="conll: token<TAB>label lines with a blank line after each sentence; text: token/label on one line; json: "
     "JSON lines. Trees: brackets, a tree per line; text: a drawing; svg: pictures, one file per sentence in the folder "
     "--output, or a single one to standard output; json.  [default: conll; brackets for trees]",
 )  # fmt: skip
-@click.option("--marginals", is_flag=True, help="Add the probability of every label (crf, hmm); of every constituent "
-              "(crf, pcfg with --output-format json).")  # fmt: skip
+@click.option(
+    "--marginals", is_flag=True, help=f"Add the probability of every label ({_OF_LABELS}); of every constituent "
+    f"({_OF_TREES} with --output-format json).",
+)  # fmt: skip
 @click.option("--k-best", type=click.IntRange(min=1), help="The N best outputs of each input with their scores.")
 @click.option(
     "--chunk-size", type=click.IntRange(min=1), help="Examples read at a time.  [default: 4096; 1 if typed in]"
@@ -70,93 +77,86 @@ def predict(model: str, data: str, **options: Any) -> None:
         raise click.UsageError("--marginals and --k-best do not go together")
     reading = take_reading_options(options)
     with computing():
-        import accord
-
-        fitted = accord.load(model)
-        if options["n_jobs"] is not None:
-            fitted.n_jobs = options["n_jobs"]
-        if options["marginals"] and not hasattr(fitted, "predict_marginals"):
-            needed = "crf or pcfg" if predicts_trees(fitted) else "crf or hmm"
-            raise InputError(f"a {type(fitted).__name__} has no probabilities; --marginals needs a {needed} model")
-        if options["k_best"] and predicts_numbers(fitted):
-            raise InputError(f"a {type(fitted).__name__} predicts numbers; --k-best needs a model of labels")
-        form = _output_format(fitted, options)
-        reader = reader_of(fitted, reading)
-        reader = reader.for_file(data, default_format(fitted, reader))
-        chunks = reader.batches(data, batch_size(data, options["chunk_size"]), labeled=False)
+        fitted = load_model(model, options["n_jobs"])
+        task = task_of(fitted)
+        _check_wishes(fitted, task, options)
+        form = _output_format(fitted, task, options)
+        layout = layout_of(fitted, reading, data)
+        chunks = batches(layout, data, _chunk_size(data, options["chunk_size"]), labeled=False)
+        predictor = task.predictor(fitted, options["k_best"], options["marginals"])
+        encoding = "utf-8" if form == "text" else layout.encoding  # lines of drawings are in few encodings
         try:
-            if form == "svg":
-                _draw(fitted, chunks, options)
-                return
-            encoding = "utf-8" if form == "text" else reader.encoding  # lines of drawings are in few encodings
-            with _target(options["output"], encoding) as stream:
-                if predicts_trees(fitted):
-                    parser = Parser(fitted, options["k_best"], options["marginals"])
-                    write_trees(parser, chunks, form, stream)
-                    parser.tell()
-                else:
-                    _label(fitted, chunks, stream, form, options)
+            with _opened(task.writers[form], predictor.labels(), options["output"], encoding) as target:
+                _run(predictor, chunks, *target)
         except KeyboardInterrupt:
             raise Interrupted("the output ends early") from None
+        predictor.tell()
 
 
-def _output_format(model: Any, options: dict[str, Any]) -> str:
-    trees, wanted = predicts_trees(model), options["output_format"]
-    form = wanted or ("brackets" if trees else "conll")
-    if form not in (TREE_FORMATS if trees else WRITERS):
-        known = ", ".join(TREE_FORMATS if trees else WRITERS)
-        raise click.UsageError(
-            f"a {type(model).__name__} of {'trees' if trees else 'labels'} writes {known}, not {form}"
-        )
-    if trees and options["marginals"] and form != "json":
-        raise click.UsageError("--marginals of trees are written by --output-format json")
+def _check_wishes(model: Any, task: Task, options: dict[str, Any]) -> None:
+    name = type(model).__name__
+    if options["marginals"] and not hasattr(model, "predict_marginals"):
+        able = " or ".join(task.learners(can="marginals"))
+        raise InputError(f"a {name} has no probabilities" + (f"; --marginals needs a {able} model" if able else ""))
+    if options["k_best"] and not hasattr(model, "predict_k_best"):
+        raise InputError(f"a {name} predicts {task.outputs}; --k-best needs a model of labels")
+
+
+def _output_format(model: Any, task: Task, options: dict[str, Any]) -> str:
+    form = options["output_format"] or next(iter(task.writers))
+    if form not in task.writers:
+        known = ", ".join(task.writers)
+        raise click.UsageError(f"a {type(model).__name__} of {task.outputs} writes {known}, not {form}")
+    if options["marginals"] and form not in task.show_marginals:
+        known = " or ".join(task.show_marginals)
+        raise click.UsageError(f"--marginals of {task.outputs} are written by --output-format {known}")
     return form
 
 
-def _draw(model: Any, chunks: Iterator[Batch], options: dict[str, Any]) -> None:
-    pictures, parser = Pictures(options["output"]), Parser(model, options["k_best"], False)
-    write_trees(parser, chunks, "svg", pictures)
-    pictures.close()
-    parser.tell()
+def _chunk_size(source: str, wanted: int | None) -> int:
+    """How many examples to read before predicting: one at a time when somebody is typing them."""
+    typing = source == "-" and sys.stdin is not None and sys.stdin.isatty()
+    return wanted or (1 if typing else BATCH)
 
 
-def _label(model: Any, chunks: Iterator[Batch], stream: IO[str], form: str, options: dict[str, Any]) -> None:
+def _run(predictor: Predictor, chunks: Iterator[Batch], add: Add, stream: IO[str] | None) -> None:
     """Read, predict and write chunk by chunk; a count is shown if the output does not go to the terminal itself."""
     from accord.progress import Progress
 
-    write = WRITERS[form]
-    single = predicts_numbers(model) or model.structure_.single_row
-    with Progress(None, "predict", enabled=not stream.isatty()) as progress:
+    with Progress(None, "predict", enabled=stream is None or not stream.isatty()) as progress:
         for chunk in chunks:
-            labels = [] if predicts_numbers(model) else [str(label) for label in model.structure_.labels_]
-            for start, prediction in enumerate(_predictions(model, chunk, options)):
-                tokens = chunk.tokens[start] if chunk.tokens is not None and not single else None
-                stream.write(write(tokens, prediction, labels))
-            stream.flush()
+            tokens: Iterable[Tokens] = chunk.tokens or repeat(None)
+            for words, prediction in zip(tokens, predictor(chunk.X, chunk.tokens)):
+                add(words, prediction)
+            if stream is not None:
+                stream.flush()
             progress.advance(len(chunk.Y))
 
 
-def _predictions(model: Any, chunk: Batch, options: dict[str, Any]) -> Iterator[Prediction]:
-    if options["k_best"]:
-        yield from (Prediction(k_best=found) for found in model.predict_k_best(chunk.X, options["k_best"]))
-    elif options["marginals"]:
-        yield from (Prediction(y, m) for y, m in zip(model.predict(chunk.X), model.predict_marginals(chunk.X)))
-    elif predicts_numbers(model):
-        yield from map(Prediction, model.predict(chunk.X).tolist())
+# -- where it goes --------------------------------------------------------------------------------------------------
+@contextmanager
+def _opened(
+    write: Writer | None, labels: list[str], output: str, encoding: str
+) -> Iterator[tuple[Add, IO[str] | None]]:
+    """What takes predictions, and the stream that they are written to, if they are text."""
+    if write is None:
+        pictures = Pictures(output)
+        yield pictures.add, None
+        pictures.close()
     else:
-        yield from (Prediction(y) for y in model.predict(chunk.X))
+        with _stream(output, encoding) as stream:
+            yield lambda tokens, prediction: stream.write(write(tokens, prediction, labels)), stream
 
 
 @contextmanager
-def _target(name: str, encoding: str) -> Iterator[IO[str]]:
+def _stream(name: str, encoding: str) -> Iterator[IO[str]]:
+    from accord.datasets.formats.source import open_target
+
+    if name == "-":
+        set_encoding(encoding)
     try:
-        if name == "-":
-            if hasattr(sys.stdout, "reconfigure"):  # the encoding of the data, not that of the locale
-                sys.stdout.reconfigure(encoding=encoding, newline="\n")
-            yield sys.stdout
-        else:
-            with open(name, "w", encoding=encoding, newline="\n") as stream:
-                yield stream
+        with open_target(name, encoding) as stream:
+            yield stream
     except UnicodeEncodeError as error:
         what = error.object[error.start : error.end]
         raise InputError(

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import signal
 import sys
 import threading
@@ -25,20 +24,9 @@ from typing import IO, Any
 
 import click
 
-from accord.exceptions import AccordError
+from accord.exceptions import AccordError, InputError
 
-_DEBUG = "accord.debug"
-# Errors of the library name arguments; on the command line these are options of the same name.
-_AS_OPTIONS = (
-    (r"\bheader=True\b", "--header"),
-    (r"\bheader=False\b", "--no-header"),
-    (r"\bzero_based=True\b", "--zero-based"),
-    (r"\b(encoding|columns|categorical)=(?=[ ;])", r"--\1"),
-    (r"\b(encoding|columns|categorical)=(?='?\w)", r"--\1 "),
-    (r"\blabel_column=", "--label-column "),
-    (r"\bmode='(\w+)'", r"--mode \1"),
-    (r"\blambda_ is ", "--lambda is "),
-)
+_DEBUG, _COMMAND = "accord.debug", "accord.command"
 INTERRUPTED = 130  # 128 + SIGINT
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 
@@ -61,12 +49,16 @@ class Interrupted(Failure):
     kind = "interrupted; "
 
 
-class Program(click.Group):
-    """A group of commands that turns what goes wrong in them into one line."""
+class InOrder(click.Group):
+    """A group of commands that lists them in the order in which one needs them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order in which one needs them."""
+        """The commands as they were added."""
         return list(self.commands)
+
+
+class Program(InOrder):
+    """A group of commands that turns what goes wrong in them into one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -86,7 +78,7 @@ class Program(click.Group):
                     traceback.print_exc()
                 if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                     _drop_stdout()
-                raise Failure(_one_line(error)) from error
+                raise Failure(_one_line(error, ctx.meta.get(_COMMAND))) from error
 
 
 @contextmanager
@@ -117,6 +109,7 @@ def debug_option(function: Any) -> Any:
     """Add ``--debug`` to a command (and to the program, so that it may stand before or after the command)."""
 
     def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        ctx.meta[_COMMAND] = ctx.command
         if value:
             ctx.meta[_DEBUG] = True
 
@@ -125,14 +118,14 @@ def debug_option(function: Any) -> Any:
     )(function)
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: Exception, command: click.Command | None) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, (str, os.PathLike)) else ""
         return where + error.strerror
-    message = str(error)
-    for argument, option in _AS_OPTIONS:
-        message = re.sub(argument, option, message)
-    return message
+    if not isinstance(error, InputError) or error.argument is None:
+        return str(error)
+    options = [param.opts[0] for param in command.params if param.name == error.argument] if command else []
+    return "; see ".join([error.message, *options])
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,26 +17,13 @@ from accord.exceptions import InputError
 @click.option("--list", "show_list", is_flag=True, help="List the experiments.")
 @click.option("--quick", is_flag=True, help="A small version, to see that everything works.")
 @click.option("--data", metavar="DIR", help="The local data folder.  [default: what ACCORD_DATA names]")
-@click.option(
-    "--output",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Where to write.  [default: accord-results/NAME, or NAME-quick]",
-)
+@click.option("--output", metavar="DIR", type=click.Path(path_type=Path),
+              help="Where to write.  [default: accord-results/NAME, or NAME-quick]")  # fmt: skip
 @click.option("--n-jobs", type=int, default=1, show_default=True, help="Processes.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Root of all random numbers.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, not even on a terminal.")
 @debug_option
-def reproduce(
-    name: str | None,
-    show_list: bool,
-    quick: bool,
-    data: str | None,
-    output: Path | None,
-    n_jobs: int,
-    seed: int,
-    quiet: bool,
-) -> None:
+def reproduce(name: str | None, show_list: bool, output: Path | None, quick: bool, quiet: bool, **options: Any) -> None:
     """Run the experiment NAME and write a report with the papers' figures beside ours.
 
     An interrupted run is continued by the same command: what is done is kept in the output folder.
@@ -63,9 +51,7 @@ def reproduce(
     folder = output or Path("accord-results") / (f"{name}-quick" if quick else name)
     click.echo(f"{experiment.title}\n{experiment.description}", err=True)
     try:
-        written = experiment.run(
-            data=data, output=folder, quick=quick, n_jobs=n_jobs, seed=seed, verbose=int(not quiet)
-        )
+        written = experiment.run(output=folder, quick=quick, verbose=int(not quiet), **options)
     except KeyboardInterrupt:
         raise Interrupted(f"what is done is kept in {folder}: run the same command again to go on") from None
     for path in written:

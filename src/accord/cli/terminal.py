@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,18 @@ def note(message: str) -> None:
     """A line on standard error, if somebody is watching."""
     if sys.stderr is not None and sys.stderr.isatty():
         click.echo(message, err=True)
+
+
+def listed(names: Iterable[str], last: str = "and") -> str:
+    """Names as one says them: ``a, b and c``."""
+    *front, end = names
+    return f"{', '.join(front)} {last} {end}" if front else end
+
+
+def set_encoding(encoding: str) -> None:
+    """Write standard output in this encoding, not in that of the locale, and with plain line ends."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding=encoding, newline="\n")
 
 
 def print_table(

@@ -66,7 +66,7 @@ def test_partial_labels(second):
 def test_partial_labels_when_the_first_sentence_has_none():
     assert read("a\n\nb X\n", labeled="partial") == ([["a"], ["b"]], [None, ["X"]])
     assert read("a N\n\nb N X\n", labeled="partial", columns=3) == ([["a"], ["b"]], [None, ["X"]])
-    with pytest.raises(FormatError, match=r"line 3: expected 2 columns.*give columns="):
+    with pytest.raises(FormatError, match=r"line 3: expected 2 columns.*see columns="):
         read("a N\n\nb N X\n", labeled="partial")
 
 
@@ -79,7 +79,7 @@ def test_underscore_is_an_ordinary_label_otherwise():
     [
         ("a X\n\nb X\nc X Y\n", {}, 4, "expected 2 columns as in the lines before, found 3"),
         ("a N X\nb N\n", {}, 2, "expected 3 columns as in the lines before, found 2"),
-        ("a X\n", {"columns": 3}, 1, "expected 3 columns as columns= says, found 2"),
+        ("a X\n", {"columns": 3}, 1, "expected 3 columns as was said, found 2"),
         ("a N X\n\nb N X\nc N\n", {"labeled": "partial"}, 4, "expected 3 columns"),
         ("#\na X\n#\nb\n", {"comment": "#"}, 4, "expected 2 columns"),
         ("a X\n\tX\n", {}, 2, "the token is empty"),

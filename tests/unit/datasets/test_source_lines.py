@@ -89,7 +89,7 @@ def test_text_stream_with_wrong_encoding(tmp_path):
 
 
 def test_unknown_encoding_and_wrong_source():
-    with pytest.raises(InputError, match="encoding='klingon'"):
+    with pytest.raises(InputError, match="the encoding 'klingon'"):
         list(iter_lines(io.BytesIO(b""), "klingon"))
     with pytest.raises(InputError, match="source must be a path"):
         list(iter_lines(17))

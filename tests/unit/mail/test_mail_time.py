@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from accord.cli.mail_detect import DAY, Clock
+from accord.cli.mail.detect import DAY, Clock
 from accord.exceptions import InputError, ModelFileError
 from accord.mail.detector import BatchDetector
 from accord.mail.features import NAMES

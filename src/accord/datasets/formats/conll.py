@@ -98,12 +98,11 @@ class _Layout:
 
     def _fail_width(self, rows: list[list[str]], numbers: list[int]) -> None:
         bad = next(i for i, row in enumerate(rows) if len(row) != self.width)
-        why = "as columns= says" if self.given else "as in the lines before"
-        hint = ""
+        why = "as was said" if self.given else "as in the lines before"
+        message = f"expected {self.width} columns {why}, found {len(rows[bad])}"
         if self.labeled == "partial" and not self.given:
-            hint = "; give columns= if the first sentence has no label column"
-        message = f"expected {self.width} columns {why}, found {len(rows[bad])}{hint}"
-        raise FormatError(message, self.name, numbers[bad])
+            message += "; if the first sentence has no label column, say how many there are"
+        raise FormatError(message, self.name, numbers[bad], "columns")
 
 
 def iter_conll(

@@ -91,10 +91,12 @@ class TableReader:
     def label_index(self, names: list[str]) -> int | None:
         if isinstance(self.label_column, str):
             if self.label_column not in names:
-                raise FormatError(f"label_column={self.label_column!r} is not among the columns {names}", self.name)
+                message = f"the label column {self.label_column!r} is not among the columns {names}"
+                raise FormatError(message, self.name, argument="label_column")
             return names.index(self.label_column)
         if self.label_column is not None and not -self.width <= self.label_column < self.width:
-            raise FormatError(f"label_column={self.label_column}, but there are {self.width} columns", self.name)
+            message = f"the label column is {self.label_column}, but there are {self.width} columns"
+            raise FormatError(message, self.name, argument="label_column")
         return None if self.label_column is None else self.label_column % self.width
 
     def checked(self) -> Iterator[tuple[int, list[str]]]:
@@ -143,8 +145,8 @@ def _build(
             numeric[names[k]] = values
         elif categorical is not None:
             bad = next(i for i, cell in enumerate(columns[k]) if cell and not _is_number(cell))
-            message = f"{columns[k][bad]!r} in column {names[k]!r} is not a number; name it in categorical="
-            raise FormatError(message, reader.name, numbers[bad])
+            message = f"{columns[k][bad]!r} in column {names[k]!r} is not a number; columns of words have to be named"
+            raise FormatError(message, reader.name, numbers[bad], "categorical")
     feature_names = [names[k] for k in features]
     kinds = [name for name in feature_names if name not in numeric]
     if not kinds:
@@ -168,7 +170,8 @@ def _kinds(categorical: Sequence[Column], names: list[str], name: str) -> set[st
     kinds = {names[c] if isinstance(c, int) and -len(names) <= c < len(names) else str(c) for c in categorical}
     unknown = kinds - set(names)
     if unknown:
-        raise FormatError(f"categorical= names {sorted(unknown)}, but the columns are {names}", name)
+        message = f"{sorted(unknown)} should be categorical, but the columns are {names}"
+        raise FormatError(message, name, argument="categorical")
     return kinds
 
 
@@ -219,9 +222,9 @@ def read_csv(
         below = [_floats(column) for column in zip(*(row for _, row in numbered[1:]))]
         if all(values is None for values in below):
             raise FormatError(
-                "no column is numeric, so it cannot be told whether the first row is a header; "
-                "pass header=True or header=False",
+                "no column is numeric, so it cannot be told whether the first row is a header; say whether it is",
                 reader.name,
+                argument="header",
             )
         reader.header = True
     reader.rows = iter(numbered)

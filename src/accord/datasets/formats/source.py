@@ -57,7 +57,7 @@ def iter_lines(source: Source, encoding: str = "utf-8") -> Iterator[str]:
     try:
         codecs.lookup(encoding)
     except LookupError as error:
-        raise InputError(f"encoding={encoding!r} is not known to Python; try 'utf-8' or 'latin-1'") from error
+        raise InputError(f"the encoding {encoding!r} is not known to Python; try 'utf-8' or 'latin-1'") from error
     if isinstance(source, (str, PathLike)) and source != "-":
         with open(source, "rb") as stream:
             yield from _split_lines(_decode(_binary_chunks(stream, name), encoding, name))
@@ -171,8 +171,8 @@ def _decode(chunks: Iterable[bytes], encoding: str, name: str) -> Iterator[str]:
         before = error.object[: error.start].decode(encoding, errors="ignore")
         bad = error.object[error.start]
         raise FormatError(
-            f"byte 0x{bad:02x} is not valid {encoding}; "
-            "name the file's encoding with encoding= (for example encoding='latin-1')",
+            f"byte 0x{bad:02x} is not valid {encoding}; the file has another encoding, perhaps latin-1",
             name,
             n_lines + before.count("\n") + 1,
+            "encoding",
         ) from error

@@ -98,8 +98,9 @@ def _matrix(rows: _Rows, offset: int, n_features: int | None, name: str) -> sp.c
         entry = int(np.argmax(outside))
         index = int(rows.indices[entry])
         allowed = f"{offset} to {n_features + offset - 1}"
-        hint = "; zero_based=True reads files that count from 0" if index == 0 else ""
-        raise FormatError(f"feature index {index} is outside {allowed}{hint}", name, rows.line_of(entry))
+        hint = "; some files count from 0" if index == 0 else ""
+        message = f"feature index {index} is outside {allowed}{hint}"
+        raise FormatError(message, name, rows.line_of(entry), "zero_based" if hint else None)
     row_of = np.repeat(np.arange(len(rows.counts)), rows.counts)  # (n_entries,) row of each entry
     order = np.lexsort((columns, row_of))
     same = (np.diff(columns[order]) == 0) & (np.diff(row_of[order]) == 0)

@@ -1,0 +1,1 @@
+"""Reading data files: which columns mean what, and examples in batches."""

@@ -1,0 +1,95 @@
+"""CSV for the commands: tables whose columns have to be those that a model was trained on."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, islice
+from typing import Any
+
+from accord.cli.data.batch import Batch
+from accord.cli.data.layout import Layout
+from accord.cli.data.targets import Lines, delimiter_of, read_again, to_numbers
+from accord.datasets import iter_csv, read_csv
+from accord.datasets.formats.csv_table import Table
+from accord.datasets.formats.source import iter_lines, source_name
+from accord.exceptions import FormatError
+
+
+def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
+    """A whole table with its column kinds found out, and the layout to read others the same way."""
+    header = "auto" if layout.header is None else layout.header
+    kept: Any = read_again(source, layout.encoding) if layout.task.numeric else source
+    table = read_csv(kept, layout.target, layout.delimiter, header, layout.encoding, categorical=layout.categorical)
+    settled = _settled(layout, table)
+    y: list[Any] = layout.hide(list(table.y))
+    return Batch(table.X, to_numbers(settled, kept, y) if layout.task.numeric else y), settled
+
+
+def _settled(layout: Layout, table: Table) -> Layout:
+    header = layout.header
+    if header is None:  # without a header, columns are named by their numbers
+        header = not all(name.isdigit() for name in table.feature_names)
+    return replace(
+        layout,
+        label_column=layout.target,
+        header=header,
+        feature_names=tuple(table.feature_names),
+        categorical=tuple(table.categorical),
+    )
+
+
+def table_batches(layout: Layout, source: Any, size: int, labeled: bool) -> Iterator[Batch]:
+    """Rows in batches, the columns in the order of training."""
+    stream = _Peeked(source, layout)
+    header = True if layout.header is None else layout.header
+    label = _label_column(layout, stream, header, labeled)
+    for table in iter_csv(
+        stream, label, stream.delimiter, header, layout.encoding,  # type: ignore[arg-type]
+        categorical=layout.categorical or (), chunk_size=size,
+    ):  # fmt: skip
+        yield Batch(_ordered(layout, table, stream.name, header), list(table.y), columns=tuple(table.feature_names))
+
+
+class _Peeked(Lines):
+    """The lines of a source with the cells of the first one known beforehand."""
+
+    def __init__(self, source: Any, layout: Layout) -> None:
+        lines = iter_lines(source, layout.encoding)
+        head = list(islice(lines, 1))
+        super().__init__(source_name(source), chain(head, lines))
+        self.delimiter = delimiter_of(layout, "".join(head))
+        self.cells = [cell.strip() for row in csv.reader(head, delimiter=self.delimiter) for cell in row]
+
+
+def _label_column(layout: Layout, stream: _Peeked, header: bool, labeled: bool) -> int | str | None:
+    """Where the classes are; None if the file has none, which is only right for prediction."""
+    n_known = len(layout.feature_names) if layout.feature_names is not None else layout.n_features
+    if labeled or n_known is None:
+        return layout.target if labeled else layout.label_column
+    if header and layout.feature_names is not None:
+        others = [name for name in stream.cells if name not in layout.feature_names]
+        if len(others) > 1:
+            raise FormatError(
+                f"the columns {others} are no features of the model; leave all but the class out", stream.name, 1
+            )
+        return others[0] if others else None
+    if len(stream.cells) != n_known:
+        return layout.target
+    if layout.categorical and layout.target not in (-1, n_known):
+        message = f"the column of the class ({layout.target}) is missing; keep it (it may be empty), or use a header"
+        raise FormatError(message, stream.name, 1)
+    return None
+
+
+def _ordered(layout: Layout, table: Table, name: str, header: bool) -> Any:
+    """The features of a table as the model knows them."""
+    if not header or layout.feature_names is None:
+        return table.X
+    missing = [column for column in layout.feature_names if column not in table.feature_names]
+    if missing:
+        raise FormatError(f"the column {missing[0]!r} is missing, which the model was trained on", name, 1)
+    if isinstance(table.X, list):
+        return table.X
+    return table.X[:, [table.feature_names.index(column) for column in layout.feature_names]]

@@ -1,0 +1,1 @@
+"""``accord dedupe``: which records of a table belong together."""

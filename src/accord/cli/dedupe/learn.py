@@ -1,0 +1,139 @@
+"""``accord dedupe learn``: from a table with known clusters to a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from accord.cli.dedupe.tables import FIELD, need_columns, read, table_options
+from accord.cli.models import check_place, lost_if_interrupted
+from accord.cli.option_types import NAMES
+from accord.cli.program import Interrupted, debug_option
+from accord.cli.terminal import computing, print_pairs, print_table
+
+_N_WEIGHTS = 10  # of the strongest comparisons that a report shows
+
+
+@click.command(short_help="Learn from a table with known clusters.")
+@click.argument("table")
+@click.option(
+    "--model", "--output", "-o", "model", required=True, type=click.Path(path_type=Path),
+    help="File to write the model to.",
+)  # fmt: skip
+@click.option(
+    "--field", "fields", type=FIELD, multiple=True,
+    help="Compare this column, as text, number, date or category. May be given several times; then no other column is "
+    "compared.  [default: all columns, kinds found out]",
+)  # fmt: skip
+@click.option("--ignore", type=NAMES, default=[], help="Columns not to compare, such as row numbers.")
+@click.option(
+    "--unlabeled", metavar="FILE", multiple=True,
+    help="More records, without clusters: they tell what is rare, and take part in self-training.",
+)  # fmt: skip
+@click.option(
+    "--method", type=click.Choice(["pairwise", "sequential", "iterative", "compact"]), default="pairwise",
+    show_default=True, help="How weights are learned.",
+)  # fmt: skip
+@click.option(
+    "--decoder", type=click.Choice(["agglomerative", "sequential", "lp", "exact"]), default="agglomerative",
+    show_default=True, help="How clusters are found.",
+)  # fmt: skip
+@click.option(
+    "--C", "C", type=float, default=1.0, show_default=True, help="Weight of the data against the regulariser."
+)
+@click.option(
+    "--threshold", type=float, default=0.0, show_default=True,
+    help="Above 0 prefers precision, below 0 recall (logarithm of odds).",
+)  # fmt: skip
+@click.option(
+    "--calibrate/--no-calibrate", default=True, show_default=True, help="Fit similarities to held-out records."
+)
+@click.option(
+    "--self-training/--no-self-training", default=True, show_default=True,
+    help="Learn from clusters found among unlabeled records too, unless held-out records speak against it; with "
+    "--calibrate, by the methods pairwise and sequential.",
+)  # fmt: skip
+@click.option(
+    "--n-candidates", type=click.IntRange(min=1), default=20, show_default=True,
+    help="Records that each record is compared with.",
+)  # fmt: skip
+@click.option(
+    "--random-state", type=int, default=0, show_default=True, help="Seed; the same seed gives the same model."
+)
+@table_options
+@debug_option
+def learn(table: str, model: Path, **options: Any) -> None:
+    """Learn from TABLE, in which a column says which records belong together.
+
+    Rows with an empty cell there are unlabeled: they say which words and values are frequent, and clusters found among
+    them are learned from as well, unless those of held-out labeled rows get clearly worse. A few hundred labeled
+    records are usually enough, as long as some clusters have two or more of them.
+
+    \b
+    Examples:
+      accord dedupe people.csv --model people.accord
+      accord dedupe people.csv --model people.accord --field name=text --field born=date --field zip=category
+      accord dedupe few.csv --unlabeled all.csv --ignore row --model people.accord --threshold 2
+    """
+    check_place(model)
+    label = options["label_column"]
+    labeled = read(table, options)
+    need_columns(labeled, [label], "which --label-column names")
+    fields = dict(options["fields"])
+    need_columns(labeled, [*fields, *options["ignore"]], "which --field or --ignore names")
+    without = {label, *options["ignore"]} if not fields else set()
+    records, ids = labeled.records(without), labeled.column(label)
+    for name in options["unlabeled"]:
+        more = read(name, options)
+        need_columns(more, fields, "which --field names")
+        records += more.records(without)
+        ids += [None] * len(more.rows)
+    names = ("method", "decoder", "C", "threshold", "calibrate", "self_training", "n_candidates", "n_jobs")
+    settings = {name: options[name] for name in names}
+    with lost_if_interrupted(model), computing(announce=False if options["quiet"] else None):
+        import accord
+
+        fitted = accord.Deduplicator(
+            fields or None, **settings, random_state=options["random_state"], verbose=int(not options["quiet"])
+        )
+        fitted.fit(records, ids)
+    fitted.verbose = 0
+    fitted.save(model)
+    if fitted.interrupted_:
+        raise Interrupted(f"{model} has what was learned from labeled records")
+    if not options["quiet"]:
+        _report(fitted, ids, model)
+
+
+def needed(fitted: Any) -> str:
+    """How similar pairs have to be in clusters of improbable sizes, from each size on at which that changes."""
+    costs = fitted.size_costs_
+    steps = [size for size in range(1, costs.size) if costs[size] > costs[size - 1]]
+    return ", ".join(f"{size}{' or more' if size == steps[-1] else ''}: {costs[size]:.2f}" for size in steps)
+
+
+def _tried(fitted: Any) -> str:
+    """What self-training did to held-out records, and whether it was kept."""
+    before, after = 100.0 * fitted.held_out_f1_.mean(axis=0)
+    kept = "yes" if fitted.self_trained_ else "no"
+    return f"{kept}; F1 of pairs of held-out records {before:.1f} % without, {after:.1f} % with it"
+
+
+def _report(fitted: Any, ids: list[str | None], model: Path) -> None:
+    known = [one for one in ids if one is not None]
+    print_pairs(
+        f"wrote {model}",
+        [
+            ("records", f"{len(ids):,}"),
+            ("labeled", f"{len(known):,} in {len(set(known)):,} clusters"),
+            ("fields", ", ".join(f"{name} ({kind})" for name, kind in fitted.view_.fields_.items())),
+            ("calibrated", "no" if fitted.n_calibration_ is None else "yes"),
+            *([] if fitted.held_out_f1_ is None else [("self-training", _tried(fitted))]),
+            *([("similarity", f"at least 0; in clusters of {sizes}")] if (sizes := needed(fitted)) else []),
+        ],
+    )
+    strongest = abs(fitted.weights_).argsort()[::-1][:_N_WEIGHTS]
+    lines = [[fitted.view_.names_[k], f"{fitted.weights_[k] * fitted.slope_:+.3f}"] for k in strongest]
+    print_table("", ["comparison", "weight"], lines)

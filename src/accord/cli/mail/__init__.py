@@ -1,0 +1,1 @@
+"""``accord mail``: batches of mail in files and in the stream of a mail server."""

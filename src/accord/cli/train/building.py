@@ -1,0 +1,122 @@
+"""From options to an estimator: structure, features, several views, learner."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import click
+
+from accord.cli.option_types import flag
+from accord.cli.tasks import Task
+from accord.cli.train.parameters import CLASSES, LEARNERS, REGRESSORS, WORD_VIEWS, parameters_of, refuse_foreign
+from accord.registry import TABLE, commands, find
+
+_FILES = ("taxonomy", "grammar")  # arguments of structures that come from files
+WORD_CLASSES = 256  # kinds of words that --canonical adds to those of type consistency
+
+
+def make_learner(task: Task, view: str, given: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The estimator that the options describe; `view` is the kind of features that suits the data.
+
+    What a learner is made of its constructor says: a structure, a view, several views, another learner.
+    """
+    learner = options["learner"]
+    cls = _class(learner)
+    takes = inspect.signature(cls).parameters
+    if {"view", "views", "learner"}.isdisjoint(takes):
+        view = ""  # it has no features
+    _refuse(learner, view, given, options)
+    base = options["base_learner"] or TABLE[LEARNERS[learner]].base
+    composition = options["views"] or "random"
+    # a learner with a number of views of its own draws random ones itself
+    split = "views" in takes and not ("n_views" in takes and composition == "random")
+    owners = [learner, base]
+    if not task.numeric:  # learners of numbers have kernels of their own, and scale columns themselves
+        owners += [task.name, "tokens" if view == "tags" else view, "kernel" if view and "kernel" in given else ""]
+    refuse_foreign(given, [owner for owner in (*owners, composition if split else "") if owner])
+    parts: dict[str, Any] = {"random_state": options["random_state"], "n_jobs": options["n_jobs"]}
+    structure = None if task.numeric else _structure(task, given, options)
+    features = _features(task, view, given, options) if view else None
+    if base:
+        parts["learner"] = _class(base)(structure, view=features, **parts, **parameters_of(base, given))
+    if split:
+        parts["views"] = _class(composition)(features, **parameters_of(composition, given))
+    parts |= {"structure": structure, "view": features, "verbose": int(not options["quiet"])}
+    args = parameters_of(learner, given)
+    if options["stream"] and "solver" in takes and args.setdefault("solver", "sgd") != "sgd":
+        raise click.UsageError(f"--solver {args['solver']} needs all data at once; --stream trains with sgd")
+    return cls(**{name: part for name, part in parts.items() if name in takes}, **args)
+
+
+def with_dicts(task: Task, given: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The estimator for a table that turned out to hold words; what is said about columns of numbers is dropped."""
+    own = parameters_of("numbers", given).keys() - parameters_of(options["learner"], given).keys()
+    others = {name: value for name, value in given.items() if name not in own}
+    return make_learner(task, "dicts", others, options)
+
+
+def _class(name: str) -> Any:
+    return find(CLASSES[name])
+
+
+# -- what does not fit ----------------------------------------------------------------------------------------------
+def _refuse(learner: str, view: str, given: dict[str, Any], options: dict[str, Any]) -> None:
+    """Options that choose a class which this model cannot have."""
+    entry = TABLE[LEARNERS[learner]]
+    views, about_words = options["views"], [f"--{name}" for name in WORD_VIEWS if options[name]]
+    if views and "views" not in entry.can:
+        several = ", ".join(commands("learner", can="views"))
+        raise click.UsageError(f"--views is for learners of several views ({several}), not {learner}")
+    if given.get("gamma") == "auto" and learner not in REGRESSORS:
+        raise click.UsageError(f"--gamma auto is for {' and '.join(REGRESSORS)}; give {learner} a number")
+    if options["base_learner"] and not entry.base:
+        made = " and ".join(e.command for e in TABLE.values() if e.base)
+        raise click.UsageError(f"--base-learner is what {made} are made of; {learner} has none")
+    if views == "token-surface" and (view != "tokens" or "kernel" in given or about_words):
+        raise click.UsageError("--views token-surface splits the features of plain tokens; use random or odd-even")
+    if about_words and not view:
+        raise click.UsageError(f"{about_words[0]} adds features, and {learner} has none")
+    of_words = about_words + ([f"--learner {learner}"] if "words" in entry.needs else [])
+    if of_words and view != "tokens":
+        raise click.UsageError(f"{of_words[0]} needs sentences of plain tokens (no --feature-columns)")
+    if views not in (None, "random"):
+        for name in ("n_views", "share"):
+            if name in given:
+                raise click.UsageError(f"{flag(name)} is for random views, not for --views {views}")
+
+
+# -- parts ----------------------------------------------------------------------------------------------------------
+def _structure(task: Task, given: dict[str, Any], options: dict[str, Any]) -> Any:
+    read = {name: options[name] for name in _FILES if options[name] is not None}
+    return _class(task.name)(**parameters_of(task.name, given), **read)
+
+
+def _features(task: Task, view: str, given: dict[str, Any], options: dict[str, Any]) -> Any:
+    if task.numeric:
+        return _class(view)() if view == "dicts" else None
+    if view == "tags":
+        from accord.views.default import names_only
+
+        features = names_only(1).set_params(**parameters_of("tokens", given))
+    else:
+        features = _class(view)(**parameters_of(view, given))
+    about_words = {name: _about_words(name, options) for name in WORD_VIEWS if options[name]}
+    if about_words:
+        from accord.views.compose import ConcatenatedViews
+
+        features = ConcatenatedViews({view: features, **about_words})
+    if "kernel" in given:
+        inner = features.set_params(bias=False) if view == "numbers" and "bias" not in given else features
+        return _class("kernel")(inner, random_state=options["random_state"], **parameters_of("kernel", given))
+    return features
+
+
+def _about_words(name: str, options: dict[str, Any]) -> Any:
+    made = find(WORD_VIEWS[name])
+    if name == "embeddings":
+        return made(options[name])
+    more = {}
+    if name == "canonical" and options["learner"] == "type-consistency":
+        more["n_classes"] = WORD_CLASSES
+    return made(random_state=options["random_state"], **more)

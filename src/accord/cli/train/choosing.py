@@ -1,0 +1,70 @@
+"""Which task it is, as options and the data file say, and whether they fit together: before hours of training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from accord.cli.data.layout import guess_format
+from accord.cli.tasks import SEQUENCE, TASKS, Task, task_of_format
+from accord.registry import commands
+
+
+def check_inputs(data: str, options: dict[str, Any]) -> None:
+    """Whether all files are there, and can be read one after the other."""
+    files = [data, *options["unlabeled"], *(options[n] for n in ("valid", "grammar", "taxonomy", "embeddings"))]
+    if files[:-2].count("-") > 1:
+        raise click.UsageError("only one of DATA, --unlabeled, --valid and --grammar can be standard input (-)")
+    for name in files:
+        if name not in (None, "-"):
+            open(name, "rb").close()
+    able = commands("learner", can="stream")
+    if options["stream"] and options["learner"] not in able:
+        names = " and ".join(able)
+        raise click.UsageError(f"--stream works with the learners {names}, not with {options['learner']}")
+    if options["stream"] and options["unlabeled"]:
+        raise click.UsageError("--stream and --unlabeled do not go together; put unlabeled sentences into DATA")
+
+
+def choose_task(data: str, given_format: str | None, options: dict[str, Any]) -> Task:
+    """The task that the options tell; else the one that the file's format tells."""
+    told = _told(options)
+    found = given_format or guess_format(data, of_tokens=True)
+    (why, task), *others = [*told.items(), ("", None)]
+    for other, second in others:
+        if task is not None and second not in (None, task):
+            raise click.UsageError(f"{why} is for the task {task.name}; it does not go with {other}")
+    if task is None:
+        if found == "text":
+            raise click.UsageError("plain text: give --task multiclass if its lines are class<TAB>words")
+        task = task_of_format(found or SEQUENCE.labeled_format)
+    _check(task, found, options)
+    return task
+
+
+def _told(options: dict[str, Any]) -> dict[str, Task]:
+    """Options that tell the task, and which one; a learner of one task alone is among them."""
+    learner = options["learner"]
+    told = {f"--{name}": TASKS[of] for name, of in (("taxonomy", "taxonomy"), ("grammar", "tree")) if options[name]}
+    fitting = [task for task in TASKS.values() if learner in task.learners()]
+    if len(fitting) == 1:
+        told[f"--learner {learner}"] = fitting[0]
+    if options["task"]:
+        told[f"--task {options['task']}"] = TASKS[options["task"]]
+    return told
+
+
+def _check(task: Task, found: str | None, options: dict[str, Any]) -> None:
+    if task.name == "taxonomy" and not options["taxonomy"]:
+        raise click.UsageError("--task taxonomy needs the classes: --taxonomy FILE")
+    if options["learner"] not in task.learners():
+        known = ", ".join(task.learners())
+        raise click.UsageError(f"--learner {options['learner']} does not learn {task.outputs}; use one of {known}")
+    if options["stream"] and not task.streams:
+        raise click.UsageError(f"--stream is not for {task.outputs}: all of them are needed at once")
+    if found == "text" and task.of_tokens:
+        raise click.UsageError(
+            f"plain text has no {task.outputs} to learn from, and goes to --unlabeled; if that is not what the file "
+            f"holds, give --format {task.labeled_format}"
+        )

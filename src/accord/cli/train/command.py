@@ -1,0 +1,180 @@
+"""``accord train``: the command."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from accord.cli.data.layout import FORMATS, Layout, reading_options, take_reading_options
+from accord.cli.data.reading import BATCH
+from accord.cli.evaluate import score_model
+from accord.cli.models import check_place, lost_if_interrupted
+from accord.cli.outputs.results import Trained
+from accord.cli.program import Interrupted, debug_option, noticing_interrupts
+from accord.cli.tasks import TREE, with_terminals
+from accord.cli.terminal import computing, listed, note
+from accord.cli.train.choosing import check_inputs, choose_task
+from accord.cli.train.fitting import Plan, fit, fit_stream
+from accord.cli.train.parameters import COMPOSITIONS, LEARNERS, REGRESSORS, STRUCTURES, TrainCommand, given_parameters
+from accord.registry import TABLE, commands
+
+_MULTIVIEW, _STREAMING = (list(commands("learner", can=word)) for word in ("views", "stream"))
+_BASES = ", ".join(f"{entry.base} ({entry.command})" for entry in TABLE.values() if entry.base)
+_HELP = f"""Train a model on DATA, a file or - for standard input.
+
+    \b
+    Sequences   CoNLL columns: a token per line, a blank line between sentences.
+    Trees       a treebank: (S (NP (DT the) (NN dog)) (VP (VBZ barks))), over as many lines as you like.
+    Classes     CSV, svmlight, or text lines `class<TAB>words`.
+    Numbers     the same with a number for the class, and --learner {listed(REGRESSORS, "or")}.
+
+    Labels may be missing (`_` in CoNLL, an empty cell in CSV): such examples, and those of --unlabeled,
+    are unlabeled. With --unknown-label, single tokens may be. {listed(commands("learner", can="unlabeled"))} learn
+    from unlabeled examples, and so do --distributional and --canonical features of any learner; otherwise they only say
+    which features there are. What auto has decided and why, and how often views disagree on unlabeled examples, is
+    printed at the end; for numbers also gamma, eta and lambda, and the leave-one-out rmse.
+
+    Trees are learned by {listed(TREE.learners())}. With --terminals tags the tags of words are given, in training and
+    later; else they are found along with the tree. --clean strips what parsers are not trained on (function tags,
+    traces, empty phrases), here and from treebanks that the model reads later.
+
+    With --stream, the data are read --max-iter times (once by default), and labels that are not
+    in the first batch of standard input must be listed by --labels.
+
+    Ctrl-C ends the training: {listed(commands("learner", can="interrupt"))} then write the model they have so far (none
+    while auto is still choosing), the others write nothing; the exit code is 130 either way.
+
+    \b
+    Examples:
+      accord train train.conll --model names.accord --constraints iob2
+      accord train --labeled few.conll --unlabeled many.txt --learner co-svm --output names.accord
+      accord train few.conll --unlabeled many.txt --learner sum-of-views --distributional -o names.accord
+      accord train train.conll --model names.accord --learner perceptron --max-iter 15 --window 2
+      accord train iris.csv --model iris.accord --label-column species --learner svm --C 10 --kernel rbf
+      accord train houses.csv --unlabeled more.csv --learner co-rlsr --label-column price -o houses.accord
+      accord train wsj.mrg --clean --max-length 20 --learner svm --loss f1 -o parser.accord
+      accord train few.mrg --unlabeled many.txt --grammar more.mrg --learner co-svm -o parser.accord
+      accord train docs.svm --model docs.accord --taxonomy tree.tsv --learner svm --loss tree
+      zcat huge.conll.gz | accord train - --model big.accord --learner perceptron --stream --labels O,B,I
+"""
+
+
+@click.command(cls=TrainCommand, short_help="Train a model on data files.", help=_HELP)
+@click.argument("data", required=False)
+@click.option("--labeled", metavar="FILE", help="The same as DATA.")
+@click.option(
+    "--unlabeled", metavar="FILE", multiple=True,
+    help="More inputs, without labels: text, CoNLL or treebanks; CSV, svmlight for classes and numbers. May be given "
+    "several times.",
+)  # fmt: skip
+@click.option(
+    "--unlabeled-format", type=click.Choice(FORMATS),
+    help="Format of these.  [default: by the file's name, else text for sequences and trees, else as DATA]",
+)  # fmt: skip
+@click.option(
+    "--model", "--output", "-o", "model", required=True, type=click.Path(path_type=Path),
+    help="File to write the model to.",
+)  # fmt: skip
+@click.option(
+    "--task", type=click.Choice(list(STRUCTURES)),
+    help="What is predicted.  [default: sequence for CoNLL files, tree for treebanks, taxonomy with --taxonomy, else "
+    f"multiclass; {listed(REGRESSORS)} predict numbers]",
+)  # fmt: skip
+@click.option(
+    "--learner", type=click.Choice(list(LEARNERS)), default="crf", show_default=True, help="How it is learned."
+)
+@click.option(
+    "--base-learner", type=click.Choice(list(commands("learner", can="part"))),
+    help=f"What it is made of.  [default: {_BASES}]",
+)  # fmt: skip
+@click.option(
+    "--views", type=click.Choice(list(COMPOSITIONS)),
+    help="How features are shared out among views: at random, by odd and even columns, or words and letters against "
+    f"surface clues.  [{', '.join(_MULTIVIEW)}; default: random]",
+)  # fmt: skip
+@click.option("--distributional", is_flag=True, help="Add classes and vectors of words, learned from all sentences.")
+@click.option("--canonical", is_flag=True, help="Add vectors of words that correlate with their neighbours', likewise.")
+@click.option("--embeddings", metavar="FILE", help="Add word vectors from a file of word2vec, GloVe or fastText.")
+@click.option("--taxonomy", metavar="FILE", help="Classes: child<TAB>parent edges or A/B/C paths, one per line.")
+@click.option("--grammar", metavar="FILE", help="Trees: a further treebank, whose rules may be used; nothing else is "
+              "learned from it.")  # fmt: skip
+@click.option("--valid", metavar="FILE", help="Labeled data to score the model on after training.")
+@click.option(
+    "--stream", is_flag=True, help=f"Train batch by batch, for data larger than memory ({', '.join(_STREAMING)})."
+)
+@click.option(
+    "--batch-size", type=click.IntRange(min=1), default=BATCH, show_default=True, help="Examples per batch of --stream."
+)
+@click.option(
+    "--random-state", type=int, default=0, show_default=True, help="Seed; the same seed gives the same model."
+)
+@click.option("--n-jobs", type=int, default=1, show_default=True, help="Threads.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no report.")
+@reading_options
+@debug_option
+def train(data: str | None, labeled: str | None, model: Path, **options: Any) -> None:
+    """Train a model."""
+    data = _labeled_data(data, labeled)
+    plan = _plan(data, model, options)
+    start = time.perf_counter()
+    announce = False if options["quiet"] else None
+    with lost_if_interrupted(model), computing(announce), noticing_interrupts() as interrupts:
+        trained, layout = (fit_stream if options["stream"] else fit)(plan)
+    _save(trained.model, layout, model)
+    if interrupts:
+        raise Interrupted(f"{model} has what was learned so far")
+    if not options["quiet"]:
+        _tell(trained, layout, model, time.perf_counter() - start)
+    if options["valid"]:
+        _validate(trained.model, layout, options["valid"])
+
+
+def _labeled_data(data: str | None, labeled: str | None) -> str:
+    if data is not None and labeled is not None:
+        raise click.UsageError(f"DATA ({data}) and --labeled ({labeled}) are the same thing; give one of them")
+    found = labeled if data is None else data
+    if found is None:
+        raise click.UsageError("Missing argument 'DATA'; give labeled data, as an argument or by --labeled.")
+    return found
+
+
+def _plan(data: str, model: Path, options: dict[str, Any]) -> Plan:
+    """What is to be trained; the files that the structure needs are read."""
+    reading, given = take_reading_options(options), given_parameters(options)
+    check_place(model)
+    check_inputs(data, options)
+    task = with_terminals(choose_task(data, reading.get("format"), options), given.get("terminals", ""))
+    layout = Layout(task, **reading).for_file(data, task.labeled_format)
+    if options["grammar"] is not None:
+        from accord.cli.data.treebanks import read_grammar
+
+        options["grammar"] = read_grammar(layout, options["grammar"])
+    if options["taxonomy"] is not None:
+        from accord.datasets import read_taxonomy
+
+        options["taxonomy"] = read_taxonomy(options["taxonomy"])
+    return Plan(data, layout, given, options)
+
+
+def _save(fitted: Any, layout: Layout, model: Path) -> None:
+    fitted.input_ = layout.remember()
+    if hasattr(fitted, "verbose"):
+        fitted.verbose = 0
+    fitted.save(model)
+
+
+def _tell(trained: Trained, layout: Layout, model: Path, seconds: float) -> None:
+    task, name = layout.task, type(trained.model).__name__
+    note(f"{name} from {trained.n:,} {task.example}s{task.sizes(trained.model)}, {seconds:.1f} s: {model}")
+    with computing():
+        task.report(trained, task.example, task.unit)
+
+
+def _validate(fitted: Any, layout: Layout, name: str) -> None:
+    layout = replace(layout, format=None, columns=None).for_file(name, str(layout.format))
+    with computing():
+        layout.task.print_scores(score_model(fitted, layout, name), name)

@@ -1,0 +1,122 @@
+"""Reading the training data of ``accord train`` and fitting: all at once, or batch by batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+
+from accord.cli.data.batch import is_hidden, join
+from accord.cli.data.layout import Layout
+from accord.cli.data.reading import batches, load, load_settled
+from accord.cli.outputs.results import Trained
+from accord.cli.train.building import make_learner, with_dicts
+from accord.exceptions import InputError
+
+
+@dataclass
+class Plan:
+    """What is to be trained on what."""
+
+    data: str
+    layout: Layout  # of the data
+    given: dict[str, Any]  # constructor parameters
+    options: dict[str, Any]  # the others
+
+    def learner(self) -> Any:
+        """The estimator, not fitted."""
+        return make_learner(self.layout.task, self.layout.view, self.given, self.options)
+
+
+def fit(plan: Plan) -> tuple[Trained, Layout]:
+    """Train on all data at once; what was found out about the files is in the layout."""
+    from accord.learners.inputs import count, take
+
+    learner = plan.learner()  # before reading: mistakes in options are found at once
+    batch, layout = load_settled(plan.layout, plan.data)
+    X, Y = batch.X, batch.Y
+    if not Y:
+        longest = f" of at most {layout.max_length} words (--max-length)" if layout.max_length else ""
+        raise InputError(f"{plan.data} has no {layout.task.outputs}{longest}")
+    if layout.format == "csv" and isinstance(X, list):
+        learner = with_dicts(layout.task, plan.given, plan.options)
+    for name in plan.options["unlabeled"]:
+        more = _load_unlabeled(layout, name, plan.options["unlabeled_format"])
+        if not count(more):
+            raise InputError(f"--unlabeled {name}: the file is empty")
+        X, Y = join([X, more]), [*Y, *[None] * count(more)]
+    if layout.format == "svmlight":
+        layout = replace(layout, n_features=X.shape[1])
+    hidden = [i for i, y in enumerate(Y) if is_hidden(y)]
+    partial = sum(isinstance(y, list) and None in y for y in Y) - sum(Y[i] is not None for i in hidden)
+    learner.fit(X, Y)
+    return Trained(learner, len(Y) - len(hidden), partial, len(hidden), take(X, hidden)), layout
+
+
+def _load_unlabeled(layout: Layout, name: str, given_format: str | None) -> Any:
+    """Inputs of a file whose labels, if any, are not looked at; blank lines of text are no inputs."""
+    other, otherwise = replace(layout, format=given_format, columns=None), str(layout.format)
+    if not layout.task.of_tokens:
+        return load(other.for_file(name, otherwise), name, labeled=False).X
+    most = layout.max_length or math.inf
+    return [x for x in load(other.for_file(name, "text"), name, labeled=False).X if 0 < len(x) <= most]
+
+
+# -- batch by batch -----------------------------------------------------------------------------------------------
+def fit_stream(plan: Plan) -> tuple[Trained, Layout]:
+    """Train batch by batch, for data larger than memory."""
+    learner, data, layout, size = plan.learner(), plan.data, plan.layout, plan.options["batch_size"]
+    passes = plan.given.get("max_iter", 1)
+    labels = plan.given.get("labels")
+    if data == "-" and passes > 1:
+        raise click.UsageError("--max-iter: standard input can be read only once; give a file for more passes")
+    if layout.format == "csv":
+        layout = replace(layout, header=layout.header is not False, categorical=layout.categorical or ())
+    if data != "-":
+        seen, width = _scan(layout, data, size)
+        labels = labels or seen
+        if layout.format == "svmlight" and layout.n_features is None:
+            layout = replace(layout, n_features=width)
+    elif layout.format == "svmlight" and layout.n_features is None:
+        raise click.UsageError("svmlight data from standard input need --n-features with --stream")
+    counted = _Counted()
+    classes = None if plan.options["taxonomy"] else labels
+    learner.fit_batches(counted.batches(layout, data, size, passes), classes)
+    if counted.columns is not None:
+        layout = replace(layout, feature_names=counted.columns, label_column=layout.target)
+    return Trained(learner, counted.n_labeled // passes, 0, (counted.n - counted.n_labeled) // passes), layout
+
+
+def _scan(layout: Layout, data: str, size: int) -> tuple[list[str], int]:
+    """All labels, and the largest number of features, of a file."""
+    labels: set[str | None] = set()
+    width = 0
+    for batch in batches(layout, data, size):
+        for y in batch.Y:
+            if y is not None:
+                labels.update(y if layout.task.of_tokens else [y])
+        width = max(width, getattr(batch.X, "shape", (0, 0))[1])
+    found = sorted(label for label in labels if label is not None)
+    if not found:
+        raise InputError(f"{data} has no labels; training needs at least one labeled example")
+    return found, width
+
+
+class _Counted:
+    """Batches for training, with what has to be known of them afterwards."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.n_labeled = 0
+        self.columns: tuple[str, ...] | None = None
+
+    def batches(self, layout: Layout, data: str, size: int, passes: int) -> Iterator[tuple[Any, list[Any]]]:
+        for _ in range(passes):
+            for batch in batches(layout, data, size):
+                self.n += len(batch.Y)
+                self.n_labeled += sum(not is_hidden(y) for y in batch.Y)
+                self.columns = batch.columns
+                yield batch.X, batch.Y

@@ -1,0 +1,128 @@
+"""The one table of classes: every learner is in it, everything in it exists, and the command line offers it."""
+
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import click
+
+import accord
+from accord import learners, model_file, registry
+from accord.cli import main
+from accord.cli.tasks import TASKS
+from accord.registry import TABLE, commands, find, learners_of
+
+LEARNERS = [name for name, entry in TABLE.items() if entry.kind == "learner"]
+WORDS = set(re.findall(r"^([a-z-]+) {2,}\S", registry.__doc__, re.MULTILINE))  # of `can` and `needs`
+
+
+def learner_classes() -> set[str]:
+    """Public classes of ``accord.learners`` that learn and are no bases of others."""
+    found = {}
+    for module in pkgutil.iter_modules(learners.__path__, "accord.learners."):
+        for name, cls in vars(import_module(module.name)).items():
+            if inspect.isclass(cls) and cls.__module__ == module.name and hasattr(cls, "fit"):
+                found[name] = cls
+    bases = {base.__name__ for cls in found.values() for base in cls.__mro__[1:]}
+    return {name for name in found if name not in bases and not name.startswith("_")}
+
+
+def test_every_learner_is_in_the_table():
+    found = learner_classes()
+    assert {"CRF", "CoSVM", "TypeConsistency"} <= found
+    assert found <= TABLE.keys()
+
+
+def test_every_entry_exists_where_it_says():
+    for name, entry in TABLE.items():
+        found = find(name)
+        assert (found.__module__, found.__name__) == (entry.module, name)
+        assert entry.can | entry.needs <= WORDS, name
+        if entry.public:
+            assert getattr(accord, name) is found
+            assert inspect.getdoc(found), f"{name} has no docstring"
+    assert set(accord.__all__) == {name for name, entry in TABLE.items() if entry.public} | {"__version__"}
+
+
+def test_every_learner_can_be_saved_and_loaded(tmp_path):
+    for name in LEARNERS:
+        cls = find(name)
+        assert callable(cls.save), name
+        made = cls.__new__(cls)  # a file holds attributes, of whatever model: it need not be fitted
+        made.learned_ = [1.0]
+        model_file.save(made, tmp_path / name)
+        loaded = model_file.load(tmp_path / name)
+        assert type(loaded) is cls
+        assert loaded.learned_ == [1.0]
+
+
+def test_every_learner_is_offered_by_the_command_line():
+    train = main.commands["train"]
+    choices = next(param for param in train.params if param.name == "learner").type.choices
+    assert set(choices) == {TABLE[name].command for name in LEARNERS} - {""}
+    assert len(choices) == len(LEARNERS)
+    assert set(choices) == {command for task in TASKS.values() for command in task.learners()}
+    text = " ".join(train.get_help(click.Context(train)).split()).replace("- ", "-")  # lines may end at a hyphen
+    names = "([a-z, -]+)"
+    for sentence, expected in (
+        (rf"may be\. {names} learn from unlabeled examples", commands("learner", can="unlabeled")),
+        (rf"ends the training: {names} then write", commands("learner", can="interrupt")),
+        (rf"Trees are learned by {names}\. ", TASKS["tree"].learners()),
+        (rf"Learner \({names}\): ", commands("learner")),
+    ):
+        assert set(re.split(", | and ", re.search(sentence, text)[1])) == set(expected)
+
+
+def test_what_learners_can_do_is_true():
+    for name in LEARNERS:
+        cls, can = find(name), TABLE[name].can
+        takes = inspect.signature(cls).parameters
+        assert hasattr(cls, "predict_marginals") == ("marginals" in can), name
+        assert hasattr(cls, "fit_batches") == ("stream" in can), name
+        assert ("views" in takes) == ("views" in can), name
+        assert ("learner" in takes) == bool(TABLE[name].base), name
+        assert TABLE[name].base in {"", *commands("learner", can="part")}, name
+
+
+def test_every_structure_of_the_command_line_has_a_task():
+    assert set(commands("structure")) == set(TASKS) - {"regression"}
+    for task in TASKS.values():
+        assert task.learners(), task.name
+        assert task.labeled_format in task.formats, task.name
+        assert set(task.show_marginals) <= set(task.writers), task.name
+
+
+def test_learners_of_a_structure():
+    assert "PCFG" in learners_of("Tree")
+    assert "HMM" not in learners_of("Tree")
+    assert "TypeConsistency" in learners_of("Sequence")
+    assert "TypeConsistency" not in learners_of("MultiClass")
+    assert not {"RLSR", "CoRLSR"} & {name for s in ("Sequence", "Tree") for name in learners_of(s)}
+
+
+NEW_LEARNER = """
+import sys
+from accord.learners.perceptron import StructuredPerceptron
+from accord.registry import TABLE, Entry
+
+class Mine(StructuredPerceptron):
+    def __init__(self, structure, view=None, random_state=None, n_jobs=None, verbose=0):
+        super().__init__(structure, view, 2, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+
+TABLE["Mine"] = Entry("learner", __name__, "mine", frozenset(["stream"]))
+from accord.cli import main
+main(sys.argv[1:], standalone_mode=False)
+import accord
+print(type(accord.load(sys.argv[3])).__name__)
+"""
+
+
+def test_a_new_learner_needs_a_line_in_the_table_and_nothing_else(tmp_path):
+    (tmp_path / "new.py").write_text(NEW_LEARNER)
+    (tmp_path / "data.conll").write_text("Ana PER\nleft O\n")
+    command = [sys.executable, "new.py", "train", "--model", "m", "data.conll", "--learner", "mine"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "Mine\n"
