@@ -90,7 +90,8 @@ def _unpack(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
             f"the model file names the unknown class {tree['class']!r}; it may be from a newer version"
         )
     cls = find(tree["class"])
-    fields = {k: _unpack(v, arrays) for k, v in tree["fields"].items()}
+    new_names = getattr(cls, "renamed", {})
+    fields = {new_names.get(k, k): _unpack(v, arrays) for k, v in tree["fields"].items()}
     if issubclass(cls, tuple):
         return cls(**fields)
     out = cls.__new__(cls)

@@ -18,16 +18,18 @@ class Parameter:
     help: str
     type: Any = None  # None: a switch
     shown: str | None = None  # instead of the default
+    alias: str | None = None  # another name of the option
 
     @property
     def flag(self) -> str:
         """The option on the command line."""
-        return "--" + self.name.rstrip("_").replace("_", "-")
+        return "--" + self.name.replace("_", "-")
 
     def option(self) -> click.Option:
         """The click option; it is None unless given."""
         flag = self.flag if self.type is not None else f"{self.flag}/--no-{self.flag[2:]}"
-        return click.Option([self.name, flag], default=None, type=self.type, help=f"{self.help} {self._default()}")
+        flags = [flag] if self.alias is None else [flag, self.alias]
+        return click.Option([self.name, *flags], default=None, type=self.type, help=f"{self.help} {self._default()}")
 
     def _default(self) -> str:
         if self.shown is not None:

@@ -37,7 +37,6 @@ _AS_OPTIONS = (
     (r"\b(encoding|columns|categorical)=(?='?\w)", r"--\1 "),
     (r"\blabel_column=", "--label-column "),
     (r"\bmode='(\w+)'", r"--mode \1"),
-    (r"\blambda_ is ", "--lambda is "),
 )
 INTERRUPTED = 130  # 128 + SIGINT
 BROKEN_PIPE = 141  # 128 + SIGPIPE

@@ -39,8 +39,8 @@ from accord.dedupe.self_training import (
 from accord.dedupe.sets import check_ids, check_pairs, folds_of_clusters, size_costs, training_sets
 from accord.exceptions import InputError
 from accord.learners.clustering import METHODS, ClusteringSVM
-from accord.learners.randomness import generator
 from accord.progress import Progress
+from accord.settings import generator
 from accord.structures.partitions.partition import DECODERS
 from accord.views.pairs import pair_numbers
 

@@ -40,7 +40,7 @@ ETAS = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6)
 
 def _co(mode: str) -> Callable[[View, float, bool], CoRLSR]:
     return lambda views, value, standardize: CoRLSR(
-        views, mode=mode, lambda_=value, eta=None, gamma=None, standardize=standardize
+        views, mode=mode, disagreement_weight=value, eta=None, gamma=None, standardize=standardize
     )
 
 

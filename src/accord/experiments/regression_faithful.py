@@ -38,8 +38,12 @@ FEATURES = {"raw": False, "standardised": True}
 # Method → (views, standardise) → learner
 METHODS: dict[str, Callable[[View, bool], Any]] = {
     "RLSR": lambda views, standardize: RLSR(standardize=standardize, **RULES),
-    "exact": lambda views, standardize: CoRLSR(views, mode="exact", lambda_=LAMBDA, standardize=standardize, **RULES),
-    "semi-parametric": lambda views, standardize: CoRLSR(views, lambda_=LAMBDA, standardize=standardize, **RULES),
+    "exact": lambda views, standardize: CoRLSR(
+        views, mode="exact", disagreement_weight=LAMBDA, standardize=standardize, **RULES
+    ),
+    "semi-parametric": lambda views, standardize: CoRLSR(
+        views, disagreement_weight=LAMBDA, standardize=standardize, **RULES
+    ),
 }
 # better, worse, rank sum in the thesis
 CLAIMS = (("exact", "RLSR", 54), ("semi-parametric", "RLSR", 66), ("exact", "semi-parametric", 63))

@@ -36,8 +36,8 @@ SECONDS = Metric("train_seconds", "CPU seconds", None, False)
 # Method → views → learner
 METHODS: dict[str, Callable[[View], Any]] = {
     "RLSR": lambda views: RLSR(**RULES),
-    "exact": lambda views: CoRLSR(views, mode="exact", lambda_=0.1, **RULES),
-    "semi-parametric": lambda views: CoRLSR(views, lambda_=0.1, **RULES),
+    "exact": lambda views: CoRLSR(views, mode="exact", disagreement_weight=0.1, **RULES),
+    "semi-parametric": lambda views: CoRLSR(views, disagreement_weight=0.1, **RULES),
 }
 EXPECTED = {"RLSR": "comparable to semi-parametric coRLSR", "exact": "3", "semi-parametric": "1"}
 

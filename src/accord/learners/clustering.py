@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.kernels.partitions.correlation import SequentialClusters, square
 from accord.learners.clustering_inputs import check_sizes, pair_matrix, read_partitions, read_single, scale_of
-from accord.learners.randomness import generator
 from accord.progress import Progress
+from accord.settings import generator
 from accord.solvers import cutting_sets, margin_qp
 from accord.structures.partitions.losses import b_cubed
 from accord.structures.partitions.partition import DECODERS, Partition

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from accord.exceptions import InputError
 from accord.kernels.partitions import correlation
 from accord.kernels.partitions import lp as correlation_lp
 from accord.kernels.partitions import moves as correlation_moves
+from accord.settings import check, one_of
 from accord.structures.base import Structure
 from accord.structures.partitions import losses
 
@@ -52,14 +53,14 @@ class Partition(Structure):
 
     labels = None
     single_row = False
+    expects: ClassVar = {"loss": one_of(*losses.LOSSES)}
 
     def __init__(self, loss: str = "total") -> None:
         self.loss = loss
 
     def fit(self, Y: Iterable[Any]) -> Partition:
         """Check the loss; there is nothing to learn from outputs."""
-        if self.loss not in losses.LOSSES:
-            raise InputError(f'loss is {self.loss!r}; expected "total", "rand" or "zero-one"')
+        check(self)
         self.labels_ = []
         return self
 
