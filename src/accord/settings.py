@@ -7,7 +7,7 @@ with ``expects``, a dict by which a class adds names that nobody else has, or th
 
 from __future__ import annotations
 
-import sys
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +39,10 @@ def _is_real(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """A finite real number, of Python or NumPy; truth values and text are none."""
-    return _is_real(value) and bool(abs(value) <= sys.float_info.max)
+    try:
+        return _is_real(value) and math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
 
 
 def is_whole(value: Any) -> bool:
