@@ -118,7 +118,7 @@ def scale_once(n_rows: int, source: str) -> dict[str, Any]:
     rng = np.random.default_rng(7)
     X = rng.normal(size=(N_LABELED, N_COLUMNS))
     y = X[:, :10].sum(axis=1) + 0.1 * rng.normal(size=N_LABELED)
-    model = CoRLSR(lambda_=0.1, gamma=None, eta=None, random_state=0)
+    model = CoRLSR(disagreement_weight=0.1, gamma=None, eta=None, random_state=0)
     blocks = make_blocks()
     model.fit(X, y, unlabeled=stream(blocks, BLOCK))  # imports, first calls
     before = multiply_rate()
@@ -223,7 +223,7 @@ def accord_peer(path: Path, name: str) -> dict[str, float]:
     models = {
         "accord RLSR": RLSR(),
         "accord CoRLSR": CoRLSR(views),
-        "accord CoRLSR, lambda 0.1": CoRLSR(views, lambda_=0.1),
+        "accord CoRLSR, lambda 0.1": CoRLSR(views, disagreement_weight=0.1),
         "accord CoRLSR, exact": CoRLSR(views, mode="exact"),
     }
     hidden = np.where(np.arange(len(y)) < n, y, np.nan)

@@ -92,7 +92,7 @@ def _unpack(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
         )
     cls = find(tree["class"])
     # files of earlier versions have what a class renamed under the former name
-    renamed = getattr(cls, "_renamed", {})
+    renamed = getattr(cls, "renamed", {})
     fields = {renamed.get(k, k): _unpack(v, arrays) for k, v in tree["fields"].items()}
     if issubclass(cls, tuple):
         return cls(**fields)

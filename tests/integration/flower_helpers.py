@@ -48,7 +48,7 @@ class Problem:
         kept = np.concatenate(
             [~np.isnan(np.stack(list(targets.values()))).all(axis=0)[: -len(shared)], [True] * len(shared)]
         )
-        model = CoRLSR(views, mode="semiparametric", lambda_=lambda_, **CONSTANTS)
+        model = CoRLSR(views, mode="semiparametric", disagreement_weight=lambda_, **CONSTANTS)
         return model.fit(self.X[kept], {name: own[kept] for name, own in targets.items()}).predict_views(shared)
 
     def write(self, folder):

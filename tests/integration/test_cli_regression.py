@@ -61,15 +61,17 @@ def numbers(*args, stdin=None):
         (["co-rlsr"], accord.CoRLSR(accord.RandomSplit(), random_state=0)),
         (
             ["co-rlsr", "--lambda", 0.1, "--mode", "exact", "--gamma", "none", "--eta", "none", "--random-state", 3],
-            accord.CoRLSR(accord.RandomSplit(), lambda_=0.1, mode="exact", gamma=None, eta=None, random_state=3),
+            accord.CoRLSR(
+                accord.RandomSplit(), disagreement_weight=0.1, mode="exact", gamma=None, eta=None, random_state=3
+            ),
         ),
         (
-            ["co-rlsr", "--lambda", 0.1, "--views", "odd-even", "--eta", "0.1,0.5", "--kernel", "linear"],
-            accord.CoRLSR(accord.OddEvenSplit(), lambda_=0.1, eta=[0.1, 0.5], kernel="linear"),
+            ["co-rlsr", "--disagreement-weight", 0.1, "--views", "odd-even", "--eta", "0.1,0.5", "--kernel", "linear"],
+            accord.CoRLSR(accord.OddEvenSplit(), disagreement_weight=0.1, eta=[0.1, 0.5], kernel="linear"),
         ),
         (
             ["co-rlsr", "--lambda", 0.1, "--n-views", 3, "--share", 0.8, "--n-jobs", 2],
-            accord.CoRLSR(accord.RandomSplit(n_views=3, share=0.8), lambda_=0.1, random_state=0),
+            accord.CoRLSR(accord.RandomSplit(n_views=3, share=0.8), disagreement_weight=0.1, random_state=0),
         ),
     ],
     ids=["rlsr", "rlsr-options", "auto", "exact", "odd-even", "three-views"],
@@ -87,7 +89,9 @@ def test_options_reach_the_constructors(folder, options, learner):
 def test_svmlight(folder):
     ok("train", folder / "few.svm", "--learner", "co-rlsr", "--lambda", 0.1, "-o", folder / "s")
     X, y = read_svmlight(folder / "few.svm")
-    learner = accord.CoRLSR(lambda_=0.1, random_state=0).fit(X, [None if t is None else float(t) for t in y])
+    learner = accord.CoRLSR(disagreement_weight=0.1, random_state=0).fit(
+        X, [None if t is None else float(t) for t in y]
+    )
     np.testing.assert_allclose(numbers("predict", folder / "s", folder / "few.svm"), learner.predict(X))
     # a new file may have features that training did not see
     assert len(ok("predict", folder / "s", "--format", "svmlight", stdin="1:1 900:3\n2:1\n").split()) == 2
@@ -222,7 +226,7 @@ def test_linear_kernels_have_no_gamma_and_a_constant_is_no_column(folder):
 def test_models_saved_from_python(folder):
     X, y = examples(folder)
     two = {"left": accord.Select([0, 1]), "right": accord.Select([2, 3])}
-    model = accord.CoRLSR(two, lambda_=0.1).fit(X, y)
+    model = accord.CoRLSR(two, disagreement_weight=0.1).fit(X, y)
     model.save(folder / "select")
     found = numbers("predict", folder / "select", folder / "more.csv")
     np.testing.assert_allclose(found, model.predict(X[-N_MORE:]))
@@ -278,10 +282,10 @@ def test_targets_in_later_batches_have_their_lines(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["rlsr", "--lambda", "0.1"], "--lambda belongs to co-rlsr, but this model has rlsr"),
+        (["rlsr", "--lambda", "0.1"], "--disagreement-weight belongs to co-rlsr, but this model has rlsr"),
         (["rlsr", "--views", "random"], "--views is for learners of several views"),
         (["co-rlsr", "--method", "nystroem"], "--method belongs to kernel, but this model has co-rlsr, random"),
-        (["co-rlsr", "--lambda", "-1"], "lambda_ is -1.0; expected a number, 0 or more, or 'auto'"),
+        (["co-rlsr", "--lambda", "-1"], 'disagreement_weight is -1.0; expected a number, 0 or more, or "auto"'),
         (["co-rlsr", "--lambda", "none"], "'none' is not a number or auto"),
         (["co-rlsr", "--eta", "much"], "'much' is not a number (or several: 0.1,0.5), auto or none"),
         (["co-rlsr", "--eta", "1,2,3"], "eta has 3 values but there are 2 views"),

@@ -159,7 +159,7 @@ def test_labeled_is_another_name_for_data(folder):
         ([*FAST, "--distributional", "--feature-columns", "0"], "--distributional needs sentences of plain tokens"),
         (["--learner", "type-consistency", "--feature-columns", "0"], "type-consistency needs sentences of plain"),
         (["--embeddings", "nowhere.vec"], "nowhere.vec: No such file"),
-        ([*FAST, "--unlabeled-weight", "2"], "unlabeled_weight is 2.0; expected a number from 0 to 1"),
+        ([*FAST, "--unlabeled-weight", "-1"], "unlabeled_weight is -1.0; expected a number, 0 or more"),
         ([*FAST, "--unlabeled-weight", "much"], "'much' is not a number or auto"),
         ([*FAST, "--unlabeled", "nowhere.txt"], "nowhere.txt: No such file"),
         ([*FAST, "--unlabeled", os.devnull], f"--unlabeled {os.devnull}: the file is empty"),

@@ -150,7 +150,7 @@ def mixes(*kinds):
 
 COMMON = {
     "n_views": st.integers(1, 3),
-    "C_u": st.sampled_from([0, 0.1, 1]),
+    "C_u": st.sampled_from([0, 0.1, 1, 2.5]),
     "averaged": st.booleans(),
     "seed": st.integers(0, 10**6),
 }
@@ -176,7 +176,7 @@ def test_classes_and_taxonomies(data, n_views, kinds, C_u, averaged, seed):
     agree(data(n_views, kinds, seed), C_u, averaged, seed)
 
 
-@pytest.mark.parametrize("C_u", [0.1, 1])
+@pytest.mark.parametrize("C_u", [0.1, 1, 2.5])
 def test_the_views_teach_each_other(C_u):
     """Unlabeled and partly labeled examples do make a difference here, so the comparisons above are about something."""
     kinds = ["complete", "complete", "partial", "unlabeled", "unlabeled", "unlabeled"]

@@ -215,8 +215,9 @@ def test_an_agreeing_pair_by_hand():
     np.testing.assert_allclose(model.view_weights_[0].unary[0], [0.5, -0.5], atol=1e-5)
     np.testing.assert_allclose(model.view_weights_[1].unary[1], [0.5, -0.5], atol=1e-5)
     # a larger C_u pulls it over: t2 / 2 = C C_u / 2 + (0 from the labeled one) has t2 = C C_u
-    model = two_columns(4.0, unlabeled_weight=0.4).fit(np.array([[1.0, 1.0], [2.0, 0.5]]), ["a", None])
-    np.testing.assert_allclose(model.view_weights_[1].unary[1], [0.8, -0.8], atol=1e-5)
+    for C, C_u in ((4.0, 0.4), (1.0, 1.6)):
+        model = two_columns(C, unlabeled_weight=C_u).fit(np.array([[1.0, 1.0], [2.0, 0.5]]), ["a", None])
+        np.testing.assert_allclose(model.view_weights_[1].unary[1], [0.8, -0.8], atol=1e-5)
 
 
 def binary_co_svm(X, y, columns, C, C_u, orders):
@@ -253,14 +254,14 @@ def binary_co_svm(X, y, columns, C, C_u, orders):
     return w
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_binary_classes_are_a_binary_co_svm(seed):
+@pytest.mark.parametrize(("seed", "C_u"), [*((seed, 0.6) for seed in range(5)), (5, 2), (6, 2)])
+def test_binary_classes_are_a_binary_co_svm(seed, C_u):
     rng = np.random.default_rng(seed)
     truth = rng.choice([-1, 1], 14)
     X = truth[:, None] * [0.8, 0.6, 1.0, 0.4] + rng.normal(size=(14, 4))
     y = np.where(np.arange(14) < 6, truth, 0)
     y[:2] = 1, -1
-    columns, C, C_u, passes = [[0, 1], [2, 3]], 0.5, 0.6, 150
+    columns, C, passes = [[0, 1], [2, 3]], 0.5, 150
     labeled, unlabeled = np.flatnonzero(y), np.flatnonzero(y == 0)
     orders = []
     draw = np.random.default_rng(seed)

@@ -211,12 +211,13 @@ def test_balance_holds_the_mean_scores(solver):
 
 
 @each_solver
-def test_consensus_objective_is_the_definition(solver):
+@pytest.mark.parametrize("weight", [0.4, 2])
+def test_consensus_objective_is_the_definition(solver, weight):
     """Each view: |w|^2 / 2 + C (labeled + C_u unlabeled), with the other view's predictions as targets."""
     rng = np.random.default_rng(3)
     X = np.concatenate([rng.normal(size=(15, 4)) + 2 * c for c in np.eye(3, 4)])
     Y = [label if i % 15 < 3 else None for i, label in enumerate(np.repeat(list("abc"), 15))]
-    C, weight, rho = 0.7, 0.4, 3.0
+    C, rho = 0.7, 3.0
     plain = [ArrayFeatures(bias=False), ArrayFeatures(bias=False)]
     model = GradientCoSVM(
         MultiClass(), [Select([0, 1], plain[0]), Select([2, 3], plain[1])], C=C, unlabeled_weight=weight, rho=rho,

@@ -41,9 +41,9 @@ from accord.dedupe.values import Record
 from accord.exceptions import InputError
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import METHODS, ClusteringSVM
-from accord.learners.randomness import generator
 from accord.model_file import save
 from accord.progress import Progress
+from accord.settings import generator
 from accord.structures.partitions.partition import DECODERS
 
 

@@ -161,5 +161,5 @@ def make_sites(examples: Examples, n_sites: int, mode: str, seed: int | list[int
     }
     targets = {name: np.where(np.isin(rows, mine), y[rows], np.nan) for name, mine in zip(names, own)}
     views = {name: Select(c) for name, c in zip(names, columns)}
-    central = CoRLSR(views, mode=mode, lambda_=LAMBDA, **RAW).fit(X[rows], targets)
+    central = CoRLSR(views, mode=mode, disagreement_weight=LAMBDA, **RAW).fit(X[rows], targets)
     return Witness(sites, central.predict_views(X[shared]))

@@ -42,9 +42,9 @@ RULES: dict[str, Any] = {"eta": None, "gamma": None}  # the papers'
 LAMBDA = 0.1
 # Method of the papers → (views, lambda, further settings) → learner
 BY_RULES: dict[str, Callable[..., Any]] = {
-    "RLSR": lambda views, lambda_, **settings: RLSR(**RULES, **settings),
-    "exact": lambda views, lambda_, **settings: CoRLSR(views, mode="exact", lambda_=lambda_, **RULES, **settings),
-    "semi-parametric": lambda views, lambda_, **settings: CoRLSR(views, lambda_=lambda_, **RULES, **settings),
+    "RLSR": lambda views, weight, **settings: RLSR(**RULES, **settings),
+    "exact": lambda views, weight, **more: CoRLSR(views, mode="exact", disagreement_weight=weight, **RULES, **more),
+    "semi-parametric": lambda views, weight, **more: CoRLSR(views, disagreement_weight=weight, **RULES, **more),
 }
 RELATED = (("autoHorse", "autoPrice"), ("cpu", "machine_cpu"), ("cholesterol", "cleveland"), ("cpu_act", "cpu_small"))
 

@@ -48,7 +48,7 @@ class BestKernel:
 METHODS: dict[str, Callable[[View], Any]] = {
     BASELINE: lambda views: RLSR(),
     "RLSR, best kernel": lambda views: BestKernel(),
-    "coRLSR, lambda 0.1": lambda views: CoRLSR(views, lambda_=0.1),
+    "coRLSR, lambda 0.1": lambda views: CoRLSR(views, disagreement_weight=0.1),
     "coRLSR, auto": lambda views: CoRLSR(views),
     "coRLSR, auto, exact": lambda views: CoRLSR(views, mode="exact"),
     "coRLSR, auto, two kernels": lambda views: CoRLSR(_kernels()),

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from accord import settings
 from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.packed.problem import Problem
@@ -73,6 +74,7 @@ class StructuredLearner(BaseEstimator):
 
     def _check_params(self) -> None:
         """Refuse parameters that make no sense."""
+        settings.check(self)
 
     def _learn(self, rows: Rows, y: np.ndarray) -> StructuredLearner:
         """Set ``weights_`` from labeled rows and their label numbers; ``structure_`` is fitted."""
@@ -205,6 +207,13 @@ class StructuredLearner(BaseEstimator):
             rows = self._rows(chunk)
             out += self.structure_.marginals_of(rows, self._label_scores(rows), self.weights_.transitions, first)
         return out
+
+
+# What other learners can be made of.
+PART = settings.Expected(
+    "a StructuredPerceptron, StructuredSVM or CRF, whose scores add up",
+    lambda value: isinstance(value, StructuredLearner) and type(value)._learn is not StructuredLearner._learn,
+)
 
 
 class ProbabilisticLearner(StructuredLearner):

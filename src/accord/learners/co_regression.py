@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from accord import settings
 from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.learners.inputs import take
-from accord.learners.randomness import generator
 from accord.learners.regression import KernelRegressor, TunedView, check_precomputed
 from accord.learners.unlabeled import UnlabeledBlocks
 from accord.learners.view_choice import SINGLE, Candidate, choose
 from accord.progress import Progress
+from accord.settings import SHARED, Expected, generator, one_of, renamed
 from accord.solvers.least_squares import (
     Exact,
     SemiParametric,
@@ -28,25 +30,25 @@ from accord.threads import map_in_order
 from accord.views.block_values import BlockValues
 from accord.views.gram import check_memory
 from accord.views.kernel import check_symmetric
-from accord.views.kernel_views import (
-    KernelView,
-    Matrix,
-    is_number,
-    joined,
-    kernel_views,
-    stack_matrices,
-)
+from accord.views.kernel_views import KernelView, Matrix, joined, kernel_views, stack_matrices
 from accord.views.splits import RandomSplit
 
 # Weights tried by leave-one-out: what all unlabeled examples together weigh against the labeled ones.
 WEIGHTS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 
 
+def _is_list(eta: Any) -> bool:
+    return isinstance(eta, (list, tuple, np.ndarray))
+
+
+@renamed(lambda_="disagreement_weight")
+@dataclass(eq=False, repr=False)
 class CoRLSR(KernelRegressor):
     """Co-regularised least squares: regression in several views, held together by their predictions for unlabeled data.
 
     Minimises ``sum_v sum_i (y_i - f_v(x_i))^2 + eta_v |f_v|^2 + lambda sum_{u,v} sum_j (f_u(x_j) - f_v(x_j))^2``,
-    where ``i`` runs over labeled and ``j`` over unlabeled examples. The prediction is the mean of the views.
+    where ``i`` runs over labeled and ``j`` over unlabeled examples, and lambda is ``disagreement_weight``. The
+    prediction is the mean of the views.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ class CoRLSR(KernelRegressor):
     mode : {"semiparametric", "exact"}
         Expand every view over the labeled examples only, which takes time linear in the unlabeled ones and lets them be
         streamed; or over all examples, which takes cubic time.
-    lambda_ : float or "auto"
+    disagreement_weight : float or "auto"
         Weight of the disagreement. "auto" compares several weights (0 among them) and a single view of all columns by
         leave-one-out, and takes the single view unless another one is clearly better; ``auto_report_`` tells.
     kernel, gamma, degree, coef0, eta, standardize
@@ -75,7 +77,7 @@ class CoRLSR(KernelRegressor):
         One entry for each view, or a single one if the views fell back to one.
     view_names_ : list of str
     weight_ : float
-        The lambda that was used.
+        The weight of the disagreement that was used.
     fallback_ : bool
         Whether "auto" took a single view: of all columns, or the best of the views if these have different kernels.
     auto_report_ : list of dict or None
@@ -99,34 +101,28 @@ class CoRLSR(KernelRegressor):
     True
     """
 
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        mode: str = "semiparametric",
-        lambda_: float | str = "auto",
-        kernel: Any = "rbf",
-        gamma: float | str | None = "auto",
-        degree: float = 2,
-        coef0: float = 1.0,
-        eta: Any = "auto",
-        standardize: bool | str = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.views = views
-        self.mode = mode
-        self.lambda_ = lambda_
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.eta = eta
-        self.standardize = standardize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    views: Any = None
+    _: KW_ONLY
+    mode: str = "semiparametric"
+    disagreement_weight: float | str = "auto"
+    kernel: Any = "rbf"
+    gamma: float | str | None = "auto"
+    degree: float = 2
+    coef0: float = 1.0
+    eta: Any = "auto"
+    standardize: bool | str = True
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    expects: ClassVar = {
+        **KernelRegressor.expects,
+        "eta": Expected(
+            f"{SHARED['eta'].words}, or a list of these for the views",
+            lambda value: _is_list(value) or SHARED["eta"].accepts(value),
+        ),
+        "mode": one_of("semiparametric", "exact"),
+    }
 
     def fit(self, X: Any, y: Any, unlabeled: Any = None) -> CoRLSR:
         """Train on labeled examples, and on unlabeled ones: those of ``X`` whose ``y`` is ``None`` or nan, and others.
@@ -141,7 +137,12 @@ class CoRLSR(KernelRegressor):
             More unlabeled examples; a memory-mapped array, a generator of blocks, whatever gives rows. Columns are
             scaled by ``X`` and the first block.
         """
-        self._check()
+        settings.check(self)
+        if self.views is None and self.kernel == "precomputed":
+            raise InputError(
+                "views is None, but a precomputed kernel cannot be split into views; say which columns of X are the "
+                "values of which kernel: views=[Select(slice(0, n)), Select(slice(n, 2 * n))]"
+            )
         n_inputs = inputs.count(X)
         blocks = UnlabeledBlocks(X, unlabeled)
         split = RandomSplit() if self.views is None else self.views
@@ -162,7 +163,7 @@ class CoRLSR(KernelRegressor):
         ]
         candidates = self._candidates(tuned, labeled, blocks)
         self.auto_report_, self.fallback_ = None, False
-        if self.lambda_ == "auto":
+        if self.disagreement_weight == "auto":
             candidates = [*self._single_views(views, tuned, labeled, X), *candidates]
             chosen, self.auto_report_ = choose(candidates)
             self.fallback_ = chosen.name == SINGLE and len(views) > 1
@@ -176,26 +177,13 @@ class CoRLSR(KernelRegressor):
         return self
 
     # -- training -----------------------------------------------------------------------------------------------
-    def _check(self) -> None:
-        if self.mode not in ("semiparametric", "exact"):
-            raise InputError(f"mode is {self.mode!r}; expected 'semiparametric' or 'exact'")
-        automatic = isinstance(self.lambda_, str) and self.lambda_ == "auto"
-        if not automatic and not (is_number(self.lambda_) and float(self.lambda_) >= 0):
-            raise InputError(f"lambda_ is {self.lambda_!r}; expected a number, 0 or more, or 'auto'")
-        if self.views is None and self.kernel == "precomputed":
-            raise InputError(
-                "views is None, but a precomputed kernel cannot be split into views; say which columns of X are the "
-                "values of which kernel: views=[Select(slice(0, n)), Select(slice(n, 2 * n))]"
-            )
-
     def _etas_of(self, views: Sequence[KernelView]) -> list[Any]:
         """One for each view."""
-        listed = isinstance(self.eta, (list, tuple, np.ndarray))
-        given = list(self.eta) if listed else [self.eta] * len(views)
+        given = list(self.eta) if _is_list(self.eta) else [self.eta] * len(views)
         if len(given) != len(views):
             raise InputError(f"eta has {len(given)} values but there are {len(views)} views")
         for v, eta in enumerate(given):
-            self._check_eta(eta, f"eta[{v}]" if listed else "eta")
+            SHARED["eta"].check(f"eta[{v}]", eta)
         return given
 
     def _candidates(
@@ -212,7 +200,7 @@ class CoRLSR(KernelRegressor):
         own_bases = [t.base for t in tuned]
         alone = Solution(*([own for t in tuned for own in t.solution[k]] for k in range(2)))
         found = [candidate(0.0, alone, own_bases)]
-        if len(tuned) == 1 or self.lambda_ == 0 or not blocks:
+        if len(tuned) == 1 or self.disagreement_weight == 0 or not blocks:
             return found
         problem: Exact | SemiParametric
         if self.mode == "exact":
@@ -224,9 +212,11 @@ class CoRLSR(KernelRegressor):
             bases, problem = own_bases, SemiParametric(grams, maps, targets, etas, labeled, products)
         if not m:
             return found
-        n_labeled = sum(map(len, targets)) / len(targets)
-        weights = [w * n_labeled / m for w in WEIGHTS] if self.lambda_ == "auto" else [float(self.lambda_)]
-        return found + [candidate(weight, problem.solve(weight), bases) for weight in weights]
+        weights = [self.disagreement_weight]
+        if self.disagreement_weight == "auto":
+            n_labeled = sum(map(len, targets)) / len(targets)
+            weights = [w * n_labeled / m for w in WEIGHTS]
+        return found + [candidate(weight, problem.solve(weight), bases) for weight in map(float, weights)]
 
     def _single_views(
         self, views: Sequence[KernelView], tuned: Sequence[TunedView], labeled: Sequence[np.ndarray], X: Any
@@ -238,7 +228,7 @@ class CoRLSR(KernelRegressor):
         else:
             rows, first = np.unique(np.concatenate(labeled), return_index=True)
             targets = np.vstack([t.targets for t in tuned])[first]
-            eta = self.eta if not isinstance(self.eta, (list, tuple, np.ndarray)) else "auto"
+            eta = "auto" if _is_list(self.eta) else self.eta
             alone = [(self._tune(together, together.matrix(take(X, rows)), targets, eta, rows), rows)]
         out = []
         for one, rows in alone:

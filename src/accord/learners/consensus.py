@@ -6,20 +6,19 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from accord.exceptions import InputError
 from accord.learners.inputs import unlabeled_inputs
 from accord.learners.multiview import MultiViewLearner, sum_weights
-from accord.learners.randomness import generator
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
-from accord.learners.svm import check_margin_params
 from accord.packed.rows import Rows, join_inputs, ragged_rows
 from accord.packed.structure import Structure
 from accord.packed.weights import Weights
+from accord.settings import generator
 from accord.solvers import co_perceptron, co_svm
 
 # What "auto" tries for unlabeled_weight, on top of the supervised learner with one view.
@@ -34,6 +33,7 @@ class ConsensusLearner(MultiViewLearner):
     ramp: int
     random_state: Any
     n_iter_: int
+    interrupted_: bool
     history_: list[dict[str, float]]
 
     def fit(self, X: Any, Y: Any) -> Any:
@@ -55,8 +55,8 @@ class ConsensusLearner(MultiViewLearner):
         elif not unlabeled.n_inputs and weight > 0 and not self.structure_.is_hidden(y).any():
             warnings.warn("Y has no unlabeled example (None): the views learn from labels alone", stacklevel=2)
         self.unlabeled_weight_ = float(weight)
-        weights, interrupted = self._train(channels, y, self.unlabeled_weight_, rng, True)
-        if interrupted:
+        weights = self._train(channels, y, self.unlabeled_weight_, rng, True)
+        if self.interrupted_:
             warnings.warn(
                 f"interrupted after {self.n_iter_} passes: the model is what was learned so far", stacklevel=2
             )
@@ -64,20 +64,10 @@ class ConsensusLearner(MultiViewLearner):
         self.transduction_ = self._transduce(unlabeled, X, Y)
         return self
 
-    def _check_params(self) -> None:
-        if self.max_iter < 1:
-            raise InputError(f"max_iter is {self.max_iter}; expected at least 1")
-        if self.ramp < 0:
-            raise InputError(f"ramp is {self.ramp}; expected a number of passes, 0 or more")
-        weight = self.unlabeled_weight
-        is_number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(weight, bool)
-        if weight != "auto" and not (is_number and 0 <= weight <= 1):
-            raise InputError(f'unlabeled_weight is {weight!r}; expected a number from 0 to 1, or "auto"')
-
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
-    ) -> tuple[list[Weights], bool]:
-        """The weights of each view, and whether Ctrl-C ended it early; ``history_`` has an entry per pass.
+    ) -> list[Weights]:
+        """The weights of each view; ``interrupted_``: Ctrl-C ended it early. ``history_`` has an entry per pass.
 
         ``show``: this is the fit that was asked for, not one of those that "auto" compares.
         """
@@ -97,8 +87,8 @@ class ConsensusLearner(MultiViewLearner):
         def errors(candidate: Candidate, used: np.ndarray, held_out: np.ndarray) -> tuple[int, int]:
             parts = [c.take(used) for c in candidate.channels]
             labels = y[ragged_rows(rows.offsets, used)]
-            weights, interrupted = self._train(parts, labels, candidate.weight, generator(seed), False)
-            if interrupted:  # nothing has been chosen yet, so there is no model to return
+            weights = self._train(parts, labels, candidate.weight, generator(seed), False)
+            if self.interrupted_:  # nothing has been chosen yet, so there is no model to return
                 raise KeyboardInterrupt
             truth, kept = y[ragged_rows(rows.offsets, held_out)], rows.take(held_out)
             return self.structure_.count_errors(truth, self._decode_view(kept, sum_weights(weights), 0), kept.offsets)
@@ -117,6 +107,7 @@ class ConsensusLearner(MultiViewLearner):
         return self.structure_.outputs(found, unlabeled.offsets, unlabeled.tokens)
 
 
+@dataclass(eq=False, repr=False)
 class CoPerceptron(ConsensusLearner):
     """Perceptrons of several views that learn from labels and, on unlabeled examples, from each other.
 
@@ -129,9 +120,10 @@ class CoPerceptron(ConsensusLearner):
         What is predicted.
     views : view, list or dict of views, optional
         The views; default: ``RandomSplit`` of the view that fits the look of X.
-    unlabeled_weight : float from 0 to 1, or "auto"
-        Size of an update on an unlabeled example (C_u). "auto" tries 0, 0.1 and 1 on held-out labeled folds with the
-        unlabeled examples present, next to one view without unlabeled examples, and takes what pays.
+    unlabeled_weight : float or "auto"
+        Size of an update on an unlabeled example (C_u); that on a labeled one is 1. "auto" tries 0, 0.1 and 1 on
+        held-out labeled folds with the unlabeled examples present, next to one view without unlabeled examples, and
+        takes what pays.
     max_iter : int
         Passes over the data.
     averaged : bool
@@ -150,6 +142,8 @@ class CoPerceptron(ConsensusLearner):
     unlabeled_weight_ : float
     transduction_ : list
         Outputs predicted for the unlabeled training examples.
+    n_iter_, interrupted_ : int, bool
+        Passes, and whether Ctrl-C ended the last one: the model is what was learned until then.
     history_ : list of dict
         Wrong outputs and disagreement of each pass.
     auto_report_ : list of dict or None
@@ -164,47 +158,31 @@ class CoPerceptron(ConsensusLearner):
     [['PER', 'O']]
     """
 
-    def __init__(
-        self,
-        structure: Structure,
-        views: Any = None,
-        unlabeled_weight: Any = "auto",
-        max_iter: int = 10,
-        averaged: bool = True,
-        ramp: int = 0,
-        balance: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = structure
-        self.views = views
-        self.unlabeled_weight = unlabeled_weight
-        self.max_iter = max_iter
-        self.averaged = averaged
-        self.ramp = ramp
-        self.balance = balance
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    structure: Structure
+    views: Any = None
+    unlabeled_weight: Any = "auto"
+    max_iter: int = 10
+    averaged: bool = True
+    ramp: int = 0
+    balance: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
-    ) -> tuple[list[Weights], bool]:
+    ) -> list[Weights]:
         problem = self.structure_.consensus_problem(channels, y)
-        self.history_ = []
         with self._progress(self.max_iter if show else 0, "co-perceptron") as progress:
-            weights = co_perceptron.train(
-                problem, weight, self.max_iter, self.averaged, self.ramp, self.balance, rng, self.history_,
+            result = co_perceptron.train(
+                problem, weight, self.max_iter, self.averaged, self.ramp, self.balance, rng,
                 lambda info: progress.advance(info=info),
             )  # fmt: skip
-        interrupted = bool(self.history_) and "interrupted" in self.history_[-1]
-        if interrupted:
-            self.history_.pop()
-        self.n_iter_ = len(self.history_)
-        return weights.copies(), interrupted
+        self.history_, self.n_iter_, self.interrupted_ = result.history, len(result.history), result.interrupted
+        return result.weights.copies()
 
 
+@dataclass(eq=False, repr=False)
 class CoSVM(ConsensusLearner):
     """Large-margin machines of several views that agree on unlabeled examples.
 
@@ -223,7 +201,7 @@ class CoSVM(ConsensusLearner):
     norm : 1 or 2
         Power of the slacks.
     rescaling : "margin" or "slack"
-    unlabeled_weight : float from 0 to 1, or "auto"
+    unlabeled_weight : float or "auto"
         Weight of the slacks of unlabeled examples relative to labeled ones (C_u); "auto" as in :class:`CoPerceptron`.
     max_repeats : int
         Decoding steps at most in one visit to an unlabeled example (the papers' r_max).
@@ -252,47 +230,24 @@ class CoSVM(ConsensusLearner):
     ['a']
     """
 
-    def __init__(
-        self,
-        structure: Structure,
-        views: Any = None,
-        C: float = 1.0,
-        norm: int = 1,
-        rescaling: str = "margin",
-        unlabeled_weight: Any = "auto",
-        max_repeats: int = 10,
-        ramp: int = 30,
-        balance: bool = False,
-        tol: float = 0.01,
-        max_iter: int = 60,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = structure
-        self.views = views
-        self.C = C
-        self.norm = norm
-        self.rescaling = rescaling
-        self.unlabeled_weight = unlabeled_weight
-        self.max_repeats = max_repeats
-        self.ramp = ramp
-        self.balance = balance
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_margin_params(self)
-        if self.max_repeats < 1:
-            raise InputError(f"max_repeats is {self.max_repeats}; expected at least 1")
+    structure: Structure
+    views: Any = None
+    C: float = 1.0
+    norm: int = 1
+    rescaling: str = "margin"
+    unlabeled_weight: Any = "auto"
+    max_repeats: int = 10
+    ramp: int = 30
+    balance: bool = False
+    tol: float = 0.01
+    max_iter: int = 60
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
-    ) -> tuple[list[Weights], bool]:
+    ) -> list[Weights]:
         margins: dict[str, Any] = {"rescaling": self.rescaling, "norm": self.norm}
         problem = self.structure_.consensus_problem(channels, y, **margins)
         labeled = [self._problem(*problem.labeled_part(v), **margins) for v in range(len(channels))]
@@ -300,11 +255,11 @@ class CoSVM(ConsensusLearner):
         max_iter = self.max_iter if hidden else 1000
         with self._progress(max_iter if show else 0, "co-SVM") as progress:
             result = co_svm.train(
-                problem, labeled, self.C, weight, self.tol, max_iter, self.max_repeats, self.ramp if weight > 0 else 0,
-                self.balance, rng,
-                lambda info: progress.advance(info=info),
+                problem, labeled, float(self.C), weight, float(self.tol), max_iter, self.max_repeats,
+                self.ramp if weight > 0 else 0, self.balance, rng, lambda info: progress.advance(info=info),
             )  # fmt: skip
-        self.history_, self.n_iter_, self.converged_ = result.history, result.n_iter, result.converged
+        self.history_, self.n_iter_ = result.history, result.n_iter
+        self.converged_, self.interrupted_ = result.converged, result.interrupted
         if not (result.converged or result.interrupted or hidden):
             warnings.warn(f"co-SVM stopped after {result.n_iter} passes; raise tol", ConvergenceWarning, stacklevel=3)
-        return result.weights.copies(), result.interrupted
+        return result.weights.copies()

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from accord.exceptions import InputError
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.online import OnlineLearner
-from accord.learners.randomness import generator
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
+from accord.settings import POSITIVE, either, generator, one_of
 from accord.solvers import gradient
 from accord.views.base import View
 from accord.views.tied import tie
 
 
+@dataclass(eq=False, repr=False)
 class CRF(ProbabilisticLearner, OnlineLearner):
     """Log-linear model with L2 regularisation: ``min |w|^2 / 2 - C sum_i log p(y_i | x_i)``.
 
@@ -63,32 +64,18 @@ class CRF(ProbabilisticLearner, OnlineLearner):
     (2, 2)
     """
 
-    n_updates_: float
-    n_seen_: int
+    structure: Structure
+    view: View | None = None
+    C: float = 1.0
+    solver: str = "lbfgs"
+    tol: float = 1e-5
+    max_iter: int = 200
+    learning_rate: Any = "auto"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        structure: Structure,
-        view: View | None = None,
-        C: float = 1.0,
-        solver: str = "lbfgs",
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        learning_rate: Any = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = structure
-        self.view = view
-        self.C = C
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    expects: ClassVar = {"solver": one_of("lbfgs", "sgd"), "learning_rate": either(POSITIVE, "auto")}
 
     def fit(self, X: Any, Y: Any) -> CRF:
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
@@ -96,12 +83,6 @@ class CRF(ProbabilisticLearner, OnlineLearner):
         self._forget_training()
         rows, y, _ = self._prepare(X, Y)
         return self._learn(rows, y)
-
-    def _check_params(self) -> None:
-        if self.solver not in ("lbfgs", "sgd"):
-            raise InputError(f'solver is {self.solver!r}; expected "lbfgs" or "sgd"')
-        if not (self.C > 0 and np.isfinite(self.C)):
-            raise InputError(f"C is {self.C!r}; expected a positive number")
 
     def _learn(self, rows: Rows, y: np.ndarray) -> CRF:
         tied = tie(rows)

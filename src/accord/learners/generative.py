@@ -7,7 +7,8 @@ their squares), so decoding is the decoder of every other learner.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,17 +17,18 @@ from accord.kernels.chains import forward_backward as fb
 from accord.kernels.chains import viterbi as vit
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.feature_values import check_bernoulli, moments, squared
-from accord.learners.randomness import generator
-from accord.learners.safety import Candidate, check_unlabeled_weight, choose
+from accord.learners.safety import Candidate, choose
 from accord.packed.rows import Rows, ragged_rows
 from accord.packed.structure import Structure
 from accord.packed.weights import Weights
+from accord.settings import generator, one_of
 from accord.views.base import View
 
 # What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
 
 
+@dataclass(eq=False, repr=False)
 class HMM(ProbabilisticLearner):
     """Generative model of labels and features.
 
@@ -69,45 +71,26 @@ class HMM(ProbabilisticLearner):
     [['x', 'y']]
     """
 
-    bias_: np.ndarray
-    auto_report_: list[dict[str, Any]] | None
-    square_weights_: np.ndarray | None
+    structure: Structure
+    view: View | None = None
+    emission: str = "bernoulli"
+    smoothing: float = 0.1
+    unlabeled_weight: Any = "auto"
+    max_iter: int = 20
+    tol: float = 1e-4
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        structure: Structure,
-        view: View | None = None,
-        emission: str = "bernoulli",
-        smoothing: float = 0.1,
-        unlabeled_weight: Any = "auto",
-        max_iter: int = 20,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = structure
-        self.view = view
-        self.emission = emission
-        self.smoothing = smoothing
-        self.unlabeled_weight = unlabeled_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    expects: ClassVar = {"emission": one_of("bernoulli", "gaussian")}
 
     def fit(self, X: Any, Y: Any) -> HMM:
         """Count on labeled examples; with unlabeled ones (``Y[i] is None``) go on by Baum-Welch.
 
         So it does with sequences in which some labels are hidden (``Y[i][t] is None``); they count in full.
         """
-        if self.emission not in ("bernoulli", "gaussian"):
-            raise InputError(f'emission is {self.emission!r}; expected "bernoulli" or "gaussian"')
-        if not self.smoothing > 0:
-            raise InputError(f"smoothing is {self.smoothing!r}; expected a positive number")
+        self._check_params()
         weight = self.unlabeled_weight
-        check_unlabeled_weight(weight)
         if getattr(self.structure, "order", 1) == 2:
             raise InputError("structure has order=2, which HMM cannot model; use order=1, or CRF or StructuredSVM")
         if getattr(self.structure, "transition_weight", 1.0) == 0:
@@ -117,7 +100,7 @@ class HMM(ProbabilisticLearner):
         if self.emission == "bernoulli":
             check_bernoulli(labeled)
             check_bernoulli(unlabeled)
-        self.auto_report_ = None
+        self.auto_report_: list[dict[str, Any]] | None = None
         if unlabeled.n_inputs == 0:
             weight = 0.0
         elif weight == "auto":
@@ -209,7 +192,7 @@ class HMM(ProbabilisticLearner):
             log_prior += a * float(start.sum() + pair.sum() + end.sum())
         else:
             label_prior = np.log(label + a) - np.log(label.sum() + a * label.size)
-            self.bias_ = self.bias_ + label_prior
+            self.bias_: np.ndarray = self.bias_ + label_prior
             self.weights_ = Weights(unary, np.empty(0))
             log_prior += a * float(label_prior.sum())
         self._forget_products()
@@ -219,7 +202,8 @@ class HMM(ProbabilisticLearner):
         a = self.smoothing
         on = np.log(features + a) - np.log(label + 2 * a)
         off = np.log(np.maximum(label - features, 0.0) + a) - np.log(label + 2 * a)
-        self.bias_, self.square_weights_ = off.sum(axis=0), None
+        self.bias_ = off.sum(axis=0)
+        self.square_weights_: np.ndarray | None = None
         return on - off, a * float(on.sum() + off.sum())
 
     def _ignore_unseen(self, counts: tuple) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from accord.learners.base import StructuredLearner
-from accord.learners.randomness import generator
 from accord.learners.smooth_machines import (
+    SOLVER,
     add_unlabeled,
     as_before_if_refused,
-    check_smooth_params,
     checksum,
     last_training,
     make_space,
@@ -24,10 +24,12 @@ from accord.learners.svm import first_guess
 from accord.packed.rows import Rows
 from accord.packed.spaces import ExpansionSpace
 from accord.packed.structure import Structure
+from accord.settings import generator
 from accord.solvers.transduction import Settings, Training, train
 from accord.views.base import View
 
 
+@dataclass(eq=False, repr=False)
 class GradientSVM(StructuredLearner):
     """Smooth large-margin learner (∇SVM): ``min |w|^2 + C sum_i smax_y' huber(score(y_i) - score(y'))``.
 
@@ -68,8 +70,11 @@ class GradientSVM(StructuredLearner):
     weights_ : Weights
     objective_ : float
         Value of the minimised function over the working sets.
-    n_constraints_, n_iter_, converged_ : int, int, bool
-        Outputs in the working sets, rounds, and whether the last round left the working sets as they were.
+    n_constraints_, n_iter_ : int
+        Outputs in the working sets, and rounds.
+    converged_, interrupted_ : bool
+        Whether the last round left the working sets as they were, and whether Ctrl-C ended the training: the model is
+        then what was learned until that.
     history_ : list of dict
         For each round: objective, C, unlabeled_weight, n_constraints, added, dropped, label_changes, cg_iterations.
     solver_ : str
@@ -83,39 +88,22 @@ class GradientSVM(StructuredLearner):
     ['a']
     """
 
+    structure: Structure
+    view: View | None = None
+    C: float = 1.0
+    epsilon: float = 0.3
+    rho: float = 10.0
+    solver: str = "auto"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    warm_start: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    expects: ClassVar = {"solver": SOLVER}
     tau = 0.4  # of the unlabeled examples' loss
     ramp = 0
-
-    def __init__(
-        self,
-        structure: Structure,
-        view: View | None = None,
-        C: float = 1.0,
-        epsilon: float = 0.3,
-        rho: float = 10.0,
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = structure
-        self.view = view
-        self.C = C
-        self.epsilon = epsilon
-        self.rho = rho
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _check_params(self) -> None:
-        check_smooth_params(self)
 
     def fit(self, X: Any, Y: Any) -> GradientSVM:
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
@@ -150,7 +138,8 @@ class GradientSVM(StructuredLearner):
         self.weights_ = self._untied(tied, machine.space.weights(machine.point.x))
         self._forget_products()
         self.objective_, self.n_constraints_ = training.objective, training.n_constraints
-        self.n_iter_, self.converged_, self.history_ = len(training.history), training.converged, training.history
+        self.n_iter_, self.history_ = len(training.history), training.history
+        self.converged_, self.interrupted_ = training.converged, training.interrupted
         self.solver_ = "expansion" if isinstance(machine.space, ExpansionSpace) else "primal"
         if task:
             self._training = (task, settings, training)
@@ -178,14 +167,14 @@ class GradientSVM(StructuredLearner):
 
     def _settings(self, weight: float) -> Settings:
         return Settings(
-            C=self.C,
+            C=float(self.C),
             unlabeled_weight=weight,
-            epsilon=self.epsilon,
-            tau=self.tau,
-            rho=self.rho,
+            epsilon=float(self.epsilon),
+            tau=float(self.tau),
+            rho=float(self.rho),
             regulariser=1.0,
             unlabeled_loss="symmetric",
-            tol=self.tol,
+            tol=float(self.tol),
             max_iter=self.max_iter,
             ramp=self.ramp,
         )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from accord.learners.consensus import ConsensusLearner
 from accord.learners.smooth_machines import (
+    SOLVER,
     add_unlabeled,
     as_before_if_refused,
-    check_smooth_params,
     checksum,
     last_training,
     make_space,
@@ -28,6 +29,7 @@ from accord.solvers.transduction import Machine, Settings, Training, train
 from accord.views.tied import Tied
 
 
+@dataclass(eq=False, repr=False)
 class GradientCoSVM(ConsensusLearner):
     """Smooth large-margin machines of several views that agree on unlabeled examples (∇coSVM).
 
@@ -45,7 +47,7 @@ class GradientCoSVM(ConsensusLearner):
         The views; default: ``RandomSplit`` of the view that fits the look of X.
     C : float
         Weight of the losses.
-    unlabeled_weight : float from 0 to 1, or "auto"
+    unlabeled_weight : float or "auto"
         Weight of an unlabeled example relative to a labeled one; "auto" as in :class:`CoPerceptron`.
     epsilon, rho, solver, tol : as for GradientSVM
     max_iter : int
@@ -61,7 +63,7 @@ class GradientCoSVM(ConsensusLearner):
     Attributes
     ----------
     weights_, view_weights_, unlabeled_weight_, transduction_, auto_report_ : as for CoPerceptron
-    objective_, n_constraints_, n_iter_, converged_, history_ : as for GradientSVM
+    objective_, n_constraints_, n_iter_, converged_, interrupted_, history_ : as for GradientSVM
 
     Examples
     --------
@@ -72,41 +74,22 @@ class GradientCoSVM(ConsensusLearner):
     ['a']
     """
 
-    def __init__(
-        self,
-        structure: Structure,
-        views: Any = None,
-        C: float = 1.0,
-        unlabeled_weight: Any = "auto",
-        epsilon: float = 0.3,
-        rho: float = 10.0,
-        ramp: int = 10,
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = structure
-        self.views = views
-        self.C = C
-        self.unlabeled_weight = unlabeled_weight
-        self.epsilon = epsilon
-        self.rho = rho
-        self.ramp = ramp
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    structure: Structure
+    views: Any = None
+    C: float = 1.0
+    unlabeled_weight: Any = "auto"
+    epsilon: float = 0.3
+    rho: float = 10.0
+    ramp: int = 10
+    solver: str = "auto"
+    tol: float = 1e-3
+    max_iter: int = 100
+    warm_start: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_smooth_params(self)
+    expects: ClassVar = {"solver": SOLVER}
 
     def fit(self, X: Any, Y: Any) -> GradientCoSVM:
         """Train on labeled and unlabeled examples (``Y[i] is None``; within a sequence, ``None`` for single tokens)."""
@@ -115,7 +98,7 @@ class GradientCoSVM(ConsensusLearner):
 
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
-    ) -> tuple[list[Weights], bool]:
+    ) -> list[Weights]:
         offsets = channels[0].offsets
         hidden = np.concatenate([[0], np.cumsum(self.structure_.is_hidden(y))])
         free = (np.diff(hidden[offsets]) == np.diff(offsets)) & (np.diff(offsets) > 0)
@@ -123,9 +106,8 @@ class GradientCoSVM(ConsensusLearner):
         if weight == 0.0:
             channels = [c.take(np.arange(n_labeled)) for c in channels]
         tied = [merged_features(c) for c in channels]
-        settings = Settings(
-            self.C, weight, self.epsilon, 0.0, self.rho, 0.5, "huber", self.tol, self.max_iter, self.ramp
-        )
+        C, epsilon, rho, tol = map(float, (self.C, self.epsilon, self.rho, self.tol))
+        settings = Settings(C, weight, epsilon, 0.0, rho, 0.5, "huber", tol, self.max_iter, self.ramp)
         task = self._task(channels, tied, y, n_labeled) if self.warm_start and show else {}
         training = last_training(self, task, settings) if task else None
         with one_blas_thread(), self._progress(self.max_iter if show else 0, "gradient co-SVM") as progress:
@@ -135,11 +117,11 @@ class GradientCoSVM(ConsensusLearner):
         if task:
             self._training = (task, settings, training)
         self.objective_, self.n_constraints_ = training.objective, training.n_constraints
-        self.n_iter_, self.converged_, self.history_ = len(training.history), training.converged, training.history
+        self.n_iter_, self.history_ = len(training.history), training.history
+        self.converged_, self.interrupted_ = training.converged, training.interrupted
         if not (training.converged or training.interrupted or training.phase != "labels"):
             warnings.warn(f"stopped after max_iter={self.max_iter} rounds", ConvergenceWarning, stacklevel=3)
-        weights = [self._untied(t, m.space.weights(m.point.x)) for t, m in zip(tied, training.machines)]
-        return weights, training.interrupted
+        return [self._untied(t, m.space.weights(m.point.x)) for t, m in zip(tied, training.machines)]
 
     def _machines(
         self,

@@ -20,6 +20,7 @@ class OnlineLearner(StructuredLearner):
         batch. Unlabeled examples extend the feature space and are otherwise ignored. After ``fit``, and after loading
         a file, training goes on from ``weights_``.
         """
+        self._check_params()
         problem = self._batch_problem(X, Y, classes)
         if problem is not None:
             self._continue(problem)
@@ -27,6 +28,7 @@ class OnlineLearner(StructuredLearner):
 
     def fit_batches(self, batches: Iterable[tuple[Any, Any]], classes: Any = None) -> OnlineLearner:
         """Start anew and train on every (X, Y) batch of an iterator once, in order."""
+        self._check_params()
         self._forget_training()
         seen = 0
         with self._progress(0, "batches") as progress:

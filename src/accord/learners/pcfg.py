@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from accord.exceptions import InputError
 from accord.kernels.trees import inside_outside
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.inputs import unlabeled_inputs
-from accord.learners.randomness import generator
-from accord.learners.safety import Candidate, check_unlabeled_weight, choose
+from accord.learners.safety import Candidate, choose
 from accord.packed.rows import Rows, ragged_rows
-from accord.packed.structure import Structure
+from accord.settings import generator
 from accord.structures.trees.tree import Tree
 from accord.threads import map_threads
 from accord.views.base import View
@@ -46,6 +44,7 @@ class Counts:
         self.emission += other.emission
 
 
+@dataclass(eq=False, repr=False)
 class PCFG(ProbabilisticLearner):
     """Generative grammar: the probability of a tree is the product of those of its rules.
 
@@ -87,30 +86,19 @@ class PCFG(ProbabilisticLearner):
     [['S', ['NP', ['D', 'a'], ['N', 'dog']], ['V', 'sleeps']]]
     """
 
-    view = None
-    structure_: Tree
-    emissions_: np.ndarray
-    log_likelihood_: list[float]
+    structure: Any = None
+    smoothing: float = 0.01
+    unlabeled_weight: Any = "auto"
+    max_iter: int = 20
+    tol: float = 1e-4
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        structure: Structure | None = None,
-        smoothing: float = 0.01,
-        unlabeled_weight: Any = "auto",
-        max_iter: int = 20,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = Tree() if structure is None else structure
-        self.smoothing = smoothing
-        self.unlabeled_weight = unlabeled_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    view = None
+
+    def __post_init__(self) -> None:
+        self.structure = Tree() if self.structure is None else self.structure
 
     def fit(self, X: Any, Y: Any) -> PCFG:
         """Count on labeled sentences; with unlabeled ones (``Y[i] is None``) go on by inside-outside."""
@@ -131,11 +119,7 @@ class PCFG(ProbabilisticLearner):
         return self
 
     def _check_params(self) -> None:
-        if not isinstance(self.smoothing, (int, float, np.number)) or not self.smoothing > 0:
-            raise InputError(f"smoothing is {self.smoothing!r}; expected a positive number")
-        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 0:
-            raise InputError(f"max_iter is {self.max_iter!r}; expected a whole number, 0 or more")
-        check_unlabeled_weight(self.unlabeled_weight)
+        super()._check_params()
 
     def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
         prepared = super()._prepare(X, Y)
@@ -169,7 +153,7 @@ class PCFG(ProbabilisticLearner):
     def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float, show: bool) -> None:
         counts = self._counted(labeled, y)
         self._estimate(counts)
-        self.log_likelihood_ = []
+        self.log_likelihood_: list[float] = []
         if weight == 0 or not unlabeled.n_inputs:
             return
         blocks = [np.arange(i, min(i + BLOCK, unlabeled.n_inputs)) for i in range(0, unlabeled.n_inputs, BLOCK)]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from accord.exceptions import InputError
 from accord.learners.online import OnlineLearner
-from accord.learners.randomness import generator
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
+from accord.settings import generator
 from accord.solvers import perceptron
 from accord.views.base import View
 
 
+@dataclass(eq=False, repr=False)
 class StructuredPerceptron(OnlineLearner):
     """Mistake-driven learner: fast, no regularisation to tune.
 
@@ -54,25 +55,14 @@ class StructuredPerceptron(OnlineLearner):
     [['PER', 'O']]
     """
 
-    def __init__(
-        self,
-        structure: Structure,
-        view: View | None = None,
-        max_iter: int = 10,
-        averaged: bool = True,
-        shuffle: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = structure
-        self.view = view
-        self.max_iter = max_iter
-        self.averaged = averaged
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    structure: Structure
+    view: View | None = None
+    max_iter: int = 10
+    averaged: bool = True
+    shuffle: bool = True
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def fit(self, X: Any, Y: Any) -> StructuredPerceptron:
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
@@ -80,10 +70,6 @@ class StructuredPerceptron(OnlineLearner):
         self._forget_training()
         rows, y, _ = self._prepare(X, Y)
         return self._learn(rows, y)
-
-    def _check_params(self) -> None:
-        if self.max_iter < 1:
-            raise InputError(f"max_iter is {self.max_iter}; expected at least 1")
 
     def _learn(self, rows: Rows, y: np.ndarray) -> StructuredPerceptron:
         problem = self._problem(rows, y)

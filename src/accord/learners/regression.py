@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from accord import settings
 from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.learners.inputs import take
@@ -18,7 +20,7 @@ from accord.learners.targets import read_targets
 from accord.learners.unlabeled import BLOCK, UnlabeledBlocks
 from accord.solvers.least_squares import Ridge, Solution
 from accord.views.kernel import KernelFeatures, check_symmetric
-from accord.views.kernel_views import Kernel, KernelView, Matrix, check_kernel, is_number, joined, kernel_views
+from accord.views.kernel_views import Kernel, KernelView, Matrix, check_kernel, joined, kernel_views
 
 GAMMAS = 4.0 ** np.arange(-3, 3)  # times the default, tried by leave-one-out
 ETAS = 10.0 ** np.arange(-6, 2.5, 0.5)  # times the mean kernel value k(x, x)
@@ -47,6 +49,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     views_: list[KernelView]
     bases_: list[Matrix]
     coefficients_: list[np.ndarray]
+    expects: ClassVar = {"standardize": settings.either(settings.FLAG, "columns")}
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions (n_inputs,), or (n_inputs, n_outputs) if ``fit`` had several outputs."""
@@ -81,15 +84,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     def _default_kernel(self) -> Kernel:
         kernel = Kernel(self.kernel, self.degree, self.coef0, self.gamma)
         check_kernel(kernel)
-        if not isinstance(self.standardize, (bool, np.bool_)) and self.standardize != "columns":
-            raise InputError(f"standardize is {self.standardize!r}; expected True, False or 'columns'")
         return kernel
-
-    def _check_eta(self, eta: Any, where: str = "eta") -> None:
-        if eta is None or (isinstance(eta, str) and eta == "auto"):
-            return
-        if not is_number(eta) or eta <= 0:
-            raise InputError(f"{where} is {eta!r}; expected a positive number, None for the rule, or 'auto'")
 
     def _set_targets(self, y: Any, n_inputs: int, names: Sequence[str]) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Labeled inputs of each view and their targets, centred and scaled if that is wanted."""
@@ -161,6 +156,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         return values[:, 0] if self.single_output_ else values
 
 
+@dataclass(eq=False, repr=False)
 class RLSR(KernelRegressor):
     """Regularised least squares regression with a kernel, also known as kernel ridge regression.
 
@@ -201,28 +197,18 @@ class RLSR(KernelRegressor):
     9.0
     """
 
-    def __init__(
-        self,
-        view: Any = None,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str | None = "auto",
-        degree: float = 2,
-        coef0: float = 1.0,
-        eta: float | str | None = "auto",
-        standardize: bool | str = True,
-    ) -> None:
-        self.view = view
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.eta = eta
-        self.standardize = standardize
+    view: Any = None
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: float | str | None = "auto"
+    degree: float = 2
+    coef0: float = 1.0
+    eta: float | str | None = "auto"
+    standardize: bool | str = True
 
     def fit(self, X: Any, y: Any) -> RLSR:
         """Train on the examples whose ``y`` is not ``None`` or nan."""
-        self._check_eta(self.eta)
+        settings.check(self)
         n_inputs = inputs.count(X)
         labeled, targets = self._set_targets(y, n_inputs, ["X"])
         view = joined(

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.exceptions import InputError
-
 FOLDS = 4
 # Unlabeled examples used while candidates are compared; the chosen one is trained on all of them.
 MAX_UNLABELED = 1000
@@ -23,13 +21,6 @@ class Candidate(NamedTuple):
 
 
 Errors = Callable[[Any, np.ndarray, np.ndarray], tuple[int, int]]
-
-
-def check_unlabeled_weight(weight: Any) -> None:
-    """A number, 0 or more, or "auto"."""
-    is_number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(weight, bool)
-    if weight != "auto" and not (is_number and 0 <= weight < np.inf):
-        raise InputError(f'unlabeled_weight is {weight!r}; expected a non-negative number or "auto"')
 
 
 def choose(

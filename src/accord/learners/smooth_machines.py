@@ -17,12 +17,12 @@ from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.spaces import ExpansionSpace, PrimalSpace
 from accord.packed.structure import Structure
+from accord.settings import one_of
 from accord.solvers.transduction import Machine, Settings, Training
 from accord.views.gram import available_bytes, check_memory, products
-from accord.views.kernel_views import is_number
 from accord.views.tied import Tied, tie
 
-SOLVERS = ("auto", "primal", "expansion")
+SOLVER = one_of("auto", "primal", "expansion")
 # A product with a dense matrix takes so much less time for each number than one with sparse features.
 DENSE = 8
 
@@ -30,24 +30,6 @@ DENSE = 8
 def one_blas_thread() -> Any:
     """BLAS rounds sums in another way for each number of threads that it shares them out to; fits must not."""
     return threadpool_limits(1, user_api="blas")
-
-
-def check_smooth_params(learner: Any) -> None:
-    """Parameters that all smooth large-margin learners have."""
-    for name in ("C", "tol", "tau"):
-        value = getattr(learner, name, 1.0)
-        if not (is_number(value) and 0 < value < np.inf):
-            raise InputError(f"{name} is {value!r}; expected a positive number")
-    if not (is_number(learner.epsilon) and 0 <= learner.epsilon < np.inf):
-        raise InputError(f"epsilon is {learner.epsilon!r}; expected 0 or a positive number")
-    if not ((is_number(learner.rho) and learner.rho >= 0) or learner.rho == np.inf):
-        raise InputError(f"rho is {learner.rho!r}; expected a number from 0 (sum) to inf (maximum)")
-    for name, least in (("max_iter", 1), ("ramp", 0)):
-        value = getattr(learner, name)
-        if not (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least):
-            raise InputError(f"{name} is {value!r}; expected a number of rounds, at least {least}")
-    if learner.solver not in SOLVERS:
-        raise InputError(f"solver is {learner.solver!r}; expected one of {SOLVERS}")
 
 
 def merged_features(rows: Rows) -> Tied:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,28 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 from accord.exceptions import InputError
 from accord.learners.base import StructuredLearner
 from accord.learners.inputs import labeled_inputs, output_list
-from accord.learners.randomness import generator
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
+from accord.settings import generator, one_of
 from accord.solvers import cutting_plane, frank_wolfe, perceptron
 from accord.views.base import View
 from accord.views.tied import tie
 
-SOLVERS = ("cutting-plane", "frank-wolfe")
 # With hidden labels: passes of the perceptron that guesses them first, and how often the machine guesses them again.
 FIRST_PASSES = 5
 MAX_ROUNDS = 5
-
-
-def check_margin_params(learner: Any) -> None:
-    """Parameters that all large-margin learners have."""
-    for name, allowed in (("norm", (1, 2)), ("rescaling", ("margin", "slack"))):
-        if getattr(learner, name) not in allowed:
-            raise InputError(f"{name} is {getattr(learner, name)!r}; expected one of {allowed}")
-    if not (learner.C > 0 and np.isfinite(learner.C)):
-        raise InputError(f"C is {learner.C!r}; expected a positive number")
-    if not learner.tol > 0:
-        raise InputError(f"tol is {learner.tol!r}; expected a positive number")
 
 
 def first_guess(problem: Any, rng: np.random.Generator) -> np.ndarray:
@@ -41,6 +30,7 @@ def first_guess(problem: Any, rng: np.random.Generator) -> np.ndarray:
     return problem.impute(perceptron.train(problem, state, FIRST_PASSES, True, rng).average())
 
 
+@dataclass(eq=False, repr=False)
 class StructuredSVM(StructuredLearner):
     """Large-margin learner: ``min |w|^2 / 2 + (C / norm) sum_i xi_i^norm``.
 
@@ -95,42 +85,20 @@ class StructuredSVM(StructuredLearner):
     ['a']
     """
 
-    def __init__(
-        self,
-        structure: Structure,
-        view: View | None = None,
-        C: float = 1.0,
-        norm: int = 1,
-        rescaling: str = "margin",
-        solver: str = "cutting-plane",
-        reoptimize: str = "example",
-        tol: float = 0.01,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = structure
-        self.view = view
-        self.C = C
-        self.norm = norm
-        self.rescaling = rescaling
-        self.solver = solver
-        self.reoptimize = reoptimize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    structure: Structure
+    view: View | None = None
+    C: float = 1.0
+    norm: int = 1
+    rescaling: str = "margin"
+    solver: str = "cutting-plane"
+    reoptimize: str = "example"
+    tol: float = 0.01
+    max_iter: int = 1000
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def _check_params(self) -> None:
-        check_margin_params(self)
-        for name, value, allowed in (
-            ("solver", self.solver, SOLVERS),
-            ("reoptimize", self.reoptimize, ("example", "all")),
-        ):
-            if value not in allowed:
-                raise InputError(f"{name} is {value!r}; expected one of {allowed}")
+    expects: ClassVar = {"solver": one_of("cutting-plane", "frank-wolfe"), "reoptimize": one_of("example", "all")}
 
     def fit(self, X: Any, Y: Any) -> StructuredSVM:
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
@@ -166,11 +134,12 @@ class StructuredSVM(StructuredLearner):
         return self
 
     def _solve(self, problem: Any, rng: np.random.Generator, title: str) -> cutting_plane.SVMResult:
+        C, tol = float(self.C), float(self.tol)
         with self._progress(self.max_iter, title) as progress:
             report = lambda info: progress.advance(info=info)  # noqa: E731
             if self.solver == "cutting-plane":
-                return cutting_plane.train(problem, self.C, self.tol, self.max_iter, self.reoptimize, rng, report)
-            return frank_wolfe.train(problem, self.C, self.tol, self.max_iter, rng, report)
+                return cutting_plane.train(problem, C, tol, self.max_iter, self.reoptimize, rng, report)
+            return frank_wolfe.train(problem, C, tol, self.max_iter, rng, report)
 
     def _solve_in_rounds(self, problem: Any, guess: np.ndarray, rng: np.random.Generator) -> cutting_plane.SVMResult:
         """Train with the guessed labels and guess again, until nothing changes (concave-convex procedure)."""

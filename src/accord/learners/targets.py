@@ -46,7 +46,7 @@ def _target_matrix(y: Any, n_inputs: int, where: str) -> tuple[np.ndarray, bool]
         hidden = np.nan if width is None else [np.nan] * width
         values = [hidden if inputs.is_unlabeled(t) else t for t in values]
         for i, target in enumerate(values):
-            if not all(map(_is_number, target if _is_row(target) else [target])):
+            if not all(map(_is_target, target if _is_row(target) else [target])):
                 raise InputError(f"{where}[{i}] is {describe(target)}; expected a number, or None")
     try:
         found = np.array(values, dtype=float)
@@ -71,7 +71,7 @@ def _is_row(value: Any) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) == 1
 
 
-def _is_number(value: Any) -> bool:
-    """Also an array of no dimensions; text and complex numbers are none."""
+def _is_target(value: Any) -> bool:
+    """A number, nan or infinite as well, a truth value, or an array of no dimensions with one of these."""
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     return isinstance(value, (bool, int, float)) or (kind is not None and kind in "biuf" and np.ndim(value) == 0)

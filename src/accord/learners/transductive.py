@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from accord.exceptions import InputError
 from accord.learners.gradient import GradientSVM
 from accord.learners.inputs import labeled_inputs, output_list
-from accord.learners.randomness import generator
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.smooth_machines import as_before_if_refused, one_blas_thread, warn_of_end
 from accord.packed.rows import Rows, join_inputs, ragged_rows
 from accord.packed.structure import Structure
+from accord.settings import generator
 from accord.views.base import View
-from accord.views.kernel_views import is_number
 
 # What "auto" tries for unlabeled_weight, next to the supervised learner.
 UNLABELED_WEIGHTS = (0.1, 1.0)
@@ -48,7 +46,7 @@ class TransductiveSVM(GradientSVM):
 
     Attributes
     ----------
-    weights_, objective_, n_constraints_, n_iter_, converged_, history_, solver_ : as for GradientSVM
+    weights_, objective_, n_constraints_, n_iter_, converged_, interrupted_, history_, solver_ : as for GradientSVM
     bias_ : ndarray of shape (n_labels,)
         Constants added to label scores (0 without ``balance``).
     unlabeled_weight_ : float
@@ -93,13 +91,6 @@ class TransductiveSVM(GradientSVM):
         self.balance = balance
         self.ramp = ramp
         self.verbose = verbose
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        weight = self.unlabeled_weight
-        automatic = isinstance(weight, str) and weight == "auto"
-        if not automatic and not (is_number(weight) and 0 <= weight < np.inf):
-            raise InputError(f'unlabeled_weight is {weight!r}; expected a number, 0 or more, or "auto"')
 
     def fit(self, X: Any, Y: Any) -> TransductiveSVM:
         """Train on labeled and unlabeled examples (``Y[i] is None``)."""

@@ -9,21 +9,21 @@ too. All three are linear in their features, so the outcome is one linear model 
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from accord.exceptions import InputError
 from accord.kernels.chains import viterbi as vit
 from accord.learners import inputs
-from accord.learners.base import ProbabilisticLearner, StructuredLearner
+from accord.learners.base import PART, ProbabilisticLearner, StructuredLearner
 from accord.learners.perceptron import StructuredPerceptron
-from accord.learners.randomness import generator
 from accord.learners.safety import choose
 from accord.packed.rows import Rows, join_inputs, ragged_rows
 from accord.packed.structure import Structure
 from accord.packed.weights import Weights
+from accord.settings import FLAG, NOT_NEGATIVE, either, generator, whole
 from accord.views.base import View
 from accord.views.compose import ConcatenatedViews
 from accord.views.text import TokenFeatures
@@ -50,6 +50,7 @@ class Parts(NamedTuple):
     y: np.ndarray  # label numbers; -1 where there is none
 
 
+@dataclass(eq=False, repr=False)
 class TypeConsistency(StructuredLearner):
     """Add evidence about kinds of words, gathered from unlabeled sentences, to a sequence learner.
 
@@ -93,29 +94,23 @@ class TypeConsistency(StructuredLearner):
     [['PER', 'O']]
     """
 
-    def __init__(
-        self,
-        learner: StructuredLearner,
-        strength: Any = "auto",
-        keys: tuple[str, ...] = ("word", "suffix4", "class"),
-        smoothing: float = 1.0,
-        student: bool = True,
-        student_view: View | None = None,
-        max_student: int = 8000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.learner = learner
-        self.strength = strength
-        self.keys = keys
-        self.smoothing = smoothing
-        self.student = student
-        self.student_view = student_view
-        self.max_student = max_student
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    learner: StructuredLearner
+    strength: Any = "auto"
+    keys: tuple[str, ...] = ("word", "suffix4", "class")
+    smoothing: float = 1.0
+    student: bool = True
+    student_view: View | None = None
+    max_student: int = 8000
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    expects: ClassVar = {
+        "learner": PART,
+        "strength": either(NOT_NEGATIVE, "auto"),
+        "student": FLAG,
+        "max_student": whole(0),
+    }
 
     @property
     def structure(self) -> Structure:  # type: ignore[override]
@@ -125,6 +120,7 @@ class TypeConsistency(StructuredLearner):
     def fit(self, X: Any, Y: Any) -> TypeConsistency:
         """Train on labeled and unlabeled sentences (``Y[i] is None``)."""
         self._check_params()
+        self.learner._check_params()
         labeled, y, unlabeled = self._prepare(X, Y)
         parts = self._parts(X, Y, labeled, y, unlabeled)
         rng = generator(self.random_state)
@@ -141,16 +137,6 @@ class TypeConsistency(StructuredLearner):
         found = self._decode(self._all_scores(), parts.rows.offsets)
         self.transduction_ = self.structure_.outputs(found, parts.rows.offsets)[n_labeled:]
         return self
-
-    def _check_params(self) -> None:
-        if not isinstance(self.learner, StructuredLearner) or type(self.learner)._learn is StructuredLearner._learn:
-            raise InputError(f"learner is {self.learner!r}; expected a CRF, StructuredSVM or StructuredPerceptron")
-        self.learner._check_params()
-        number = isinstance(self.strength, (int, float)) and not isinstance(self.strength, bool) and self.strength >= 0
-        if self.strength != "auto" and not number:
-            raise InputError(f'strength is {self.strength!r}; expected a number, 0 or more, or "auto"')
-        if not self.smoothing > 0:
-            raise InputError(f"smoothing is {self.smoothing!r}; expected a positive number")
 
     def _new_view(self, structure: Any, X: Any) -> View:
         return self.learner._new_view(structure, X)

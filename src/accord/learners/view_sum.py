@@ -6,20 +6,21 @@ sum of several such learners leans on all of them [spec 3; sums of views are dec
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from sklearn.base import clone
 
-from accord.exceptions import InputError
-from accord.learners.base import StructuredLearner
+from accord.learners.base import PART, StructuredLearner
 from accord.learners.multiview import MultiViewLearner
-from accord.learners.randomness import generator
 from accord.packed.structure import Structure
 from accord.packed.weights import Weights
+from accord.settings import generator
 from accord.views.base import View
 from accord.views.splits import RandomSplit
 
 
+@dataclass(eq=False, repr=False)
 class SumOfViews(MultiViewLearner):
     """Train a learner on each view by itself and add their scores up.
 
@@ -34,10 +35,7 @@ class SumOfViews(MultiViewLearner):
         Fraction of the features that each random view sees.
     views : view, list or dict of views, optional
         Views to use instead of random ones.
-    n_jobs : int or None
-        Threads for prediction.
-    verbose : int
-        1 shows progress on a terminal.
+    n_jobs, verbose : as everywhere
 
     Attributes
     ----------
@@ -53,21 +51,14 @@ class SumOfViews(MultiViewLearner):
     [['PER', 'O']]
     """
 
-    def __init__(
-        self,
-        learner: StructuredLearner,
-        n_views: int = 8,
-        share: float = 0.6,
-        views: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.learner = learner
-        self.n_views = n_views
-        self.share = share
-        self.views = views
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    learner: StructuredLearner
+    n_views: int = 8
+    share: float = 0.6
+    views: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    expects: ClassVar = {"learner": PART}
 
     @property
     def structure(self) -> Structure:  # type: ignore[override]
@@ -76,9 +67,7 @@ class SumOfViews(MultiViewLearner):
 
     def fit(self, X: Any, Y: Any) -> SumOfViews:
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
-        if not isinstance(self.learner, StructuredLearner) or type(self.learner)._learn is StructuredLearner._learn:
-            expected = "a StructuredPerceptron, StructuredSVM or CRF, whose scores add up"
-            raise InputError(f"learner is {self.learner!r}; expected {expected}")
+        self._check_params()
         self.learner._check_params()
         rows, y, _ = self._prepare(X, Y)
         rng = generator(getattr(self.learner, "random_state", None))

@@ -7,12 +7,22 @@ towards its peers' outputs with weight ``unlabeled_weight`` (the papers' C_u).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from accord.packed.problem import ConsensusProblem
 from accord.packed.weights import ViewWeights
 from accord.solvers.balance import Balance, no_pseudo_outputs
+
+
+@dataclass
+class CoPerceptronResult:
+    """Weights of the views and how the passes went."""
+
+    weights: ViewWeights
+    interrupted: bool = False
+    history: list[dict[str, float]] = field(default_factory=list)
 
 
 def ramp(epoch: int, length: int) -> float:
@@ -28,11 +38,11 @@ def train(
     ramp_epochs: int,
     balance: bool,
     rng: np.random.Generator,
-    history: list[dict[str, float]],
     on_epoch: Callable[[str], None] = lambda info: None,
-) -> ViewWeights:
-    """Weights of the views after ``max_iter`` passes, or after an interrupt; ``history`` gets an entry per pass."""
+) -> CoPerceptronResult:
+    """At most ``max_iter`` passes, until an interrupt; ``history`` has an entry for each that ended."""
     weights = problem.zero_weights()
+    result = CoPerceptronResult(weights)
     sums = np.zeros_like(weights.stacked) if averaged else np.empty((0, *weights.stacked.shape[1:]))
     clock = np.ones(1)
     n_unlabeled = max(problem.unlabeled.size, 1)
@@ -48,7 +58,7 @@ def train(
             wrong, apart, tokens, updates = problem.co_perceptron_epoch(
                 weights, sums, rng.permutation(visited), weight if epoch or not balanced else 0.0, pseudo, clock
             )
-            history.append(
+            result.history.append(
                 {
                     "unlabeled_weight": weight,
                     "wrong_outputs": int(wrong),
@@ -60,7 +70,7 @@ def train(
             if updates == 0 and (epoch > 0 or not balanced):
                 break
     except KeyboardInterrupt:
-        history.append({"interrupted": True})
+        result.interrupted = True
     if averaged:
         weights.stacked -= sums / clock[0]
-    return weights
+    return result

@@ -265,5 +265,5 @@ def _not_definite(name: str, value: float | None = None) -> InputError:
     seen = "" if value is None else f" (its smallest eigenvalue is {value:.3g})"
     return InputError(
         f"the kernel matrix of {name or 'X'} is not positive definite{seen}: "
-        "raise eta, lower lambda_, or use a kernel that is a valid one"
+        "raise eta, let views disagree more, or use a kernel that is a valid one"
     )

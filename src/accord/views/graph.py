@@ -22,12 +22,12 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_table
+from accord.settings import renamed
 from accord.views.compose import Views
 from accord.views.gram import KernelFunction, check_memory, contents, distinct_rows
 from accord.views.inputs import is_number, is_whole
 from accord.views.kernel import ComparedRows, KernelFeatures
 from accord.views.neighbours import component_sizes, inverse_features, laplacian_product, neighbour_graph
-from accord.views.renamed import renamed
 
 _KERNELS = ("linear", "poly", "rbf")
 _METHODS = ("regularised", "transductive")

@@ -21,13 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_dense
+from accord.settings import renamed
 from accord.views.base import View
 from accord.views.compose import Views, new_view
 from accord.views.dense import ArrayFeatures
 from accord.views.gram import KernelFunction, Units, check_memory, default_gamma, distinct_rows, kernel_values
 from accord.views.inputs import is_number, is_whole
 from accord.views.matrices import pack_matrix
-from accord.views.renamed import renamed
 
 KERNELS = ("linear", "poly", "rbf", "precomputed")
 _MAX_LANDMARKS = 1000

@@ -340,4 +340,4 @@ def test_methods_of_the_faithful_experiment_take_the_papers_constants():
     assert [type(one) for one in learners] == [RLSR, CoRLSR, CoRLSR]
     for one in learners:
         assert (one.eta, one.gamma, one.standardize, one.kernel) == (None, None, False, "rbf")
-    assert [one.lambda_ for one in learners[1:]] == [0.1, 0.1]
+    assert [one.disagreement_weight for one in learners[1:]] == [0.1, 0.1]

@@ -48,7 +48,7 @@ class Problem:
     def central(self):
         """The same problem where all data are in one place."""
         views = {name: Select(self.columns(v)) for v, name in enumerate(self.names)}
-        model = CoRLSR(views, mode=self.mode, lambda_=self.lambda_, gamma=None, eta=None, standardize=False)
+        model = CoRLSR(views, mode=self.mode, disagreement_weight=self.lambda_, gamma=None, eta=None, standardize=False)
         return model.fit(self.X, self.y)
 
     def optimum(self):

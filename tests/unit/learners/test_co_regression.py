@@ -31,7 +31,7 @@ Y = np.where(np.arange(80) % 4 == 0, TRUE + 0.05 * RNG.normal(size=80), np.nan) 
 LABELED, HIDDEN = np.flatnonzero(~np.isnan(Y)), np.flatnonzero(np.isnan(Y))
 NEW = RNG.normal(size=(9, 4))
 HALVES = [Select([0, 1]), Select([2, 3])]
-FIXED = {"gamma": 0.4, "eta": 0.2, "lambda_": 0.1, "standardize": False}
+FIXED = {"gamma": 0.4, "eta": 0.2, "disagreement_weight": 0.1, "standardize": False}
 
 
 def fit(views=None, X=X, y=Y, unlabeled=None, **settings):
@@ -98,7 +98,7 @@ def test_reduces_to_rlsr(mode, case):
         lambda_ = 0.0
     else:
         rows = LABELED
-    model = fit(views, X[rows], Y[rows], mode=mode, lambda_=lambda_)
+    model = fit(views, X[rows], Y[rows], mode=mode, disagreement_weight=lambda_)
     singles = [RLSR(view, gamma=0.4, eta=0.2, standardize=False).fit(X, Y).predict(NEW) for view in views]
     np.testing.assert_allclose(model.predict(NEW), np.mean(singles, axis=0), atol=1e-10)
     assert not model.fallback_
@@ -113,7 +113,7 @@ def test_transduction_is_what_is_predicted_for_unlabeled_inputs(mode):
 
 @each_mode
 def test_weight_makes_views_agree(mode):
-    found = [fit(mode=mode, lambda_=lambda_).disagreement(X[HIDDEN]) for lambda_ in (0.0, 0.01, 1.0, 100.0)]
+    found = [fit(mode=mode, disagreement_weight=lambda_).disagreement(X[HIDDEN]) for lambda_ in (0.0, 0.01, 1.0, 100.0)]
     assert found == sorted(found, reverse=True)
     assert found[-1] < 0.1 * found[0]
 
@@ -133,7 +133,7 @@ def test_eta_per_view():
 @pytest.mark.parametrize("lambda_", [0.0, 0.1])
 def test_loo_rmse_is_that_of_the_prediction_without_the_label(mode, lambda_):
     """Fitted again without it; the example stays where functions are expanded over."""
-    model = fit(mode=mode, lambda_=lambda_)
+    model = fit(mode=mode, disagreement_weight=lambda_)
     make = plain.exact_view if mode == "exact" else plain.semiparametric_view
     views = []
     for own in ((0, 1), (2, 3)):
@@ -146,7 +146,7 @@ def test_loo_rmse_is_that_of_the_prediction_without_the_label(mode, lambda_):
 def test_loo_rmse_with_labels_of_their_own_is_that_of_the_views_that_know_the_label():
     one, two = Y.copy(), Y.copy()
     one[LABELED[:10]], two[LABELED[10:]] = np.nan, np.nan
-    model = fit({"a": HALVES[0], "b": HALVES[1]}, y={"a": one, "b": two}, lambda_=0.0)
+    model = fit({"a": HALVES[0], "b": HALVES[1]}, y={"a": one, "b": two}, disagreement_weight=0.0)
     errors = []
     for i in LABELED:
         view, own = (HALVES[1], two) if i in LABELED[:10] else (HALVES[0], one)
@@ -174,7 +174,7 @@ def test_several_kernels_of_the_same_input(mode):
     assert model.view_names_ == ["smooth", "line", "third"]
     assert model.gammas_[0] == 0.1
     assert np.isfinite(model.predict(NEW)).all()
-    auto = fit(kernels, mode=mode, lambda_="auto")
+    auto = fit(kernels, mode=mode, disagreement_weight="auto")
     singles = [row["candidate"] for row in auto.auto_report_ if row["candidate"].startswith("one view")]
     assert singles == ["one view: smooth", "one view: line", "one view: third"]
 
@@ -247,8 +247,8 @@ def test_streams(mode, kind, tmp_path):
 
 @pytest.mark.parametrize("kind", BLOCKS)
 def test_streams_and_auto(kind, tmp_path):
-    expected = fit(X=X[LABELED], y=Y[LABELED], unlabeled=X[HIDDEN], lambda_="auto")
-    model = fit(X=X[LABELED], y=Y[LABELED], unlabeled=BLOCKS[kind](X[HIDDEN], tmp_path), lambda_="auto")
+    expected = fit(X=X[LABELED], y=Y[LABELED], unlabeled=X[HIDDEN], disagreement_weight="auto")
+    model = fit(X=X[LABELED], y=Y[LABELED], unlabeled=BLOCKS[kind](X[HIDDEN], tmp_path), disagreement_weight="auto")
     assert model.weight_ == pytest.approx(expected.weight_)
     np.testing.assert_allclose(model.predict(NEW), expected.predict(NEW), atol=1e-8)
 
@@ -301,7 +301,7 @@ def test_unlabeled_rows_of_x_are_not_copied_at_once(tmp_path):
 @pytest.mark.parametrize("nothing", [[], np.empty((0, 4)), iter([])], ids=["list", "array", "iterator"])
 @pytest.mark.parametrize("lambda_", [0.1, "auto"])
 def test_nothing_unlabeled_after_all(mode, nothing, lambda_):
-    model = fit(X=X[LABELED], y=Y[LABELED], unlabeled=nothing, mode=mode, lambda_=lambda_)
+    model = fit(X=X[LABELED], y=Y[LABELED], unlabeled=nothing, mode=mode, disagreement_weight=lambda_)
     assert model.weight_ == 0.0
 
 
@@ -311,8 +311,9 @@ def test_the_scale_does_not_depend_on_the_container(kind):
     far = X[HIDDEN] * [1, 10, 1, 1]
     make = {"array": np.asarray, "lists": np.ndarray.tolist, "frame": pd.DataFrame, "list and array": list}[kind]
     more = far if kind == "list and array" else make(far)
-    model = CoRLSR(OddEvenSplit(), gamma=0.4, eta=0.2, lambda_=0.1).fit(make(X[LABELED]), Y[LABELED], unlabeled=more)
-    expected = CoRLSR(OddEvenSplit(), gamma=0.4, eta=0.2, lambda_=0.1).fit(X[LABELED], Y[LABELED], unlabeled=far)
+    options = {"gamma": 0.4, "eta": 0.2, "disagreement_weight": 0.1}
+    model = CoRLSR(OddEvenSplit(), **options).fit(make(X[LABELED]), Y[LABELED], unlabeled=more)
+    expected = CoRLSR(OddEvenSplit(), **options).fit(X[LABELED], Y[LABELED], unlabeled=far)
     np.testing.assert_allclose(model.predict(make(NEW)), expected.predict(NEW), atol=1e-9)
 
 
@@ -367,7 +368,7 @@ def test_auto_report(mode):
     assert model.fallback_ == chosen["candidate"].startswith("one view")
     # the numbers are those of fits with these weights, and of RLSR
     weight = report[4]["lambda_"]
-    fixed = CoRLSR(OddEvenSplit(), mode=mode, lambda_=weight).fit(X, Y)
+    fixed = CoRLSR(OddEvenSplit(), mode=mode, disagreement_weight=weight).fit(X, Y)
     assert report[4]["loo_rmse"] == pytest.approx(fixed.loo_rmse_)
     assert fixed.auto_report_ is None
     assert report[0]["loo_rmse"] == pytest.approx(RLSR().fit(X, Y).loo_rmse_)
@@ -483,13 +484,13 @@ def test_auto_weights_do_not_depend_on_the_order_of_views():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"mode": "fast"}, "mode is 'fast'; expected 'semiparametric' or 'exact'"),
-        ({"lambda_": -0.1}, r"lambda_ is -0\.1; expected a number, 0 or more, or 'auto'"),
-        ({"lambda_": "best"}, "lambda_ is 'best'"),
-        ({"lambda_": np.inf}, "lambda_ is inf"),
-        ({"lambda_": True}, "lambda_ is True"),
-        ({"lambda_": None}, "lambda_ is None"),
-        ({"lambda_": np.array([0.1, 0.2])}, "lambda_ is"),
+        ({"mode": "fast"}, 'mode is \'fast\'; expected "semiparametric" or "exact"'),
+        ({"disagreement_weight": -0.1}, r'disagreement_weight is -0\.1; expected a number, 0 or more, or "auto"'),
+        ({"disagreement_weight": "best"}, "disagreement_weight is 'best'"),
+        ({"disagreement_weight": np.inf}, "disagreement_weight is inf"),
+        ({"disagreement_weight": True}, "disagreement_weight is True"),
+        ({"disagreement_weight": None}, "disagreement_weight is None"),
+        ({"disagreement_weight": np.array([0.1, 0.2])}, "disagreement_weight is"),
         ({"eta": [1.0]}, "eta has 1 values but there are 2 views"),
         ({"eta": [1.0, -1.0]}, r"eta\[1\] is -1\.0; expected a positive number"),
         ({"eta": 0}, "eta is 0; expected"),
@@ -551,7 +552,7 @@ def test_parameters():
     assert vars(CoRLSR(**given)) == given
     model = fit(eta=[0.1, 0.2])
     assert model.get_params(deep=False)["eta"] == [0.1, 0.2]
-    assert model.lambda_ == 0.1
+    assert model.disagreement_weight == 0.1
     assert not hasattr(clone(model), "coefficients_")
     assert is_regressor(model)
     with pytest.raises(ValueError, match="not fitted yet"):
@@ -559,7 +560,7 @@ def test_parameters():
 
 
 @each_mode
-@pytest.mark.parametrize("settings", [{}, {"lambda_": "auto"}, {"views": None}, {"views": OddEvenSplit()}])
+@pytest.mark.parametrize("settings", [{}, {"disagreement_weight": "auto"}, {"views": None}, {"views": OddEvenSplit()}])
 def test_copies(mode, settings, tmp_path):
     model = CoRLSR(**{"views": HALVES, **FIXED, **settings}, mode=mode, random_state=1).fit(X, Y)
     expected = model.predict_views(NEW)
@@ -574,7 +575,7 @@ def test_copies(mode, settings, tmp_path):
 
 @each_mode
 def test_random_state_bit_for_bit(mode):
-    settings = {"mode": mode, "lambda_": 0.1}
+    settings = {"mode": mode, "disagreement_weight": 0.1}
     fits = [CoRLSR(random_state=5, **settings).fit(X, Y) for _ in range(2)]
     np.testing.assert_array_equal(fits[0].predict(NEW), fits[1].predict(NEW))
     np.testing.assert_array_equal(fits[0].fit(X, Y).predict(NEW), fits[1].predict(NEW))
@@ -584,7 +585,7 @@ def test_random_state_bit_for_bit(mode):
 
 def test_searches_and_pipelines():
     rows = LABELED
-    search = GridSearchCV(CoRLSR(HALVES, **FIXED), {"eta": [1e-2, 0.3, 1e4], "lambda_": [0.0, 0.1]}, cv=3)
+    search = GridSearchCV(CoRLSR(HALVES, **FIXED), {"eta": [1e-2, 0.3, 1e4], "disagreement_weight": [0.0, 0.1]}, cv=3)
     search.fit(X[rows], Y[rows])
     assert search.best_params_["eta"] < 1e4
     piped = make_pipeline(StandardScaler(), CoRLSR(HALVES, **FIXED)).fit(X, Y)
@@ -602,6 +603,6 @@ def test_searches_with_unlabeled_examples():
 def test_the_order_of_unlabeled_examples_does_not_matter():
     order = np.r_[LABELED, np.random.default_rng(0).permutation(HIDDEN)]
     for mode, lambda_ in itertools.product(MODES, (0.1, "auto")):
-        expected = fit(mode=mode, lambda_=lambda_).predict(NEW)
-        found = fit(X=X[order], y=Y[order], mode=mode, lambda_=lambda_).predict(NEW)
+        expected = fit(mode=mode, disagreement_weight=lambda_).predict(NEW)
+        found = fit(X=X[order], y=Y[order], mode=mode, disagreement_weight=lambda_).predict(NEW)
         np.testing.assert_allclose(found, expected, atol=1e-8)

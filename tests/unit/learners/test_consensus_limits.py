@@ -159,14 +159,13 @@ def test_one_class_is_enough_to_fit(make):
 
 
 BAD = [
-    ({"unlabeled_weight": -0.1}, 'unlabeled_weight is -0.1; expected a number from 0 to 1, or "auto"'),
-    ({"unlabeled_weight": 1.5}, 'unlabeled_weight is 1.5; expected a number from 0 to 1, or "auto"'),
+    ({"unlabeled_weight": -0.1}, 'unlabeled_weight is -0.1; expected a number, 0 or more, or "auto"'),
     ({"unlabeled_weight": float("nan")}, "unlabeled_weight is nan"),
     ({"unlabeled_weight": "some"}, "unlabeled_weight is 'some'"),
     ({"unlabeled_weight": None}, "unlabeled_weight is None"),
     ({"unlabeled_weight": True}, "unlabeled_weight is True"),
-    ({"max_iter": 0}, "max_iter is 0; expected at least 1"),
-    ({"ramp": -1}, "ramp is -1; expected a number of passes, 0 or more"),
+    ({"max_iter": 0}, "max_iter is 0; expected a whole number, 1 or more"),
+    ({"ramp": -1}, "ramp is -1; expected a whole number, 0 or more"),
     ({"views": "tokens"}, "view is 'tokens'"),
     ({"views": []}, "views is"),
     ({"random_state": "today"}, "random_state is 'today'"),
@@ -176,7 +175,7 @@ BAD_MARGINS = [
     ({"norm": 3}, "norm is 3"),
     ({"rescaling": "both"}, "rescaling is 'both'"),
     ({"tol": 0}, "tol is 0"),
-    ({"max_repeats": 0}, "max_repeats is 0; expected at least 1"),
+    ({"max_repeats": 0}, "max_repeats is 0; expected a whole number, 1 or more"),
 ]
 
 

@@ -324,15 +324,15 @@ def test_labels_that_break_the_constraints(make):
 
 BAD = [
     ({"C": 0}, "C is 0; expected a positive number"),
-    ({"epsilon": -1}, "epsilon is -1; expected 0 or a positive number"),
+    ({"epsilon": -1}, "epsilon is -1; expected a number, 0 or more"),
     ({"rho": -1.0}, "rho is -1.0; expected a number from 0 (sum) to inf (maximum)"),
     ({"tol": 0}, "tol is 0; expected a positive number"),
     ({"max_iter": 0}, "max_iter is 0; expected"),
-    ({"solver": "newton"}, "solver is 'newton'; expected one of ('auto', 'primal', 'expansion')"),
-    ({"random_state": "today"}, "random_state is 'today'; expected None, an int or a generator"),
+    ({"solver": "newton"}, 'solver is \'newton\'; expected "auto", "primal" or "expansion"'),
+    ({"random_state": "today"}, "random_state is 'today'; expected None, a whole number, 0 or more, or a generator"),
 ]
 BAD_UNLABELED = [
-    ({"ramp": -1}, "ramp is -1; expected a number of "),
+    ({"ramp": -1}, "ramp is -1; expected a whole number, 0 or more"),
     ({"unlabeled_weight": -0.1}, "unlabeled_weight is -0.1; expected a number"),
     ({"unlabeled_weight": "much"}, "unlabeled_weight is 'much'; expected a number"),
 ]

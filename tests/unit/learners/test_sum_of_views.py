@@ -164,9 +164,9 @@ def test_learners_whose_scores_do_not_add_up(learner):
 
 def test_wrong_parameters():
     make = LEARNERS["perceptron"]
-    with pytest.raises(InputError, match=r"^max_iter is 0; expected at least 1$"):
+    with pytest.raises(InputError, match=r"^max_iter is 0; expected a whole number, 1 or more$"):
         SumOfViews(StructuredPerceptron(Sequence(), max_iter=0)).fit(X, Y)
-    with pytest.raises(InputError, match=r"^n_views is 0; expected a number of views, 1 or more$"):
+    with pytest.raises(InputError, match=r"^n_views is 0; expected a whole number, 1 or more$"):
         tagger(make, n_views=0).fit(X, Y)
     with pytest.raises(InputError, match=r"^share is 1\.5; expected a number above 0"):
         tagger(make, share=1.5).fit(X, Y)

@@ -151,7 +151,7 @@ def report_numbers(trained: Trained, example: str, _: str) -> None:
         click.echo("the inputs have words: their columns are compared as they are, not standardised")
     _print_views(_views(model))
     if _has_lambda(model):
-        chosen = ' (chosen by "auto")' if model.lambda_ == "auto" else ""
+        chosen = ' (chosen by "auto")' if model.disagreement_weight == "auto" else ""
         click.echo(f"lambda, the weight of the views' disagreement: {model.weight_:.6g}{chosen}")
         if model.auto_report_:
             _print_choice(model.auto_report_)

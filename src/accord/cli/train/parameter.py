@@ -20,6 +20,7 @@ class Parameter:
     help: str
     type: Any = None  # None: a switch
     shown: str | None = None  # instead of the default
+    alias: str | None = None  # another name of the option
 
     @property
     def flag(self) -> str:
@@ -29,7 +30,8 @@ class Parameter:
     def option(self) -> click.Option:
         """The click option; it is None unless given."""
         spelled = self.flag if self.type is not None else f"{self.flag}/--no-{self.flag[2:]}"
-        return click.Option([self.name, spelled], default=None, type=self.type, help=f"{self.help} {self._default()}")
+        flags = [spelled] if self.alias is None else [spelled, self.alias]
+        return click.Option([self.name, *flags], default=None, type=self.type, help=f"{self.help} {self._default()}")
 
     def _default(self) -> str:
         if self.shown is not None:

@@ -116,10 +116,11 @@ PARAMETERS = [
         "Expand views over labeled examples, or over all (exact: cubic time).", Choice(["semiparametric", "exact"]),
     ),
     Parameter(
-        "lambda_", same("auto", "co-rlsr"),
+        "disagreement_weight", same("auto", "co-rlsr"),
         "Weight of the disagreement of views on unlabeled examples; auto compares several, and a single view, by "
-        "leave-one-out. In Python: lambda_.",
+        "leave-one-out.",
         NUMBER_OR_AUTO,
+        alias="--lambda",
     ),
     Parameter(
         "eta", same("auto", *REGRESSORS),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Seq
 from itertools import chain
-from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from accord import settings
 from accord.exceptions import InputError
 from accord.structures.chains import losses
 from accord.structures.chains.chain import ChainStructure
@@ -74,11 +74,15 @@ class Sequence(ChainStructure):
         self.outside = outside
         self.transition_weight = transition_weight
 
+    expects: ClassVar = {
+        "loss": settings.one_of("hamming", "zero-one", "f1", "macro-f1"),
+        "normalize": settings.FLAG,
+        "order": settings.one_of(1, 2),
+        "transition_weight": settings.NUMBER,
+    }
+
     def fit(self, Y: Iterable[Any]) -> Sequence:
-        if self.order not in (1, 2):
-            raise InputError(f"order is {self.order!r}; expected 1 or 2")
-        if not isinstance(self.transition_weight, Real) or not np.isfinite(self.transition_weight):
-            raise InputError(f"transition_weight is {self.transition_weight!r}; expected a finite number")
+        settings.check(self)
         self._set_labels(chain.from_iterable(y for y in Y if y is not None))
         self.order_ = self.order
         self.eta_ = float(self.transition_weight)
@@ -93,18 +97,15 @@ class Sequence(ChainStructure):
         if self.loss == "hamming":
             weights = np.ones(n)
             for label, weight in (self.label_weights or {}).items():
-                if not (isinstance(weight, Real) and np.isfinite(weight) and weight >= 0):
-                    raise InputError(f"label_weights[{label!r}] is {weight!r}; expected a non-negative number")
+                settings.NOT_NEGATIVE.check(f"label_weights[{label!r}]", weight)
                 if label in self.labels_:
                     weights[self.labels_.index(label)] = weight
             return losses.cost(weights[:, None] * (1.0 - np.eye(n)), average=self.normalize, single=False)
-        if self.loss in ("f1", "macro-f1"):
-            if self.relevant is None:
-                relevant = np.array([label != self.outside for label in self.labels_])
-            else:
-                relevant = np.array([label in set(self.relevant) for label in self.labels_])
-            return losses.f1(n, relevant, macro=self.loss == "macro-f1")
-        raise InputError(f'loss is {self.loss!r}; expected "hamming", "zero-one", "f1" or "macro-f1"')
+        if self.relevant is None:
+            relevant = np.array([label != self.outside for label in self.labels_])
+        else:
+            relevant = np.array([label in set(self.relevant) for label in self.labels_])
+        return losses.f1(n, relevant, macro=self.loss == "macro-f1")
 
     def _forbidden(self) -> np.ndarray:
         """Forbidden moves (n, 2) of label numbers; ``n_labels`` stands for the start (left) or the end (right)."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from accord.exceptions import InputError
+from accord.settings import check, one_of
 from accord.structures.chains import losses
 from accord.structures.chains.chain import ChainStructure
 from accord.structures.chains.labels import Label, sorted_labels
@@ -51,15 +52,19 @@ class Taxonomy(ChainStructure):
         self.beta = beta
 
     labels: Sequence[Label] | None = None
+    expects: ClassVar = {
+        "loss": one_of("tree", "zero-one"),
+        "predict": one_of("leaves", "all"),
+        "beta": one_of("one", "normalized"),
+    }
 
     def is_declared(self) -> bool:
         return True
 
     def fit(self, Y: Iterable[Any]) -> Taxonomy:
+        check(self)
         parents = check_taxonomy(self.taxonomy)
         inner = {p for ps in parents.values() for p in ps}
-        if self.predict not in ("leaves", "all"):
-            raise InputError(f'predict is {self.predict!r}; expected "leaves" or "all"')
         self.labels_ = sorted_labels(n for n in parents if self.predict == "all" or n not in inner)
         known = set(self.labels_)
         for i, y in enumerate(Y):
@@ -77,8 +82,6 @@ class Taxonomy(ChainStructure):
         return self
 
     def _node_map(self, above: dict[Label, set[Label]]) -> sp.csr_array:
-        if self.beta not in ("one", "normalized"):
-            raise InputError(f'beta is {self.beta!r}; expected "one" or "normalized"')
         number = {node: i for i, node in enumerate(self.nodes_)}
         dense = np.zeros((self.n_labels_, len(self.nodes_)))
         for i, label in enumerate(self.labels_):
@@ -90,8 +93,6 @@ class Taxonomy(ChainStructure):
     def _loss(self, parents: dict[Label, list[Label]], above: dict[Label, set[Label]]) -> losses.Loss:
         if self.loss == "zero-one":
             return losses.zero_one(self.n_labels_)
-        if self.loss != "tree":
-            raise InputError(f'loss is {self.loss!r}; expected "tree" or "zero-one"')
         height = heights(parents)
         top = max(height.values()) + 1  # classes without a common ancestor meet above all roots
         costs = np.zeros((self.n_labels_, self.n_labels_))

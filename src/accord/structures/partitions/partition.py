@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,6 +12,7 @@ from accord.exceptions import InputError
 from accord.kernels.partitions import correlation, lp, moves
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.kernels.partitions.triangles import TriangleProgram
+from accord.settings import check, one_of
 from accord.structures.partitions import losses
 
 DECODERS = ("sequential", "agglomerative", "lp", "exact")
@@ -50,13 +51,14 @@ class Partition(BaseEstimator):
     1.5
     """
 
+    expects: ClassVar = {"loss": one_of(*losses.LOSSES)}
+
     def __init__(self, loss: str = "total") -> None:
         self.loss = loss
 
     def fit(self, Y: Iterable[Any]) -> Partition:
         """Check the loss; there is nothing to learn from outputs."""
-        if self.loss not in losses.LOSSES:
-            raise InputError(f'loss is {self.loss!r}; expected "total", "rand" or "zero-one"')
+        check(self)
         return self
 
     def exact(self, rescaling: str = "margin", norm: int = 1, decoder: str = "exact") -> bool:

@@ -6,19 +6,18 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from accord.datasets.trees import as_tree, constituents, leaves, tags
 from accord.exceptions import InfeasibleError, InputError, NoParseWarning
 from accord.packed.rows import Rows
+from accord.settings import check, either, one_of, whole
 from accord.structures.base import input_numbers
 from accord.structures.trees.decoding import LOSSES, TreeDecoders
 from accord.structures.trees.grammar import ANCHORS, TreebankGrammar
 from accord.structures.trees.lexicon import Lexicon
-
-TERMINALS = ("words", "tags")
 
 
 class Tree(TreeDecoders):
@@ -58,6 +57,15 @@ class Tree(TreeDecoders):
     [['S', ['NP', ['D', 'D'], ['N', 'N']], ['V', 'V']]]
     """
 
+    expects: ClassVar = {
+        "loss": one_of(*LOSSES),
+        "terminals": one_of("words", "tags"),
+        "horizontal": either(whole(0), None),
+        "vertical": whole(1),
+        "span_features": one_of(*ANCHORS, None),
+        "rare": whole(0),
+    }
+
     def __init__(
         self,
         loss: str = "f1",
@@ -83,18 +91,7 @@ class Tree(TreeDecoders):
     # -- fitting ----------------------------------------------------------------------------------------------------
     def fit(self, Y: Iterable[Any]) -> Tree:
         """Read the grammar off the trees (``None`` is skipped) and the treebank of the constructor."""
-        for name, value, known in (
-            ("loss", self.loss, tuple(LOSSES)),
-            ("terminals", self.terminals, TERMINALS),
-            ("span_features", self.span_features, (*ANCHORS, None)),
-        ):
-            if value not in known:
-                raise InputError(f"{name} is {value!r}; expected one of {known}")
-        for name, count in (("rare", self.rare), ("horizontal", self.horizontal), ("vertical", self.vertical)):
-            least = 1 if name == "vertical" else 0
-            forgiven = count is None and name == "horizontal"
-            if not forgiven and (isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least):
-                raise InputError(f"{name} is {count!r}; expected a whole number, {least} or more")
+        check(self)
         if self.grammar is not None and (isinstance(self.grammar, str) or not hasattr(self.grammar, "__iter__")):
             what = "string" if isinstance(self.grammar, str) else type(self.grammar).__name__
             raise InputError(f"grammar is a {what}; expected a list of trees, such as read_trees(...) returns")
