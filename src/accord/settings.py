@@ -88,6 +88,7 @@ def _is_seed(value: Any) -> bool:
 NUMBER = Expected("a finite number", is_number)
 POSITIVE = Expected("a positive number", lambda value: is_number(value) and value > 0)
 NOT_NEGATIVE = Expected("a number, 0 or more", lambda value: is_number(value) and value >= 0)
+FRACTION = Expected("a number from 0 to below 1", lambda value: is_number(value) and 0 <= value < 1)
 FLAG = Expected("True or False", lambda value: isinstance(value, (int, np.integer, np.bool_)) and value in (0, 1))
 
 # -- what names mean --------------------------------------------------------------------------------------------------
@@ -122,6 +123,10 @@ SHARED = {
     # kernels and views
     "coef0": NUMBER,
     "degree": NUMBER,
+    "min_count": whole(1),
+    "n_components": either(whole(1), None),
+    "neighbours": whole(1),
+    "scale": POSITIVE,
     "eta": either(POSITIVE, "auto", None),
     "gamma": either(POSITIVE, "auto", None),
     "n_views": whole(1),

@@ -13,8 +13,8 @@ import numpy as np
 from accord.exceptions import InputError
 from accord.federated.site import Site
 from accord.federated.state import RoundReport, State
+from accord.settings import NOT_NEGATIVE
 from accord.views.inputs import describe
-from accord.views.kernel_views import is_number
 
 METHODS = ("accelerated", "gauss-seidel", "jacobi")
 
@@ -128,8 +128,7 @@ def agree(
     """
     if method not in METHODS:
         raise InputError(f"method is {method!r}; expected one of {', '.join(METHODS)}")
-    if not is_number(lambda_) or lambda_ < 0:
-        raise InputError(f"lambda_ is {lambda_!r}; expected a number, 0 or more")
+    NOT_NEGATIVE.check("lambda_", lambda_)
     state = State(transport.names(), transport.shape, method == "accelerated")
     if checkpoint is not None and Path(checkpoint).exists():
         state.load(checkpoint, lambda_)

@@ -11,10 +11,11 @@ from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.learners.inputs import take
 from accord.learners.regression import RLSR
+from accord.settings import NOT_NEGATIVE
 from accord.solvers.agreement import AnsweringView, ExactView, SemiParametricView
 from accord.solvers.least_squares import feature_map
 from accord.views.inputs import describe
-from accord.views.kernel_views import is_number, stack_matrices
+from accord.views.kernel_views import stack_matrices
 
 
 class Site:
@@ -107,7 +108,6 @@ class Site:
             )
         if not np.isfinite(others).all():
             raise InputError("others has values that are not finite")
-        if not is_number(lambda_) or lambda_ < 0:
-            raise InputError(f"lambda_ is {lambda_!r}; expected a number, 0 or more")
+        NOT_NEGATIVE.check("lambda_", lambda_)
         self.model.coefficients_ = [self._view.fit(others, float(lambda_))]
         return self._view.answer(self.model.coefficients_[0])

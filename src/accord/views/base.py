@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from accord import settings
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.views.channels import restrict
@@ -95,3 +96,4 @@ class View(BaseEstimator):
 
     def _check_params(self) -> None:
         """Refuse parameters that make no sense."""
+        settings.check(self)

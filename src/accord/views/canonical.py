@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,11 +21,10 @@ from threadpoolctl import threadpool_limits
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_table, window_slots
+from accord.settings import whole
 from accord.views.base import View
-from accord.views.inputs import check_whole
 from accord.views.text import TokenFeatures
 from accord.views.window import parse_window
-from accord.views.word_table import check_scale
 
 _OVERSAMPLING, _ITERATIONS = 15, 4  # of the randomised decomposition
 _MIN_VARIANCE = 1.0  # added to the variances (in counts): rare features must not dominate
@@ -78,6 +77,8 @@ class CanonicalFeatures(View):
     window: int | tuple[int, int] = 0
     scale: float = 5.0
     random_state: int = 0
+
+    expects: ClassVar = {"n_classes": whole(0), "n_components": whole(1)}
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn the vectors from all sentences and return their rows."""
@@ -152,11 +153,10 @@ class CanonicalFeatures(View):
         return parse_window(self.window).rows(self._known, units, rows.offsets, extra=extra, shared=True)
 
     def _check_params(self) -> None:
+        super()._check_params()
         parse_window(self.window)
         if self.view is not None and not isinstance(self.view, TokenFeatures):
             raise InputError(f"view is {self.view!r}; expected TokenFeatures(...), whose features are correlated")
-        check_whole(self, n_components=1, neighbours=1, min_count=1, n_classes=0)
-        check_scale(self.scale)
 
 
 def correlated_directions(

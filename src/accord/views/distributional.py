@@ -15,6 +15,7 @@ import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from itertools import compress
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +24,8 @@ from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
 from accord.packed.tables import window_slots
-from accord.views.inputs import check_whole, describe, is_whole, token_numbers
+from accord.settings import whole
+from accord.views.inputs import describe, token_numbers
 from accord.views.word_table import WordTable
 
 SHAPES = ["digits", "capitals", "capitalised", "letters", "symbols"]
@@ -99,6 +101,8 @@ class DistributionalFeatures(WordTable):
     scale: float = 3.0
     lowercase: bool = True
     random_state: int = 0
+
+    expects: ClassVar = {"n_components": whole(1), "random_state": whole(0)}
 
     def class_of(self, word: str) -> dict[int, int]:
         """The class of a word in each grouping: ``{32: 7, 128: 41, 512: 3}``; -1 if nothing is known of its shape."""
@@ -186,9 +190,8 @@ class DistributionalFeatures(WordTable):
     def _check_params(self) -> None:
         super()._check_params()
         sizes = self.n_classes
-        if not isinstance(sizes, (tuple, list)) or not all(is_whole(n, 1) for n in sizes):
+        if not isinstance(sizes, (tuple, list)) or not all(map(whole(1).accepts, sizes)):
             raise InputError(f"n_classes is {describe(sizes)}; expected numbers of classes such as (32, 128, 512)")
-        check_whole(self, n_components=1, min_count=1, neighbours=1, random_state=0)
         if not (self.classes and sizes) and not self.vectors:
             raise InputError("there are no features: set classes=True with n_classes, or vectors=True")
 

@@ -12,7 +12,7 @@ graph and nowhere else.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -22,10 +22,9 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_table
-from accord.settings import renamed
+from accord.settings import FRACTION, NOT_NEGATIVE, POSITIVE, either, one_of, renamed, whole
 from accord.views.compose import Views
 from accord.views.gram import KernelFunction, check_memory, contents, distinct_rows
-from accord.views.inputs import is_number, is_whole
 from accord.views.kernel import ComparedRows, KernelFeatures
 from accord.views.neighbours import component_sizes, inverse_features, laplacian_product, neighbour_graph
 
@@ -123,6 +122,19 @@ class GraphFeatures(ComparedRows):
     tol: float = 1e-10
     random_state: Any = None
 
+    expects: ClassVar = {
+        "method": one_of(*_METHODS),
+        "weights": one_of("heat", "unit", None),
+        "gamma": either(POSITIVE, None),
+        "n_neighbors": either(whole(1), None),
+        "n_landmarks": either(whole(1), None),
+        "width": either(POSITIVE, None),
+        "ambient": POSITIVE,
+        "shift": POSITIVE,
+        "intrinsic": NOT_NEGATIVE,
+        "tol": FRACTION,
+    }
+
     def fit_rows(self, X: Any) -> Rows:
         """Build the graph of the rows of ``X`` and return their features."""
         self._check_params()
@@ -207,26 +219,14 @@ class GraphFeatures(ComparedRows):
         return np.array(found, np.int64)
 
     def _check_params(self) -> None:
-        if self.method not in _METHODS:
-            raise InputError(f"method is {self.method!r}; expected 'regularised' or 'transductive'")
+        super()._check_params()
         if not callable(self.kernel) and self.kernel not in _KERNELS:
             raise InputError(
                 f"kernel is {self.kernel!r}; expected one of {', '.join(_KERNELS)}, or a function: a graph needs "
                 "rows to find neighbours of"
             )
-        if self.weights not in (None, "heat", "unit"):
-            raise InputError(f"weights is {self.weights!r}; expected 'heat', 'unit' or None")
-        for name in ("n_neighbors", "n_landmarks"):
-            value = getattr(self, name)
-            if value is not None and not is_whole(value, 1):
-                raise InputError(f"{name} is {value!r}; expected a whole number, 1 or more, or None")
         if self.n_landmarks is not None and self.method == "transductive":
             raise InputError("n_landmarks is for method='regularised'; the transductive kernel has no landmarks")
-        for name in ("ambient", "shift", "scale", *(["width"] if self.width is not None else [])):
-            if not is_number(value := getattr(self, name)) or not value > 0:
-                raise InputError(f"{name} is {value!r}; expected a positive number")
-        if not is_number(self.intrinsic) or self.intrinsic < 0:
-            raise InputError(f"intrinsic is {self.intrinsic!r}; expected a number, 0 or more")
 
 
 def _table(rows: Rows) -> np.ndarray:

@@ -26,24 +26,6 @@ def describe(x: Any) -> str:
     return f"{shown if len(shown) <= 30 else shown[:27] + '...'} of type {type(x).__name__}"
 
 
-def is_whole(value: Any, least: int) -> bool:
-    """A whole number, ``least`` or more."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
-
-
-def check_whole(view: Any, **least: int) -> None:
-    """Refuse parameters that are not whole numbers, each the given one or more."""
-    for name, smallest in least.items():
-        if not is_whole(value := getattr(view, name), smallest):
-            raise InputError(f"{name} is {value!r}; expected a whole number, {smallest} or more")
-
-
-def is_number(value: Any) -> bool:
-    """A finite real number."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return number and bool(np.isfinite(value))
-
-
 def offsets_of(inputs: Sequence[Any]) -> np.ndarray:
     """Offsets (n_inputs + 1,) of the concatenation of the inputs."""
     offsets = np.zeros(len(inputs) + 1, np.int64)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -21,12 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_dense
-from accord.settings import renamed
+from accord.settings import FRACTION, POSITIVE, either, one_of, renamed
 from accord.views.base import View
 from accord.views.compose import Views, new_view
 from accord.views.dense import ArrayFeatures
 from accord.views.gram import KernelFunction, Units, check_memory, default_gamma, distinct_rows, kernel_values
-from accord.views.inputs import is_number, is_whole
 from accord.views.matrices import pack_matrix
 
 KERNELS = ("linear", "poly", "rbf", "precomputed")
@@ -113,6 +112,12 @@ class KernelFeatures(ComparedRows):
     tol: float = 1e-10
     random_state: Any = None
 
+    expects: ClassVar = {
+        "method": one_of("cholesky", "nystroem"),
+        "gamma": either(POSITIVE, None),
+        "tol": FRACTION,
+    }
+
     def fit_rows(self, X: Any) -> Rows:
         """Choose the pivots among the rows of ``X`` and return the features of ``X``."""
         self._check_params()
@@ -137,17 +142,8 @@ class KernelFeatures(ComparedRows):
         return units.rows(self._map(units.matrix))
 
     def _check_params(self) -> None:
+        super()._check_params()
         check_kernel_name(self.kernel)
-        if self.method not in ("cholesky", "nystroem"):
-            raise InputError(f"method is {self.method!r}; expected 'cholesky' or 'nystroem'")
-        if self.n_components is not None and not is_whole(self.n_components, 1):
-            raise InputError(
-                f"n_components is {self.n_components!r}; expected a number of features, 1 or more, or None"
-            )
-        if self.gamma is not None and not (is_number(self.gamma) and self.gamma > 0):
-            raise InputError(f"gamma is {self.gamma!r}; expected a positive number or None")
-        if not is_number(self.tol) or not 0 <= self.tol < 1:
-            raise InputError(f"tol is {self.tol!r}; expected a number between 0 and 1")
 
     def _select(self, units: Table, chosen: np.ndarray) -> Table:
         """What stands for the chosen units in comparisons; columns of the given values when precomputed."""

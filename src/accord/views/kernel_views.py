@@ -18,12 +18,13 @@ from sklearn.base import clone
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_dense
+from accord.settings import SHARED
 from accord.views.base import View
 from accord.views.compose import ConcatenatedViews, Views, WrappingView, as_view, new_view
 from accord.views.default import default_view
 from accord.views.dense import ArrayFeatures
 from accord.views.gram import KernelFunction, default_gamma, kernel_values, squared_norms
-from accord.views.inputs import describe, is_number
+from accord.views.inputs import describe
 from accord.views.kernel import KernelFeatures, check_kernel_name
 
 Matrix: TypeAlias = Table  # one row per input
@@ -238,12 +239,8 @@ def _listed(view: View) -> list[View]:
 def check_kernel(kernel: Kernel) -> None:
     """Refuse a kernel that does not exist."""
     check_kernel_name(kernel.kernel)
-    gamma: Any = kernel.gamma
-    if gamma is not None and not (isinstance(gamma, str) and gamma == "auto") and not (is_number(gamma) and gamma > 0):
-        raise InputError(f"gamma is {gamma!r}; expected a positive number, None or 'auto'")
-    for name, value in (("degree", kernel.degree), ("coef0", kernel.coef0)):
-        if not is_number(value):
-            raise InputError(f"{name} is {value!r}; expected a number")
+    for name in ("gamma", "degree", "coef0"):
+        SHARED[name].check(name, getattr(kernel, name))
 
 
 def stack_matrices(parts: Sequence[Matrix]) -> Matrix:

@@ -17,7 +17,7 @@ from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.views.channels import Columns, columns_of
 from accord.views.compose import Views, WrappingView
-from accord.views.inputs import describe, is_number, is_whole
+from accord.views.inputs import describe
 
 # Tables 5.3 and 5.4: tokens and letter n-grams against surface clues. What the tables do not list goes where it is
 # most alike: prefixes and suffixes are n-grams, shapes are summaries of clues.
@@ -89,12 +89,6 @@ class RandomSplit(_Split):
     def view_names(self) -> list[str]:
         """``random1``, ``random2``, ..."""
         return [f"random{v}" for v in range(1, self.n_views + 1)]
-
-    def _check_params(self) -> None:
-        if not is_whole(self.n_views, 1):
-            raise InputError(f"n_views is {self.n_views!r}; expected a number of views, 1 or more")
-        if self.share is not None and not (is_number(self.share) and 0 < self.share <= 1):
-            raise InputError(f"share is {self.share!r}; expected a number above 0, up to 1, or None for disjoint views")
 
     def _share_out(self, columns: Columns, rng: np.random.Generator) -> list[np.ndarray]:
         free = np.flatnonzero(~columns.constant)

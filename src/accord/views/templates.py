@@ -15,8 +15,9 @@ import numpy as np
 
 from accord.exceptions import InputError
 from accord.kernels.features import text as kernels
+from accord.settings import whole
 from accord.views.characters import GREEK_NAMES, pack
-from accord.views.inputs import describe, is_whole
+from accord.views.inputs import describe
 
 GROUPS = ["bias", "position", "token", "affix", "ngram", "shape", "clue"]
 _GROUP_NAME_OF_KIND: dict[Any, str] = {
@@ -39,7 +40,7 @@ GROUP_OF_KIND = np.array([GROUPS.index(_GROUP_NAME_OF_KIND[kind]) for kind in ra
 def length_mask(lengths: Any, argument: str) -> np.ndarray:
     """Whether each length (longest + 1,) is among the lengths."""
     lengths = () if lengths is None else lengths
-    if not isinstance(lengths, (tuple, list, range, np.ndarray)) or not all(is_whole(n, 1) for n in lengths):
+    if not isinstance(lengths, (tuple, list, range, np.ndarray)) or not all(map(whole(1).accepts, lengths)):
         raise InputError(f"{argument} is {describe(lengths)}; expected lengths of 1 or more, such as (2, 3), or None")
     mask = np.zeros(max(lengths, default=0) + 1, np.bool_)
     mask[list(lengths)] = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,9 +19,10 @@ from accord.kernels.features import hashing, windows
 from accord.kernels.features import text as kernels
 from accord.packed.rows import Rows
 from accord.packed.tables import as_table
+from accord.settings import whole
 from accord.views.base import View
 from accord.views.characters import N_PAIRS, mark_roles
-from accord.views.inputs import check_whole, distinct_tokens, flatten_tokens, offsets_of, token_lists
+from accord.views.inputs import distinct_tokens, flatten_tokens, offsets_of, token_lists
 from accord.views.templates import GROUP_OF_KIND, GROUPS, emit, length_mask, name_of, origins_at
 from accord.views.token_index import TokenIndex
 from accord.views.window import Window, parse_window
@@ -101,6 +102,8 @@ class TokenFeatures(View):
     bias: bool = True
     min_count: int = 1
 
+    expects: ClassVar = {"case_positions": whole(0)}
+
     def fit_rows(self, X: Any) -> Rows:
         """Learn the features of the tokens in ``X`` and return its rows."""
         self._check_params()
@@ -168,8 +171,8 @@ class TokenFeatures(View):
         return np.arange(int(bool(self.bias)))
 
     def _check_params(self) -> None:
+        super()._check_params()
         parse_window(self.window)
-        check_whole(self, case_positions=0, min_count=1)
         self._wanted()
 
     def _layout(self) -> _Layout:

@@ -13,7 +13,7 @@ import numpy as np
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_table, window_slots
-from accord.views.inputs import is_whole
+from accord.settings import whole
 
 
 class Window(NamedTuple):
@@ -57,6 +57,6 @@ def parse_window(window: Any) -> Window:
     pair = (window, window) if isinstance(window, (int, np.integer)) else window
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
         raise InputError(f"window is {window!r}; expected a number of positions, or a pair (before, after)")
-    if not all(is_whole(n, 0) for n in pair):
+    if not all(map(whole(0).accepts, pair)):
         raise InputError(f"window is {window!r}; expected whole numbers of positions, 0 or more")
     return Window(int(pair[0]), int(pair[1]))

@@ -13,11 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.tables import as_table
 from accord.views.base import View
-from accord.views.inputs import distinct_tokens, flatten_tokens, is_number
+from accord.views.inputs import distinct_tokens, flatten_tokens
 from accord.views.window import parse_window
 
 
@@ -64,8 +63,8 @@ class WordTable(View):
         return np.repeat(columns, window.size), [*names, "position"]
 
     def _check_params(self) -> None:
+        super()._check_params()
         parse_window(self.window)
-        check_scale(self.scale)
 
     # -- what subclasses say ----------------------------------------------------------------------------------------
     def _learn(self, tokens: list[str], offsets: np.ndarray, distinct: list[str]) -> None:
@@ -115,9 +114,3 @@ def _with_outside(features: sp.csr_array, with_column: bool) -> sp.csr_array:
     outside = sp.csr_array(([1.0] * with_column, ([0] * with_column, [n_columns - 1] * with_column)), (1, n_columns))
     widened = sp.csr_array((features.data, features.indices, features.indptr), (features.shape[0], n_columns))
     return as_table(sp.vstack([outside, widened], format="csr"))
-
-
-def check_scale(scale: Any) -> None:
-    """The length of vectors must be a positive number."""
-    if not is_number(scale) or scale <= 0:
-        raise InputError(f"scale is {scale!r}; expected a number above 0")
