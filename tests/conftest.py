@@ -1,4 +1,4 @@
-"""Settings shared by all tests: the kernel cache, hypothesis profiles, the data folder, the quick subset."""
+"""Settings shared by all tests: threads, the kernel cache, hypothesis profiles, the data folder, the quick subset."""
 
 import hashlib
 import os
@@ -14,6 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 CACHES = ROOT / ".numba_cache"
 STALE_SECONDS = 2 * 3600  # longer than any test run, so that a run going on elsewhere keeps its cache
+
+# Tests run side by side; threads for their small matrices would only wait for each other. Programs that tests start
+# inherit this. NumPy, which reads it, is not imported yet.
+for library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 def _kernel_cache_dir() -> Path:

@@ -28,37 +28,37 @@ def quiet(learner):
     return learner.set_params(unlabeled_weight=0.0) if hasattr(learner, "unlabeled_weight") else learner
 
 
-@row("tree-x-text", *LEARNERS)
+@row("tree-x-text", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit([X[0], "the dog saw Ana"], Y)
 
 
-@row("tree-token", *LEARNERS)
+@row("tree-token", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit([X[0], ["the", "dog", 7, "Ana"]], Y)
 
 
-@row("tree-y", *LEARNERS)
+@row("tree-y", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit(X, [Y[0], 3])
 
 
-@row("tree-y-brackets", *LEARNERS)
+@row("tree-y-brackets", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit(X, [Y[0], Y[1][:-1]])
 
 
-@row("tree-y-word", *LEARNERS)
+@row("tree-y-word", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit(X, [["S", ["N", "dogs"], "bark"], Y[1]])
 
 
-@row("tree-leaves", *LEARNERS)
+@row("tree-leaves", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit([X[0], X[0]], Y)
 
 
-@row("tree-words", *LEARNERS)
+@row("tree-words", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit([X[0], ["the", "dog", "saw", "Tom"]], Y)
 
@@ -68,52 +68,52 @@ def _(make):
     make(Tree()).partial_fit(X, Y).partial_fit([["dogs", "dogs"]], ["(S (NP (N dogs)) (NP (N dogs)))"])
 
 
-@row("tree-no-parse", *LEARNERS)
+@row("tree-no-parse", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit(X, Y).predict([X[0], ["bark", "bark"]])
 
 
-@row("tree-empty", *LEARNERS)
+@row("tree-empty", among=LEARNERS)
 def _(make):
     assert quiet(make(Tree())).fit(X, Y).predict([[], X[0]])[0] == []
 
 
-@row("tree-given-label", *LEARNERS)
+@row("tree-given-label", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit(X, Y).predict(X, given=[None, [("PP", 0, 2)]])
 
 
-@row("tree-given-span", *LEARNERS)
+@row("tree-given-span", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit(X, Y).predict(X, given=[None, [("NP", 2, 5)]])
 
 
-@row("tree-label-scores", *LEARNERS)
+@row("tree-label-scores", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit(X, Y).decision_function(X)
 
 
-@row("tree-loss", *LEARNERS)
+@row("tree-loss", among=LEARNERS)
 def _(make):
     quiet(make(Tree(loss="squared"))).fit(X, Y)
 
 
-@row("tree-terminals", *LEARNERS)
+@row("tree-terminals", among=LEARNERS)
 def _(make):
     quiet(make(Tree(terminals="letters"))).fit(X, Y)
 
 
-@row("tree-span-features", *LEARNERS)
+@row("tree-span-features", among=LEARNERS)
 def _(make):
     quiet(make(Tree(span_features="words"))).fit(X, Y)
 
 
-@row("tree-horizontal", *LEARNERS)
+@row("tree-horizontal", among=LEARNERS)
 def _(make):
     quiet(make(Tree(horizontal=-1))).fit(X, Y)
 
 
-@row("tree-vertical", *LEARNERS)
+@row("tree-vertical", among=LEARNERS)
 def _(make):
     quiet(make(Tree(vertical=0))).fit(X, Y)
 

@@ -1,4 +1,4 @@
-"""docs/bad-input.md is true: every row of its tables happens, with every learner it concerns, and none is missing."""
+"""docs/bad-input.md is true: every row of its tables happens, and none is missing."""
 
 import re
 import warnings

@@ -1,4 +1,4 @@
-"""The battery that every learner passes with every structure it is defined for: parameters, copies, repetitions."""
+"""The battery that every learner passes with every kind of structure: parameters, copies, repetitions."""
 
 import inspect
 import pickle
@@ -8,13 +8,12 @@ import sys
 import numpy as np
 import pytest
 from bad_input import LEARNERS as CLASSES
-from battery import CASES, LEARNERS, called, make, weights
+from battery import LEARNERS, called, each_case, make, weights
 from sklearn.base import clone
 
 import accord
 from accord import Sequence, SumOfViews, TokenFeatures
 
-each_case = pytest.mark.parametrize(("learner", "task"), CASES)
 each_class = pytest.mark.parametrize("cls", CLASSES)
 
 

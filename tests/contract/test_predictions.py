@@ -1,19 +1,18 @@
-"""The battery that every learner passes with every structure it is defined for: predictions, unlabeled examples."""
+"""The battery that every learner passes with every kind of structure: predictions, unlabeled examples."""
 
 import numpy as np
 import pytest
 from bad_input import LEARNERS as ALL_CLASSES
-from battery import CASES, LEARNERS, MULTI_VIEW, TASKS, TRANSDUCTIVE, make
+from battery import CASES, LEARNERS, MULTI_VIEW, SEMI_SUPERVISED, all_cases, cover, each_case, is_defined, make
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from accord import CRF, HMM, MultiClass
 
-each_case = pytest.mark.parametrize(("learner", "task"), CASES)
 each_class = pytest.mark.parametrize("cls", ALL_CLASSES)
 
 
-@each_case
+@all_cases
 def test_predictions_are_better_than_chance(fitted, learner, task):
     case = fitted(learner, task)
     labels = [label for y in case.Y_new for label in ([y] if case.model.structure_.single_row else y)]
@@ -103,16 +102,14 @@ def test_scores_and_probabilities_of_labels(fitted, learner, task):
             np.testing.assert_allclose(p.sum(axis=-1), 1.0)
 
 
-@pytest.mark.parametrize("task", [task for task in TASKS if task.startswith("token")])
-def test_sentences_without_tokens_have_outputs_without_labels(task):
-    for learner in LEARNERS:
-        if (learner, task) in CASES:
-            case = make(learner, task)
-            empty = np.zeros((0, 3)) if task.startswith("token vectors") else []
-            model = case.model.fit([*case.X, empty, empty], [*case.Y, [], None])
-            assert model.predict([empty, case.X[0], empty])[::2] == [[], []]
-            assert model.predict_k_best([empty], k=2) == [[([], 0.0)]]
-            assert model.score([empty, case.X[0]], [[], case.Y[0]]) >= 0.0
+@pytest.mark.parametrize(("learner", "task"), [case for case in CASES if case[1].startswith("token")])
+def test_sentences_without_tokens_have_outputs_without_labels(learner, task):
+    case = make(learner, task)
+    empty = np.zeros((0, 3)) if task.startswith("token vectors") else []
+    model = case.model.fit([*case.X, empty, empty], [*case.Y, [], None])
+    assert model.predict([empty, case.X[0], empty])[::2] == [[], []]
+    assert model.predict_k_best([empty], k=2) == [[([], 0.0)]]
+    assert model.score([empty, case.X[0]], [[], case.Y[0]]) >= 0.0
 
 
 @each_class
@@ -149,13 +146,11 @@ SAME_FEATURES = (
 )
 
 
+SUPERVISED = [learner for learner in LEARNERS if learner not in (*MULTI_VIEW, *SEMI_SUPERVISED)]
+
+
 @pytest.mark.parametrize(
-    ("learner", "task"),
-    [
-        (c, t)
-        for c, t in CASES
-        if t in SAME_FEATURES and not c.startswith("hmm") and c not in (*MULTI_VIEW, *TRANSDUCTIVE)
-    ],
+    ("learner", "task"), cover([(c, t) for c in SUPERVISED for t in SAME_FEATURES if is_defined(c, t)], set)
 )
 def test_supervised_learners_take_only_features_from_unlabeled_examples(learner, task):
     case = make(learner, task)
@@ -169,7 +164,7 @@ def test_supervised_learners_take_only_features_from_unlabeled_examples(learner,
     assert both.predict(case.X) == alone.predict(case.X)
 
 
-@pytest.mark.parametrize("learner", ["hmm", "co-perceptron", "co-svm", *TRANSDUCTIVE, "gradient-co-svm"])
+@pytest.mark.parametrize("learner", [learner for learner in SEMI_SUPERVISED if is_defined(learner, "tokens")])
 def test_semi_supervised_learners_predict_the_unlabeled_training_examples(learner):
     case = make(learner, "tokens")
     model = case.model.fit(case.X, case.partly)

@@ -1,12 +1,13 @@
 """Accord's learners inside scikit-learn: searches, cross-validation, pipelines, DataFrames."""
 
 import pickle
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from battery import LEARNERS, MULTI_VIEW, called, classes, make, tokens
+from battery import LEARNERS, MULTI_VIEW, ONE_OF_EACH_CLASS, called, classes, is_defined, make, tokens
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV, cross_val_predict, cross_val_score
@@ -26,7 +27,10 @@ from accord import (
     TokenFeatures,
 )
 
-each_learner = pytest.mark.parametrize("learner", LEARNERS)
+# What scikit-learn asks of a learner is written once per class, or once for all of them.
+each_learner = pytest.mark.parametrize("learner", ONE_OF_EACH_CLASS)
+OF_CLASSES = ["hmm, gaussian", *(learner for learner in ONE_OF_EACH_CLASS if is_defined(learner, "classes"))]
+each_learner_of_classes = pytest.mark.parametrize("learner", OF_CLASSES)
 
 
 def task_of(learner, sequences=True):
@@ -36,11 +40,9 @@ def task_of(learner, sequences=True):
 
 
 def grid(learner):
-    if "perceptron" in learner:
-        return "max_iter", [1, 3]
-    if learner == "sum of views":
-        return "n_views", [1, 3]
-    return ("smoothing", [0.1, 1.0]) if "hmm" in learner else ("C", [0.1, 1.0])
+    values = {"C": [0.1, 1.0], "smoothing": [0.1, 1.0], "n_views": [1, 3], "max_iter": [1, 3]}
+    name = next(name for name in values if name in LEARNERS[learner](MultiClass()).get_params(deep=False))
+    return name, values[name]
 
 
 @each_learner
@@ -79,14 +81,14 @@ def test_cross_validation(learner):
     )
 
 
-@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "hmm"])
+@each_learner_of_classes
 def test_cross_validated_predictions_of_classes(learner):
     case = make(learner, "classes")
     found = cross_val_predict(case.model, case.X, case.Y, cv=3)
     assert np.mean(found == np.array(case.Y)) > 0.4
 
 
-@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "hmm"])
+@each_learner_of_classes
 def test_pipeline_with_a_scaler(learner):
     X, Y = classes(60)
     X = X * [1.0, 1000.0, 0.01] + [0.0, 5.0, 3.0]
@@ -110,11 +112,10 @@ def test_search_over_a_pipeline():
 # -- DataFrames and other containers ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "hmm"])
+@each_learner_of_classes
 def test_data_frames(learner):
     case = make(learner, "classes")
-    view = "views" if learner.startswith("co-") else called(case.model, "view")
-    model = clone(case.model).set_params(**{view: None})
+    model = clone(case.model).set_params(**{called(case.model, "view"): None})
     frame = pd.DataFrame(case.X, columns=["u", "v", "w"], index=range(100, 100 + len(case.X)))
     series = pd.Series(case.Y, index=frame.index)
     expected = clone(model).fit(case.X, case.Y).predict(case.X_new)
@@ -212,7 +213,7 @@ def test_a_label_that_occurs_in_no_training_fold_is_no_error(learner):
     assert 0.0 <= model.score(case.X[:1], Y[:1]) < 1.0, "the unknown label counts as wrong"
 
 
-@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "hmm"])
+@each_learner_of_classes
 @pytest.mark.parametrize("declared", [False, True])
 def test_a_class_that_occurs_in_no_training_fold_is_no_error(learner, declared):
     case = make(learner, "classes")
@@ -226,12 +227,10 @@ def test_a_class_that_occurs_in_no_training_fold_is_no_error(learner, declared):
     assert model.decision_function(case.X).shape[1] == 4 + declared
 
 
-@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "hmm"])
-@pytest.mark.parametrize(
-    "labels",
-    [[3, 1, 2, 0], [True, False, "yes", "no"], [0.5, 1.5, 2.5, 3.5]],
-    ids=str,
-)
+LABELS = [[3, 1, 2, 0], [True, False, "yes", "no"], [0.5, 1.5, 2.5, 3.5]]
+
+
+@pytest.mark.parametrize(("learner", "labels"), zip(OF_CLASSES, cycle(LABELS)), ids=str)
 def test_labels_may_be_anything_hashable(learner, labels, tmp_path):
     X, Y = classes(24, labels=labels)
     model = LEARNERS[learner](MultiClass()).fit(X, Y)
@@ -243,7 +242,7 @@ def test_labels_may_be_anything_hashable(learner, labels, tmp_path):
     assert [(y, type(y)) for y in again] == [(y, type(y)) for y in found]
 
 
-@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "hmm" and name not in MULTI_VIEW])
+@pytest.mark.parametrize("learner", [name for name in OF_CLASSES if name not in MULTI_VIEW])
 def test_real_valued_features_are_more_than_truth_values(learner):
     """Only the size of the one feature tells the classes apart."""
     rng = np.random.default_rng(0)

@@ -157,9 +157,10 @@ class Found(NamedTuple):
 
 
 class SubjectDetector:
-    """Messages with the same subject are a batch. Subjects also make it slow or let it fail."""
+    """Messages with the same subject are a batch. Subjects also make it slow, wait until ``go`` is set, or fail."""
 
     def __init__(self):
+        self.go = threading.Event()
         self.sizes = {}
         self.seen = []
         self.window = []
@@ -172,6 +173,8 @@ class SubjectDetector:
             raise RuntimeError("a mistake of the detector")
         if subject.startswith(b"sleep"):
             time.sleep(float(subject[5:]))
+        if subject == b"wait":
+            assert self.go.wait(20)
         return hashlib.sha1(subject).hexdigest()[:8]
 
     def assign_detailed(self, raw, received=None):

@@ -242,15 +242,14 @@ def test_requests_that_come_byte_by_byte_are_given_up(client, monkeypatch, begin
         if begin:
             connection.sendall(begin)
             assert connection.recv(1000).startswith(b"HTTP/1.1 ")
-        started = time.monotonic()
         with contextlib.suppress(OSError):
             for byte in b"GET /health HTTP/1.1\r\nX-Long: " + b"x" * 1000:
                 connection.sendall(bytes([byte]))
                 time.sleep(0.05)
-                assert time.monotonic() - started < 5
                 if select.select([connection], [], [], 0)[0] and is_closed(connection, 0.01):
                     break
-        assert time.monotonic() - started < 5
+            else:
+                pytest.fail("the server listened to the end")
     assert client.works()
 
 

@@ -13,7 +13,7 @@ import accord
 from accord import learners, model_file, registry
 from accord.cli import main
 from accord.cli.tasks import TASKS
-from accord.registry import TABLE, commands, find, learners_of
+from accord.registry import TABLE, commands, find, learners_for
 
 LEARNERS = [name for name, entry in TABLE.items() if entry.kind == "learner"]
 WORDS = set(re.findall(r"^([a-z-]+) {2,}\S", registry.__doc__, re.MULTILINE))  # of `can` and `needs`
@@ -96,11 +96,11 @@ def test_every_structure_of_the_command_line_has_a_task():
 
 
 def test_learners_of_a_structure():
-    assert "PCFG" in learners_of("Tree")
-    assert "HMM" not in learners_of("Tree")
-    assert "TypeConsistency" in learners_of("Sequence")
-    assert "TypeConsistency" not in learners_of("MultiClass")
-    assert not {"RLSR", "CoRLSR"} & {name for s in ("Sequence", "Tree") for name in learners_of(s)}
+    assert "PCFG" in learners_for(TABLE["Tree"].can)
+    assert "HMM" not in learners_for(TABLE["Tree"].can)
+    assert "TypeConsistency" in learners_for(TABLE["Sequence"].can)
+    assert "TypeConsistency" not in learners_for(TABLE["MultiClass"].can)
+    assert not {"RLSR", "CoRLSR"} & {name for s in ("Sequence", "Tree") for name in learners_for(TABLE[s].can)}
 
 
 NEW_LEARNER = """

@@ -187,7 +187,7 @@ class TypeConsistency(StructuredLearner):
         return base
 
     def _first_model(self, parts: Parts, seed: int) -> Weights:
-        given = np.flatnonzero(np.add.reduceat(parts.y >= 0, parts.rows.offsets[:-1]) > 0)
+        given = np.flatnonzero(_labeled(parts.y, parts.rows.offsets))
         part = clone(self.learner)
         if "random_state" in part.get_params():
             part.set_params(random_state=seed)
@@ -198,7 +198,7 @@ class TypeConsistency(StructuredLearner):
         """A perceptron that learns pseudo-labels, and the labeled sentences several times."""
         rows = parts.student_rows
         assert rows is not None
-        known = np.add.reduceat(parts.y >= 0, rows.offsets[:-1]) > 0
+        known = _labeled(parts.y, rows.offsets)
         others = np.flatnonzero(~known)
         if others.size > self.max_student:
             others = rng.choice(others, self.max_student, replace=False)
@@ -260,3 +260,8 @@ class TypeConsistency(StructuredLearner):
 def _spread(scores: np.ndarray) -> float:
     """Typical difference between the scores of two labels of a token."""
     return float(np.mean(np.std(scores, axis=1)))
+
+
+def _labeled(y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Which sentences have a labeled token; those without tokens have none."""
+    return np.diff(np.append(0, np.cumsum(y >= 0))[offsets]) > 0

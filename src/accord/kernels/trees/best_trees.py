@@ -100,7 +100,7 @@ def parse(grammar, scores, brackets, chart, tree):
     tree[:] = -1
     if n_tokens == 0:
         return 0.0, np.inf
-    fill_chart(grammar, scores, brackets, False, chart)
+    fill_chart(grammar, scores, brackets, np.bool_(False), chart)
     symbol, best, second, _ = best_root(scores, chart, n_tokens)
     if best == NEG_INF:
         return NEG_INF, NEG_INF

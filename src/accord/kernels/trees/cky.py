@@ -243,7 +243,8 @@ def _sum_edges(active, by_left, right_child, parent, rule, anchor, at_span, at_s
 def fill_chart(grammar, scores, brackets, sums, chart):
     """Fill ``chart`` (n_cells, n_symbols) with the best scores of all symbols over all spans.
 
-    ``sums``: the logarithms of the summed exponentials of all their trees' scores instead (inside sums).
+    ``sums``: the logarithms of the summed exponentials of all their trees' scores instead (inside sums). Kernels pass
+    ``np.bool_``, because this is compiled once more for each literal.
     """
     n_tokens, n_leaves = scores.leaf.shape
     n_symbols = chart.shape[1]

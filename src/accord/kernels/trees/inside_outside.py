@@ -35,7 +35,7 @@ def inside(grammar, scores, brackets, chart):
     n_tokens = scores.leaf.shape[0]
     if n_tokens == 0:
         return 0.0
-    fill_chart(grammar, scores, brackets, True, chart)
+    fill_chart(grammar, scores, brackets, np.bool_(True), chart)
     values = chart[cell(0, n_tokens, n_tokens)] + scores.start
     top = np.max(values)
     return top + np.log(np.sum(np.exp(values - top))) if top > NEG_INF else NEG_INF

@@ -3,6 +3,8 @@
 The list of a node's best trees grows only as far as it is asked for. A tree of a node is an edge and the ranks of the
 trees below it on either side; its neighbours are the next one on the right and, from rank 0 on the right, the next one
 on the left, so that no tree is met twice.
+
+All whole numbers are int64: functions that get other types, or literals, are compiled once more for them.
 """
 
 from typing import NamedTuple
@@ -22,13 +24,13 @@ class Nodes(NamedTuple):
     keys: np.ndarray  # (2^b,) int64: a hash table from nodes to their numbers; -1: free
     numbers: np.ndarray  # (2^b,) int32
     n_nodes: np.ndarray  # (1,) int64
-    n_best: np.ndarray  # (size,) int32: trees in order so far
+    n_best: np.ndarray  # (size,) int64: trees in order so far
     followed: np.ndarray  # (size,) bool: whether the neighbours of the last of them are waiting
     best: np.ndarray  # (size, k) scores
-    best_entry: np.ndarray  # (size, k, 4) int32
-    n_waiting: np.ndarray  # (size,) int32
+    best_entry: np.ndarray  # (size, k, 4) int64
+    n_waiting: np.ndarray  # (size,) int64
     waiting: np.ndarray  # (size, 3 k) scores; a heap, the largest first
-    waiting_entry: np.ndarray  # (size, 3 k, 4) int32
+    waiting_entry: np.ndarray  # (size, 3 k, 4) int64
     edges: np.ndarray  # (k, 3) room for the best edges of a node
 
 
@@ -37,8 +39,8 @@ def new_nodes(size: int, k: int) -> Nodes:
     n_slots = 1 << max(4, (4 * size - 1).bit_length())
     return Nodes(
         np.full(n_slots, -1, np.int64), np.empty(n_slots, np.int32), np.zeros(1, np.int64),
-        np.zeros(size, np.int32), np.zeros(size, np.bool_), np.empty((size, k)), np.empty((size, k, 4), np.int32),
-        np.zeros(size, np.int32), np.empty((size, 3 * k)), np.empty((size, 3 * k, 4), np.int32), np.empty((k, 3)),
+        np.zeros(size, np.int64), np.zeros(size, np.bool_), np.empty((size, k)), np.empty((size, k, 4), np.int64),
+        np.zeros(size, np.int64), np.empty((size, 3 * k)), np.empty((size, 3 * k, 4), np.int64), np.empty((k, 3)),
     )  # fmt: skip
 
 
@@ -168,7 +170,7 @@ def _tree(nodes, grammar, scores, chart, left, right, symbol, rank, stack):
         if not nodes.followed[node]:
             last = nodes.n_best[node] - 1
             rule, split, a, b = nodes.best_entry[node, last]
-            one, two = grammar.left[rule], grammar.right[rule]
+            one, two = np.int64(grammar.left[rule]), np.int64(grammar.right[rule])
             more_right = _known(nodes, grammar, scores, chart, split, right, two, b + 1)
             if np.isnan(more_right):
                 _put(stack[depth], split, right, two, b + 1)
@@ -248,7 +250,7 @@ def k_best_trees(nodes, grammar, scores, chart, trees, values):
         if not _write(nodes, grammar, scores, chart, symbol, rank[symbol], stack, todo, trees[i]):
             return -1
         rank[symbol] += 1
-        following = _tree(nodes, grammar, scores, chart, 0, n_tokens, symbol, rank[symbol], stack)
+        following = _tree(nodes, grammar, scores, chart, np.int64(0), n_tokens, symbol, rank[symbol], stack)
         if following == np.inf:
             return -1
         score[symbol] = following + scores.start[symbol] if following > NEG_INF else NEG_INF

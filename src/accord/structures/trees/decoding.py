@@ -73,7 +73,7 @@ class TreeDecoders(BaseStructure):
         allowed = np.zeros((numbers.size, len(self.grammar_.tags)), np.bool_)
         places, entries = self.lexicon_.entries(numbers)
         allowed[places, self.lexicon_.tag[entries]] = True
-        return np.where(allowed[:, self.grammar_.leaf_tag], 0.0, -np.inf)
+        return np.where(allowed.take(self.grammar_.leaf_tag, axis=1), 0.0, -np.inf)
 
     def terminal(self, token: Any) -> str:
         """What the lexicon knows a token by."""
