@@ -13,12 +13,12 @@ from typing import Any
 
 # What structures may offer, and learners, or single parameters of them, may need.
 CAPABILITIES = {
-    "labels": "outputs of one label per row, of which single ones can be hidden, counted and scored",
-    "words": "inputs that are sentences of words",
-    "grammar": "trees of a treebank grammar",
-    "likelihood": "sums over all outputs, which make probabilities",
-    "slack": "margins that are rescaled by the slack, or squared",
-    "frank-wolfe": "passes of block-coordinate Frank-Wolfe",
+    "labels": "a label for every row",
+    "words": "sentences of words",
+    "grammar": "trees of a grammar",
+    "likelihood": "probabilities of outputs",
+    "slack": "slacks that are rescaled, or squared",
+    "frank-wolfe": "passes of Frank-Wolfe",
 }
 # Values of learners' parameters that need a structure which can do more.
 ASKED = {

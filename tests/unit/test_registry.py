@@ -16,7 +16,7 @@ from accord.cli.tasks import TASKS
 from accord.registry import TABLE, commands, find, learners_for
 
 LEARNERS = [name for name, entry in TABLE.items() if entry.kind == "learner"]
-WORDS = set(re.findall(r"^([a-z-]+) {2,}\S", registry.__doc__, re.MULTILINE))  # of `can` and `needs`
+WORDS = registry.CAPABILITIES.keys() | registry.ABILITIES.keys()
 
 
 def learner_classes() -> set[str]:

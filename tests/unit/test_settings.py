@@ -160,7 +160,7 @@ def test_batches_are_refused_before_what_was_learned_is_lost(learner):
 
 
 # -- a name that has changed ------------------------------------------------------------------------------------------
-RENAMED = "^lambda_ is called disagreement_weight now; the old name goes with the next version$"
+RENAMED = "^lambda_ is called disagreement_weight now; the former name ends with the next version$"
 
 
 def test_the_old_name_works_with_a_warning():
@@ -178,7 +178,7 @@ def test_the_old_name_works_with_a_warning():
         model.set_params(lambda_=0.75, eta=2.0)
     assert caught[0].filename == __file__
     assert (model.disagreement_weight, model.eta) == (0.75, 2.0)
-    with pytest.warns(FutureWarning), pytest.raises(InputError, match="are the same parameter"):
+    with pytest.warns(FutureWarning), pytest.raises(InputError, match="is the former name of"):
         accord.CoRLSR(lambda_=0.25, disagreement_weight=0.25)
 
 

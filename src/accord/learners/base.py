@@ -147,7 +147,7 @@ class StructuredLearner(BaseEstimator):
         For sequences these are the token scores before transitions.
         """
         check_is_fitted(self, "weights_")
-        inputs.require(self.structure_, "labels", "decision_function")
+        inputs.require(self.structure_, "labels", "decision_function", "predict_k_best has scores of whole outputs")
         rows = self._rows(X)
         unary = self._label_scores(rows)
         if self.structure_.single_row:

@@ -90,24 +90,22 @@ def new_structure(structure: Any, learner: Any) -> Structure:
     if isinstance(structure, type) or not callable(getattr(structure, "consensus_problem", None)):
         expected = ", ".join(f"{name}()" for name, entry in TABLE.items() if entry.kind == "structure")
         raise InputError(f"structure is {structure!r}; expected an object such as {expected}")
+    name, can = type(structure).__name__, structure.capabilities
     for word in sorted(entry_of(type(learner)).needs):
-        require(structure, word, type(learner).__name__)
-    for (name, value), word in ASKED.items():
-        if getattr(learner, name, None) == value:
-            require(structure, word, f"{name}={value!r}")
+        require(structure, word, type(learner).__name__, f"{name} is learned by {', '.join(learners_for(can))}")
+    for (parameter, value), word in ASKED.items():
+        if getattr(learner, parameter, None) == value:
+            require(structure, word, f"{parameter}={value!r}", "leave it out")
     return clone(structure)
 
 
-def require(structure: Structure, word: str, who: str) -> None:
+def require(structure: Structure, word: str, who: str, instead: str) -> None:
     """Refuse a structure that does not have the capability which a learner, or a parameter of it, asks for."""
-    if word in structure.capabilities:
-        return
-    name = type(structure).__name__
-    have = ", ".join(other for other, entry in TABLE.items() if entry.kind == "structure" and word in entry.can)
-    raise InputError(
-        f"structure is {name}(), but {who} needs {CAPABILITIES[word]}; that is what {have} can do. "
-        f"{name} is learned by {', '.join(learners_for(structure.capabilities))}"
-    )
+    if word not in structure.capabilities:
+        have = ", ".join(name for name, entry in TABLE.items() if entry.kind == "structure" and word in entry.can)
+        raise InputError(
+            f"structure is {type(structure).__name__}(), but {who} needs {CAPABILITIES[word]} (as {have}); {instead}"
+        )
 
 
 def with_tokens(structure: Structure, rows: Rows, X: Any) -> Rows:
