@@ -52,6 +52,10 @@ def test_a_file_of_predictions(folder):
     result = run("evaluate", "--predictions", folder / "short.conll", folder / "test.conll")
     assert result.exit_code == 2
     assert "has 1 label sequences but" in result.stderr
+    (folder / "bare.conll").write_text("".join(f"{line}\n" for line in (folder / "test.txt").read_text().split(" ")))
+    result = run("evaluate", "--predictions", folder / "bare.conll", folder / "test.conll")
+    assert result.exit_code == 2
+    assert "bare.conll: sentence 1 is not labeled" in result.stderr
 
 
 def test_classes(folder):

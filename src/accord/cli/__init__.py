@@ -1,4 +1,13 @@
-"""The ``accord`` command: one file per subcommand.
+"""The ``accord`` command. A file imports from rows above its own and from its own row, never one that imports it.
+
+===============================================  =====================================================================
+program, terminal, option_types, models          errors and exit codes, tables, types of options, model files
+outputs/                                         labels, trees and numbers: predicted, written, scored, described
+tasks                                            the kinds of task, and which of the above each of them needs
+data/                                            reading files
+evaluate, predict, inspect, train/               commands for all kinds of task
+demo, reproduce, dedupe/, mail/                  commands of their own
+===============================================  =====================================================================
 
 Everything heavy is imported inside the commands, so that ``accord --help`` answers at once.
 """

@@ -104,8 +104,9 @@ def _score_file(predictions: str, layout: Layout, data: str, scoring: str) -> di
     if len(found.Y) != len(gold.Y):
         what, examples = layout.task.outputs, f"{layout.task.example}s"
         raise InputError(f"{predictions} has {len(found.Y)} {what} but {data} has {len(gold.Y)} {examples}")
-    if scoring != "collins":  # which deletes traces, so that one side need not have them
-        hint = " (--clean takes traces out of both)" if layout.format == "treebank" and not layout.clean else ""
+    trees = layout.format == "treebank"
+    if not trees or scoring != "collins":  # which deletes traces, so that one side need not have them
+        hint = " (--clean takes traces out of both)" if trees and not layout.clean else ""
         _check_tokens(found, gold, predictions, hint)
     keep = _labeled(gold, data)
     return layout.task.scores([gold.Y[i] for i in keep], [found.Y[i] for i in keep], scoring=scoring)

@@ -51,7 +51,7 @@ def load_predictions(layout: Layout, source: str) -> Batch:
         written = replace(layout, label_column=1, token_column=0, feature_columns=None, columns=None, comment=None)
         batch = load(replace(written, unknown_label=None), source)
         if None in batch.Y:
-            raise InputError(f"{source}: sentence {batch.Y.index(None) + 1} has no {layout.task.outputs}")
+            raise InputError(f"{source}: sentence {batch.Y.index(None) + 1} is not labeled")
         return batch
     found: list[Any] = [line.split("\t")[0] for line in iter_lines(source, layout.encoding)]
     if layout.task.numeric:

@@ -31,10 +31,10 @@ def choose_task(data: str, given_format: str | None, options: dict[str, Any]) ->
     """The task that the options tell; else the one that the file's format tells."""
     told = _told(options)
     found = given_format or guess_format(data, of_tokens=True)
-    (why, task), *others = [*told.items(), ("", None)]
-    for other, second in others:
-        if task is not None and second not in (None, task):
-            raise click.UsageError(f"{why} is for the task {task.name}; it does not go with {other}")
+    first, task = next(iter(told.items()), ("", None))
+    for option, other in told.items():
+        if task is not None and other is not task:
+            raise click.UsageError(f"{first} is for the task {task.name}; it does not go with {option}")
     if task is None:
         if found == "text":
             raise click.UsageError("plain text: give --task multiclass if its lines are class<TAB>words")
