@@ -129,7 +129,7 @@ class Deduplication(Experiment):
             for part in small_parts(test.size, left, right, similar, test.size):
                 found[part] = part[0]
         elif task.method == SINGLE:
-            found = cluster_table(packed, weights, bias, np.zeros(1), "agglomerative", N_CANDIDATES)
+            found = cluster_table(packed, (left, right), weights, bias, np.zeros(1), "agglomerative")
         else:
             found = model.predict_table(packed)
         return {**scores(truth, numbered(found)), **_reach(truth, left, right)}

@@ -216,34 +216,29 @@ class TimedProtocol(H11Protocol):
 
     uvicorn itself waits for ever for the head of a request and for its answer to be read; as connections are limited, a
     few hundred that do nothing would keep all others out. A body has a time limit of its own, and so has a client that
-    may send another request.
+    may send another request. All but `_watch` and `_stop` is called by the event loop.
     """
 
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Called by the event loop."""
         super().connection_made(transport)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Called by the event loop."""
         super().data_received(data)
         self._watch()
 
     def pause_writing(self) -> None:
-        """Called by the event loop."""
         super().pause_writing()
         self._watch()
 
     def resume_writing(self) -> None:
-        """Called by the event loop."""
         super().resume_writing()
         self._stop()
         self._watch()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Called by the event loop."""
         super().connection_lost(error)
         self._stop()
 
