@@ -23,10 +23,9 @@ FORCE = 1e-9
 
 @dataclass
 class CuttingResult(margin_qp.Solution):
-    """With numbers of constraints."""
+    """With the number of constraints."""
 
     n_constraints: int = 0  # with force
-    n_added: int = 0
 
 
 class _Planes:
@@ -111,7 +110,6 @@ def train(
                 result.primal, result.w = primal, w
             new = np.flatnonzero(violations > known + allowed)
             result.n_iter += 1
-            result.n_added += new.size
             result.history.append({"primal": primal, "dual": result.dual, "added": new.size})
             on_epoch(f"{new.size} constraints added, primal {primal:.5g}, dual {result.dual:.5g}")
             if not quick and (not new.size or result.gap <= tol * result.primal):
