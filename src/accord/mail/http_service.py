@@ -99,8 +99,11 @@ def create_app(service: MailService, settings: MailSettings) -> FastAPI:
 
     async def answer(request: Request, ask: Callable[[bytes], Future[Any]], count: Callable[[str], None]) -> Response:
         check_token(request)
-        async with _deadline(_SLOWEST_UPLOAD, Refused(408, "the body came in too slowly")):
-            messages, is_form = await read_messages(request, settings.limits.message_bytes)
+        try:
+            async with asyncio.timeout(_SLOWEST_UPLOAD):
+                messages, is_form = await read_messages(request, settings.limits.message_bytes)
+        except TimeoutError:
+            raise Refused(408, "the body came in too slowly") from None
         answers = [plain(await _answered(ask, raw, settings.limits.seconds, count)) for raw in messages]
         return JSONResponse({"results": answers} if is_form else answers[0])
 
@@ -192,22 +195,6 @@ async def _answered(
         raise Refused(503, "the detector failed on this message") from error
     count("assigned")
     return found
-
-
-class _deadline:
-    """`asyncio.timeout` with an error of our choice."""
-
-    def __init__(self, seconds: float, error: Refused) -> None:
-        self._timeout, self._error = asyncio.timeout(seconds), error
-
-    async def __aenter__(self) -> None:
-        await self._timeout.__aenter__()
-
-    async def __aexit__(self, *exc: Any) -> None:
-        try:
-            await self._timeout.__aexit__(*exc)
-        except TimeoutError:
-            raise self._error from None
 
 
 # -- connections ----------------------------------------------------------------------------------------------------

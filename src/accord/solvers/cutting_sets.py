@@ -71,12 +71,10 @@ class DecodedProblem(Protocol):
     are found at all.
     """
 
+    n_examples: int
     n_dims: int
     quick: bool
     exact: bool
-
-    @property
-    def n_examples(self) -> int: ...
 
     def violators(self, w: np.ndarray, enough: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Violation (n,), offset b (n,) and difference d (n, n_dims) of every example's most violating output.
