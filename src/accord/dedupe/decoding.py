@@ -6,7 +6,6 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.pairs import RecordTable
 from accord.kernels.partitions.condensed import n_pairs, pair_numbers
 from accord.kernels.partitions.correlation import numbered
@@ -19,36 +18,21 @@ _BATCH = 1 << 20  # pairs scored at a time, of as many components as that takes
 
 def cluster_table(
     table: RecordTable,
+    candidates: tuple[np.ndarray, np.ndarray],
     weights: np.ndarray,
     constant: float,
     costs: np.ndarray,
     decoder: str,
-    n_candidates: int,
     n_jobs: int | None = 1,
     verbose: bool = False,
 ) -> np.ndarray:
     """Cluster numbers by first appearance, where similarity is the product of features and weights plus a constant.
 
-    `costs` are those of :func:`large_clusters_apart`.
+    `candidates` are pairs of :func:`accord.dedupe.blocking.candidate_pairs`, `costs` those of
+    :func:`large_clusters_apart`.
     """
-    candidates = candidate_pairs(table, n_candidates, n_jobs=n_jobs)
-    return cluster_candidates(table, *candidates, weights, constant, costs, decoder, n_jobs, verbose)
-
-
-def cluster_candidates(
-    table: RecordTable,
-    left: np.ndarray,
-    right: np.ndarray,
-    weights: np.ndarray,
-    constant: float,
-    costs: np.ndarray,
-    decoder: str,
-    n_jobs: int | None = 1,
-    verbose: bool = False,
-) -> np.ndarray:
-    """The same with candidate pairs that were found already."""
-    similar = table.scores(left, right, weights, n_jobs) + constant
-    parts = small_parts(len(table), left, right, similar, MAX_COMPONENT)
+    similar = table.scores(*candidates, weights, n_jobs) + constant
+    parts = small_parts(len(table), *candidates, similar, MAX_COMPONENT)
     labels = np.arange(len(table))
     structure = Partition()
     with Progress(sum(part.size for part in parts), "clustering", verbose) as progress:

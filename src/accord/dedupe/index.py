@@ -60,7 +60,9 @@ class RecordIndex:
             missing = int(np.flatnonzero(check_ids(ids, len(records)) < 0)[0])
             raise InputError(f"ids[{missing}] is missing; every record of an index has an id (assign gives one)")
         self._table: RecordTable | None = None
-        self._append(records, list(ids))
+        self._packed().append(records)
+        self._keep_cells(records)
+        self.ids += ids
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -141,11 +143,6 @@ class RecordIndex:
             found = f"{NEW}{self.next_number}"
         self.next_number += 1
         return found
-
-    def _append(self, records: Sequence[Record], ids: list[Hashable]) -> None:
-        self._packed().append(records)
-        self._keep_cells(records)
-        self.ids += ids
 
     def _keep_cells(self, records: Sequence[Record]) -> None:
         for name, column in self.cells.items():

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from accord.dedupe.blocking import candidate_pairs
-from accord.dedupe.decoding import cluster_candidates
+from accord.dedupe.decoding import cluster_table
 from accord.dedupe.labels import Labeled
 from accord.dedupe.machines import FoldModel, Machines, known_sets
 from accord.dedupe.pairs import RecordTable
@@ -61,12 +61,12 @@ class SelfTraining:
     ) -> None:
         self.machines, self.labeled, self.table = machines, labeled, table
         self.decoder, self.costs, self.rarity = decoder, costs, rarity
-        self.left, self.right = candidate_pairs(table, n_candidates, n_jobs=machines.n_jobs)
-        both = (self.left < labeled.truth.size) & (self.right < labeled.truth.size)
+        self.candidates = left, right = candidate_pairs(table, n_candidates, n_jobs=machines.n_jobs)
+        both = (left < labeled.truth.size) & (right < labeled.truth.size)
         # pairs of labeled records are guessed only where they are held out
         parts = [_some(np.flatnonzero(one), rng) for one in (~both, both)]
         pool, self.n_guessed = np.concatenate(parts), parts[0].size
-        self.pool_left, self.pool_right = self.left[pool], self.right[pool]
+        self.pool_left, self.pool_right = left[pool], right[pool]
         self.features = table.compare(self.pool_left, self.pool_right)
 
     def learn(self, weights: np.ndarray, bias: float, slope: float, fold: int = -1) -> Learned:
@@ -93,10 +93,9 @@ class SelfTraining:
         return 2.0 * both / (true + pred)
 
     def _clusters(self, weights: np.ndarray, bias: float, slope: float, rarity: float) -> np.ndarray:
-        return cluster_candidates(
-            self.table, self.left, self.right, weights * slope, bias * slope - rarity, self.costs, self.decoder,
-            self.machines.n_jobs,
-        )  # fmt: skip
+        constant = bias * slope - rarity
+        jobs = self.machines.n_jobs
+        return cluster_table(self.table, self.candidates, weights * slope, constant, self.costs, self.decoder, jobs)
 
     def held_out(self, models: list[FoldModel], slope: float) -> np.ndarray:
         """F1 of pairs of each fold, (folds, 2): before and after learning again."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.decoding import cluster_table
 from accord.dedupe.pairs import RecordPairs, RecordTable
 from accord.dedupe.values import Record
@@ -50,8 +51,9 @@ class RecordSimilarity:
 
     def predict_table(self, table: RecordTable) -> np.ndarray:
         """The same of packed records."""
+        candidates = candidate_pairs(table, self.n_candidates, n_jobs=self.n_jobs)
         return cluster_table(
-            table, self.pair_weights(), self.constant(len(table)), self.size_costs_, self.decoder, self.n_candidates,
+            table, candidates, self.pair_weights(), self.constant(len(table)), self.size_costs_, self.decoder,
             self.n_jobs, bool(self.verbose),
         )  # fmt: skip
 

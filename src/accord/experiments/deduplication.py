@@ -128,7 +128,7 @@ class Deduplication(Experiment):
         if task.method == PLAIN:
             found = _components(test.size, left, right, packed.scores(left, right, weights) + bias)
         elif task.method == SINGLE:
-            found = cluster_table(packed, weights, bias, np.zeros(1), "agglomerative", N_CANDIDATES)
+            found = cluster_table(packed, (left, right), weights, bias, np.zeros(1), "agglomerative")
         else:
             found = model.predict_table(packed)
         return {**scores(truth, numbered(found)), **_reach(truth, left, right)}

@@ -85,10 +85,8 @@ class FlowerSites:
         """Ask sites, all at once; who does not answer in time is left out."""
         deadline = time.monotonic() + self.timeout
         found: dict[str, np.ndarray | Exception] = {}
-        there = self._look()
-        while not any(self._nodes.get(name) in there for name in questions) and time.monotonic() < deadline:
-            time.sleep(self.poll)  # nobody to ask: rounds are not to rush by
-            there = self._look()
+        # as long as there is nobody to ask, rounds are not to rush by
+        there = self._look_until(lambda there: any(self._nodes.get(name) in there for name in questions), self.timeout)
         asked: dict[str, np.ndarray] = {}
         for name, others in questions.items():
             if self._nodes.get(name) not in there:
@@ -115,13 +113,8 @@ class FlowerSites:
 
     def wait_for(self, names: Sequence[str], seconds: float) -> list[str]:
         """Wait until all these sites are connected; returns those that are."""
-        deadline = time.monotonic() + seconds
-        while True:
-            there = self._look()
-            found = [name for name in names if self._nodes.get(name) in there]
-            if len(found) == len(names) or time.monotonic() >= deadline:
-                return found
-            time.sleep(self.poll)
+        there = self._look_until(lambda there: all(self._nodes.get(name) in there for name in names), seconds)
+        return [name for name in names if self._nodes.get(name) in there]
 
     # -- messages -----------------------------------------------------------------------------------------------
     def _send(self, questions: Mapping[str, np.ndarray], lambda_: float) -> dict[str, str]:
@@ -164,6 +157,13 @@ class FlowerSites:
             self._replies({})
         return there
 
+    def _look_until(self, enough: Callable[[set[int]], bool], seconds: float) -> set[int]:
+        """Look again and again until enough nodes are connected, but not for longer than so many seconds."""
+        deadline = time.monotonic() + seconds
+        while not enough(there := self._look()) and time.monotonic() < deadline:
+            time.sleep(self.poll)
+        return there
+
     def _meet(self, node: int, reply: Message) -> None:
         """Take a node in that told who it is, or send it away."""
         registered = self._registered.get(node) or ""
@@ -182,14 +182,9 @@ class FlowerSites:
             self._tell(f"site {name!r} (node {node}) {back}, with {shape[0]} examples and {shape[1]} outputs")
 
     def _wait_for(self, count: int, seconds: float) -> None:
-        deadline = time.monotonic() + seconds
-        while True:
-            self._look()
-            if len(self._nodes) >= count:
-                return
-            if time.monotonic() >= deadline:
-                break
-            time.sleep(self.poll)
+        self._look_until(lambda _: len(self._nodes) >= count, seconds)
+        if len(self._nodes) >= count:
+            return
         if not self._nodes or self._wanted is None:
             raise InputError(
                 f"{len(self._nodes)} of {count} sites joined within {seconds:.0f} s; start them, or wait longer"

@@ -93,24 +93,15 @@ def lead(grid: Grid, settings: RunSettings, tell: Callable[[str], Any] | None = 
     """
     told = tell if tell is not None else lambda _: None
     sites = FlowerSites(
-        grid,
-        settings.names,
-        min_sites=settings.min_sites,
-        timeout=settings.timeout,
-        patience=settings.patience,
+        grid, settings.names, min_sites=settings.min_sites, timeout=settings.timeout, patience=settings.patience,
         tell=told,
-    )
+    )  # fmt: skip
     until: float | None = None
     while True:
         outcome = agree(
-            sites,
-            settings.lambda_,
-            method=settings.method,
-            tol=settings.tol,
-            max_rounds=settings.max_rounds,
-            checkpoint=settings.checkpoint,
-            on_round=lambda report: told(describe_round(report)),
-        )
+            sites, settings.lambda_, method=settings.method, tol=settings.tol, max_rounds=settings.max_rounds,
+            checkpoint=settings.checkpoint, on_round=lambda report: told(describe_round(report)),
+        )  # fmt: skip
         write_result(settings.result, outcome)
         gone = [name for name in outcome.missing if name in sites.absent]
         until = time.monotonic() + settings.patience if until is None else until

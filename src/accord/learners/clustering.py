@@ -244,7 +244,7 @@ class ClusteringSVM(BaseEstimator):
             raise InputError(f"decoder is {self.decoder!r}; expected one of {DECODERS}")
         if isinstance(sets, (str, bytes, dict)) or not hasattr(sets, "__len__"):
             raise InputError(f"sets is a {type(sets).__name__}; expected a list of sets")
-        found = map_anywhere(_predict_one, [(self, objects) for objects in sets], self.n_jobs)
+        found = map_anywhere(ClusteringSVM._cluster, [(self, objects) for objects in sets], self.n_jobs)
         return [labels.tolist() for labels in found]
 
     def similarities(self, objects: Any) -> np.ndarray:
@@ -301,7 +301,3 @@ class ClusteringSVM(BaseEstimator):
             rows = view.scores_between(objects[first : first + ROWS], objects[: first + ROWS], self._feature_weights())
             clusters.extend(self._checked(rows + self._bias()))
         return clusters.labels
-
-
-def _predict_one(model: ClusteringSVM, objects: Any) -> np.ndarray:
-    return model._cluster(objects)

@@ -99,8 +99,11 @@ def create_app(service: MailService, settings: MailSettings) -> FastAPI:
 
     async def answer(request: Request, ask: Callable[[bytes], Future[Any]], count: Callable[[str], None]) -> Response:
         check_token(request)
-        async with _deadline(_SLOWEST_UPLOAD, Refused(408, "the body came in too slowly")):
-            messages, is_form = await read_messages(request, settings.limits.message_bytes)
+        try:
+            async with asyncio.timeout(_SLOWEST_UPLOAD):
+                messages, is_form = await read_messages(request, settings.limits.message_bytes)
+        except TimeoutError:
+            raise Refused(408, "the body came in too slowly") from None
         answers = [plain(await _answered(ask, raw, settings.limits.seconds, count)) for raw in messages]
         return JSONResponse({"results": answers} if is_form else answers[0])
 
@@ -194,56 +197,35 @@ async def _answered(
     return found
 
 
-class _deadline:
-    """`asyncio.timeout` with an error of our choice."""
-
-    def __init__(self, seconds: float, error: Refused) -> None:
-        self._timeout, self._error = asyncio.timeout(seconds), error
-
-    async def __aenter__(self) -> None:
-        await self._timeout.__aenter__()
-
-    async def __aexit__(self, *exc: Any) -> None:
-        try:
-            await self._timeout.__aexit__(*exc)
-        except TimeoutError:
-            raise self._error from None
-
-
 # -- connections ----------------------------------------------------------------------------------------------------
 class TimedProtocol(H11Protocol):
     """A connection that is closed when it waits for its client too long.
 
     uvicorn itself waits for ever for the head of a request and for its answer to be read; as connections are limited, a
     few hundred that do nothing would keep all others out. A body has a time limit of its own, and so has a client that
-    may send another request.
+    may send another request. All but `_watch` and `_stop` is called by the event loop.
     """
 
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Called by the event loop."""
         super().connection_made(transport)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Called by the event loop."""
         super().data_received(data)
         self._watch()
 
     def pause_writing(self) -> None:
-        """Called by the event loop."""
         super().pause_writing()
         self._watch()
 
     def resume_writing(self) -> None:
-        """Called by the event loop."""
         super().resume_writing()
         self._stop()
         self._watch()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Called by the event loop."""
         super().connection_lost(error)
         self._stop()
 

@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from accord.exceptions import AccordError
@@ -110,7 +110,7 @@ async def _http_server(
         )
     )  # fmt: skip
     # signals are ours: both servers have to end, and the state has to be written afterwards
-    server.capture_signals = _no_signals  # type: ignore[method-assign]
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
     task = asyncio.ensure_future(_serving(server))
     try:
         while not server.started and not task.done():
@@ -134,8 +134,3 @@ async def _serving(server: Server) -> None:
         await server.serve()
     except SystemExit as error:  # how uvicorn reports an address in use
         raise AccordError("the HTTP service cannot listen; is the address in use?") from error
-
-
-@contextlib.contextmanager
-def _no_signals() -> Iterator[None]:
-    yield

@@ -23,10 +23,9 @@ FORCE = 1e-9
 
 @dataclass
 class CuttingResult(margin_qp.Solution):
-    """With numbers of constraints."""
+    """With the number of constraints."""
 
     n_constraints: int = 0  # with force
-    n_added: int = 0
 
 
 class _Planes:
@@ -72,12 +71,10 @@ class DecodedProblem(Protocol):
     are found at all.
     """
 
+    n_examples: int
     n_dims: int
     quick: bool
     exact: bool
-
-    @property
-    def n_examples(self) -> int: ...
 
     def violators(self, w: np.ndarray, enough: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Violation (n,), offset b (n,) and difference d (n, n_dims) of every example's most violating output.
@@ -111,7 +108,6 @@ def train(
                 result.primal, result.w = primal, w
             new = np.flatnonzero(violations > known + allowed)
             result.n_iter += 1
-            result.n_added += new.size
             result.history.append({"primal": primal, "dual": result.dual, "added": new.size})
             on_epoch(f"{new.size} constraints added, primal {primal:.5g}, dual {result.dual:.5g}")
             if not quick and (not new.size or result.gap <= tol * result.primal):

@@ -71,22 +71,13 @@ def solve(
     """
     if not offsets.size:
         return MarginResult(np.zeros(deltas.shape[1]), 0.0, 0.0, converged=True)
-    if starts.size <= FEW:
-        return _solve_all(_Point(deltas, offsets, starts, C), tol, max_iter, on_epoch)
-    return _solve_some(deltas, offsets, starts, C, tol, max_iter, on_epoch)
+    point = _Point(deltas, offsets, starts, C)
+    return (_solve_all if starts.size <= FEW else _solve_some)(point, tol, max_iter, on_epoch)
 
 
-def _solve_some(
-    deltas: np.ndarray,
-    offsets: np.ndarray,
-    starts: np.ndarray,
-    C: float,
-    tol: float,
-    max_iter: int,
-    on_epoch: Callable[[str], None],
-) -> MarginResult:
+def _solve_some(point: _Point, tol: float, max_iter: int, on_epoch: Callable[[str], None]) -> MarginResult:
     """More and more of the groups; the best round is the result, with values of all groups."""
-    sizes = np.diff(np.append(starts, offsets.size))
+    deltas, offsets, starts, sizes, C = point.deltas, point.offsets, point.starts, point.sizes, point.C
     chosen = np.zeros(starts.size, np.bool_)
     chosen[np.linspace(0, starts.size - 1, FEW).astype(np.int64)] = True
     best = MarginResult(

@@ -49,7 +49,10 @@ class Case:
         )  # fmt: skip
 
     def clusters(self, weights, bias, slope, rarity):
-        return cluster_table(self.table, weights * slope, bias * slope - rarity, self.costs, "agglomerative", 6)
+        candidates = candidate_pairs(self.table, 6)
+        return cluster_table(
+            self.table, candidates, weights * slope, bias * slope - rarity, self.costs, "agglomerative"
+        )
 
     def features(self, i, j):
         return self.table.compare(np.array([i]), np.array([j]))[0]

@@ -195,22 +195,21 @@ def finish_row(row, marks, numbers, is_count, scales):
 
 
 @njit(cache=True, nogil=True)
+def _copy(source, i, target, j):
+    for m in range(source.shape[1]):
+        target[j, m] = source[i, m]
+
+
+@njit(cache=True, nogil=True)
 def copy_row(source, i, target, j):
     """Copy row ``i`` to row ``j``."""
-    for m in range(source.marks.shape[1]):
-        target.marks[j, m] = source.marks[i, m]
-    for m in range(N_PADDED):
-        target.tags[j, m] = source.tags[i, m]
-        target.numbers[j, m] = source.numbers[i, m]
-    for m in range(source.words.shape[1]):
-        target.words[j, m] = source.words[i, m]
-        target.bigrams[j, m] = source.bigrams[i, m]
-    for m in range(source.single.shape[1]):
-        target.single[j, m] = source.single[i, m]
-        target.triples[j, m] = source.triples[i, m]
-    for m in range(source.sets.shape[1]):
-        target.sets[j, m] = source.sets[i, m]
-    for m in range(source.subject.shape[1]):
-        target.subject[j, m] = source.subject[i, m]
-    for m in range(3):
-        target.lengths[j, m] = source.lengths[i, m]
+    _copy(source.marks, i, target.marks, j)
+    _copy(source.tags, i, target.tags, j)
+    _copy(source.numbers, i, target.numbers, j)
+    _copy(source.words, i, target.words, j)
+    _copy(source.bigrams, i, target.bigrams, j)
+    _copy(source.single, i, target.single, j)
+    _copy(source.triples, i, target.triples, j)
+    _copy(source.sets, i, target.sets, j)
+    _copy(source.subject, i, target.subject, j)
+    _copy(source.lengths, i, target.lengths, j)

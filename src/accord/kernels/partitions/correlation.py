@@ -37,10 +37,9 @@ def sequential(similarities: Any) -> np.ndarray:
     >>> sequential([1.0, -3.0, 2.0]).tolist()
     [0, 0, 1]
     """
-    values = condensed(similarities)
-    labels = np.empty(n_objects(values.size), np.int64)
-    _sequential(values, labels)
-    return labels
+    clusters = SequentialClusters()
+    clusters.extend(square(condensed(similarities)))
+    return clusters.labels
 
 
 class SequentialClusters:
@@ -115,20 +114,6 @@ def _choose(sums, n_clusters):
         if sums[c] >= 0.0 and (best == n_clusters or sums[c] > sums[best]):
             best = c
     return best
-
-
-@njit(cache=True, nogil=True)
-def _sequential(values, labels):
-    n_clusters, pair = 0, 0
-    sums = np.zeros(labels.size)
-    for j in range(labels.size):
-        for c in range(n_clusters):
-            sums[c] = 0.0
-        for k in range(j):
-            sums[labels[k]] += values[pair]
-            pair += 1
-        labels[j] = _choose(sums, n_clusters)
-        n_clusters = max(n_clusters, labels[j] + 1)
 
 
 @njit(cache=True, nogil=True)

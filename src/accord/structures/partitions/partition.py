@@ -123,11 +123,7 @@ class Partition(BaseEstimator):
         return violator((labels[j] == labels[k]).astype(np.float64), augmented, base, same, weights)
 
     def relaxed_loss_augmented(
-        self,
-        similarities: np.ndarray,
-        y: np.ndarray,
-        program: TriangleProgram | None = None,
-        enough: float = -np.inf,
+        self, similarities: np.ndarray, y: np.ndarray, program: TriangleProgram | None = None, enough: float = -np.inf
     ) -> Violator:
         """The relaxed partition that maximises loss plus score [thesis 8.2]; ``program`` may be used again.
 

@@ -106,15 +106,11 @@ class PartitionProblem:
         self, structure: Partition, pairs: Sequence[np.ndarray], y: Sequence[np.ndarray], decoder: str, n_jobs: int = 1
     ) -> None:
         self.structure, self.pairs, self.y, self.decoder, self.n_jobs = structure, pairs, y, decoder, n_jobs
-        self.n_dims = pairs[0].shape[1]
+        self.n_examples, self.n_dims = len(y), pairs[0].shape[1]
         self.quick = decoder in ("relaxed", "lp", "exact")  # whether there are faster ways to some violating output
         self.exact = decoder == "relaxed" or structure.exact(decoder=decoder)
         self.true = [np.where(structure.pair_weights(one)[0], 1.0, 0.0) for one in y]
         self.programs = [TriangleProgram(one.size) if decoder == "relaxed" else None for one in y]
-
-    @property
-    def n_examples(self) -> int:
-        return len(self.y)
 
     def violators(self, w: np.ndarray, enough: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Violations, offsets and differences of the sets, as :mod:`accord.solvers.cutting_sets` asks for them."""
