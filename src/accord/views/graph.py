@@ -22,8 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_table
-from accord.views.compose import Views
-from accord.views.gram import KernelFunction, check_memory, contents, distinct_rows
+from accord.views.gram import check_memory, contents, distinct_rows
 from accord.views.inputs import is_number, is_whole
 from accord.views.kernel import ComparedRows, KernelFeatures
 from accord.views.neighbours import component_sizes, inverse_features, laplacian_product, neighbour_graph
@@ -105,13 +104,8 @@ class GraphFeatures(ComparedRows):
            [ 0.    ,  6.0359, 18.1076]])
     """
 
-    view: Views | None = None
-    kernel: str | KernelFunction = "rbf"
     _: KW_ONLY
     method: str = "regularised"
-    gamma: float | None = None
-    degree: float = 2
-    coef0: float = 1.0
     n_neighbors: int | None = None
     weights: str | None = None
     width: float | None = None
@@ -120,8 +114,6 @@ class GraphFeatures(ComparedRows):
     shift: float = 1e-6
     scale: float = 10.0
     n_landmarks: int | None = None
-    tol: float = 1e-10
-    random_state: Any = None
 
     def fit_rows(self, X: Any) -> Rows:
         """Build the graph of the rows of ``X`` and return their features."""
