@@ -51,6 +51,7 @@ def _pack(value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
         parts = {k: _pack(getattr(m, k), arrays, where) for k in ("data", "indices", "indptr")}
         return {"csr": parts, "shape": list(m.shape)}
     if is_stored(type(value).__name__) and type(value).__module__ == TABLE[type(value).__name__].module:
+        # named tuples, and classes of which not everything belongs into a file, say what their fields are
         say = getattr(value, "_asdict", None) or getattr(value, "_saved", None)
         fields = vars(value) if say is None else say()
         kept = {k: _pack(v, arrays, f"{where}.{k}") for k, v in fields.items() if not k.startswith("_")}

@@ -107,9 +107,7 @@ def test_bad_input(X, Y, message):
 
 def test_what_it_cannot_do_is_said_with_what_can():
     X, Y = [(["a"], ["b"])], [[(0, 0)]]
-    with pytest.raises(
-        InputError, match=r"CRF needs probabilities of outputs \(as Sequence, .*StructuredSVM"
-    ):
+    with pytest.raises(InputError, match=r"CRF needs probabilities of outputs \(as Sequence, .*StructuredSVM"):
         CRF(Matching()).fit(X, Y)
     with pytest.raises(InputError, match="solver='frank-wolfe' needs"):
         StructuredSVM(Matching(), solver="frank-wolfe").fit(X, Y)

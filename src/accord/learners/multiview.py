@@ -14,7 +14,7 @@ from accord.learners.base import CHUNK, StructuredLearner
 from accord.packed.rows import Rows
 from accord.packed.weights import Weights
 from accord.views.base import View
-from accord.views.splits import FeatureGroups, OddEvenSplit, RandomSplit, check_channels
+from accord.views.splits import RandomSplit, Split, check_channels
 
 
 class MultiViewLearner(StructuredLearner):
@@ -28,7 +28,7 @@ class MultiViewLearner(StructuredLearner):
 
     def _new_view(self, structure: Any, X: Any) -> View:
         view = inputs.new_view(self._default_split() if self.views is None else self.views, structure, X)
-        if isinstance(view, (RandomSplit, OddEvenSplit, FeatureGroups)) and view.view is None:
+        if isinstance(view, Split) and view.view is None:
             view.view = self._whole_view(structure, X)
         return view
 

@@ -23,8 +23,7 @@ from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_table
 from accord.settings import FRACTION, NOT_NEGATIVE, POSITIVE, either, one_of, renamed, whole
-from accord.views.compose import Views
-from accord.views.gram import KernelFunction, check_memory, contents, distinct_rows
+from accord.views.gram import check_memory, contents, distinct_rows
 from accord.views.kernel import ComparedRows, KernelFeatures
 from accord.views.neighbours import component_sizes, inverse_features, laplacian_product, neighbour_graph
 
@@ -104,13 +103,8 @@ class GraphFeatures(ComparedRows):
            [ 0.    ,  6.0359, 18.1076]])
     """
 
-    view: Views | None = None
-    kernel: str | KernelFunction = "rbf"
     _: KW_ONLY
     method: str = "regularised"
-    gamma: float | None = None
-    degree: float = 2
-    coef0: float = 1.0
     n_neighbors: int | None = None
     weights: str | None = None
     width: float | None = None
@@ -119,8 +113,6 @@ class GraphFeatures(ComparedRows):
     shift: float = 1e-6
     scale: float = 10.0
     n_landmarks: int | None = None
-    tol: float = 1e-10
-    random_state: Any = None
 
     expects: ClassVar = {
         "method": one_of(*_METHODS),

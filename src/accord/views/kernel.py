@@ -35,11 +35,18 @@ _PSD_TOLERANCE = 1e-6
 _BLOCK = 4096  # rows of a Gram matrix against the pivots made at a time
 
 
+@dataclass(eq=False, repr=False)
 class ComparedRows(View):
-    """Base of the views whose features say how rows of another view compare with each other."""
+    """Base of the views whose features say how rows of another view, ``view_``, compare with each other."""
 
-    view: Views | None
-    view_: View
+    view: Views | None = None
+    kernel: str | KernelFunction = "rbf"
+    _: KW_ONLY
+    degree: float = 2
+    gamma: float | None = None
+    coef0: float = 1.0
+    tol: float = 1e-10
+    random_state: Any = None
 
     def feature_names(self, features: Iterable[int]) -> list[str]:
         """Features of a kernel have no meaning of their own: they are only numbered."""
@@ -47,7 +54,7 @@ class ComparedRows(View):
 
     def _fit_units(self, X: Any) -> Units:
         """Fit the other view; its distinct rows."""
-        self.view_ = new_view(self.view, X, self._default)
+        self.view_: View = new_view(self.view, X, self._default)
         if self.view is None and isinstance(self.view_, ArrayFeatures):
             self.view_ = ArrayFeatures(bias=False)  # what is the same for all rows does not tell them apart
         return distinct_rows(self.view_.fit_rows(X))
@@ -101,16 +108,9 @@ class KernelFeatures(ComparedRows):
            [ 1.,  9., 25.]])
     """
 
-    view: Views | None = None
-    kernel: str | KernelFunction = "rbf"
     _: KW_ONLY
-    degree: float = 2
-    gamma: float | None = None
-    coef0: float = 1.0
     method: str = "cholesky"
     n_components: int | None = None
-    tol: float = 1e-10
-    random_state: Any = None
 
     expects: ClassVar = {
         "method": one_of("cholesky", "nystroem"),

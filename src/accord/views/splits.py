@@ -24,8 +24,8 @@ from accord.views.inputs import describe
 TOKEN_AND_SURFACE = {"token": ["token", "affix", "ngram"], "surface": ["shape", "clue", "position"]}
 
 
-class _Split(WrappingView):
-    """What splits have in common: ``_share_out`` says which features each view has."""
+class Split(WrappingView):
+    """Base of the splits: ``_share_out`` says which features each view has."""
 
     def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
         """The features of each view; an error if a view has none."""
@@ -49,7 +49,7 @@ class _Split(WrappingView):
 
 
 @dataclass(eq=False, repr=False)
-class RandomSplit(_Split):
+class RandomSplit(Split):
     """Views that have random parts of the features; drawn anew in every fit of a learner.
 
     Parameters
@@ -106,7 +106,7 @@ class RandomSplit(_Split):
 
 
 @dataclass(eq=False, repr=False)
-class OddEvenSplit(_Split):
+class OddEvenSplit(Split):
     """Two views that have the odd-numbered and the even-numbered columns (numbered from 0).
 
     Parameters
@@ -137,7 +137,7 @@ class OddEvenSplit(_Split):
 
 
 @dataclass(eq=False, repr=False)
-class FeatureGroups(_Split):
+class FeatureGroups(Split):
     """Views that have certain groups of features.
 
     Parameters

@@ -70,8 +70,15 @@ def score_rows(features, window, first_row, weights, wide, out):
                 else:
                     for p in range(indptr[unit], indptr[unit + 1]):
                         _add(data[p], weights[slot_base + indices[p] * stride], total)
-    if window.size == 0:
-        return
+    if window.size > 0:
+        _add_windows(features, window, first_row, weights, wide, out)
+
+
+@njit(cache=True, nogil=True)
+def _add_windows(features, window, first_row, weights, wide, out):
+    """Add the scores of the slots that are a window; see :func:`score_rows`."""
+    n_rows, n_out = out.shape
+    slots, indptr, indices, data = features.slots, features.indptr, features.indices, features.data
     flat = weights.reshape(-1)
     width = window.size * n_out
     base = features.base[window.first]
