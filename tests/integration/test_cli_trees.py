@@ -189,7 +189,7 @@ def test_valid_prints_scores(folder):
         (["--clean"], "((S (-NONE- *)))\n", "- has no trees"),
         (["--horizontal", "-1"], "", "'-1' is not a number, 0 or more, or none"),
         (["--span-features", "all"], "", "'all' is not one of label, symbol, rule and none"),
-        (["--loss", "macro-f1"], "(S (N a))\n", "loss is 'macro-f1'; expected one of"),
+        (["--loss", "macro-f1"], "(S (N a))\n", "loss is 'macro-f1'; expected "),
         (["--learner", "hmm"], "", "--learner hmm does not learn trees; use one of perceptron, svm, crf, pcfg"),
         (["--learner", "pcfg", "--window", "2"], "", "--window belongs to tokens and dicts, but this model has pcfg"),
         (["--learner", "pcfg", "--distributional"], "", "--distributional adds features, and pcfg has none"),

@@ -1,6 +1,7 @@
 """Parameters: every learner refuses what makes no sense, by one message, before it looks at the data."""
 
 import inspect
+import sys
 import warnings
 
 import numpy as np
@@ -145,6 +146,56 @@ def test_generator():
     assert len(draws) == 1
     with pytest.raises(InputError, match=r"^random_state is 'today'; expected None, a whole number, 0 or more, or a"):
         settings.generator("today")
+
+
+SENTENCES = [["Ana", "left"], ["Tom", "slept"], ["Ana", "slept"], ["Tom", "left"], ["Eva", "left"]]
+TAGS = [["P", "O"], ["P", "O"], ["P", "O"], ["P", "O"], None]
+# Whole numbers for parameters that are floats.
+WHOLE = {
+    "C": 2, "epsilon": 1, "tau": 1, "rho": 3, "smoothing": 1, "unlabeled_weight": 2, "learning_rate": 1, "strength": 1,
+    "eta": 1, "gamma": 1, "degree": 2, "coef0": 1, "disagreement_weight": 1, "share": 1, "tol": 1,
+}  # fmt: skip
+
+
+def signatures():
+    """For which types of arguments the kernels have been compiled."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("accord.kernels.")]
+    kernels = [kernel for module in modules for kernel in vars(module).values() if hasattr(kernel, "signatures")]
+    return {(kernel.py_func.__qualname__, str(signature)) for kernel in kernels for signature in kernel.signatures}
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("StructuredSVM", {}), ("StructuredSVM", {"solver": "frank-wolfe"}), ("CRF", {}), ("CRF", {"solver": "sgd"}),
+        ("HMM", {}), ("CoPerceptron", {}), ("CoSVM", {}), ("CoSVM", {"norm": 2}), ("GradientSVM", {}),
+        ("TransductiveSVM", {}), ("GradientCoSVM", {}), ("RLSR", {"kernel": "poly"}), ("CoRLSR", {}),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_integers_are_floats(name, more):
+    """The model is the same, and nothing is compiled anew."""
+    cls = getattr(accord, name)
+    params = inspect.signature(cls).parameters
+    given = {key: value for key, value in WHOLE.items() if key in params}
+    more |= {key: value for key, value in (("random_state", 0), ("structure", accord.Sequence())) if key in params}
+    data = (SENTENCES, TAGS)
+    if "structure" not in params:
+        X = np.random.default_rng(0).normal(size=(12, 4))
+        data = (X, [*X[:6].sum(axis=1), *[None] * 6])
+    plain = cls(**{key: float(value) for key, value in given.items()}, **more).fit(*data)
+    known = signatures()
+    for kind in (int, np.int64, np.float32):
+        model = cls(**{key: kind(value) for key, value in given.items()}, **more).fit(*data)
+        for attribute in ("weights_", "coefficients_"):
+            if hasattr(plain, attribute):
+                expected, found = getattr(plain, attribute), getattr(model, attribute)
+                expected, found = (
+                    w.flat() if attribute == "weights_" else np.concatenate(w) for w in (expected, found)
+                )
+                assert np.array_equal(found, expected), kind
+    assert signatures() == known
 
 
 @pytest.mark.parametrize("learner", [accord.StructuredPerceptron, accord.CRF])

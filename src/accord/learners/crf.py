@@ -77,13 +77,6 @@ class CRF(ProbabilisticLearner, OnlineLearner):
 
     expects: ClassVar = {"solver": one_of("lbfgs", "sgd"), "learning_rate": either(POSITIVE, "auto")}
 
-    def fit(self, X: Any, Y: Any) -> CRF:
-        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
-        self._check_params()
-        self._forget_training()
-        rows, y, _ = self._prepare(X, Y)
-        return self._learn(rows, y)
-
     def _learn(self, rows: Rows, y: np.ndarray) -> CRF:
         tied = tie(rows)
         problem = self._problem(tied.rows, y)
@@ -93,7 +86,7 @@ class CRF(ProbabilisticLearner, OnlineLearner):
             else:
                 self.weights_ = problem.zero_weights()
                 self._rng, self.n_seen_ = generator(self.random_state), problem.n_examples
-                decay = 1.0 / (self.C * problem.n_examples)
+                decay = 1.0 / (float(self.C) * problem.n_examples)
                 self.n_updates_, self.history_ = gradient.stochastic(
                     problem, self.weights_, decay, self._rate(problem, decay), self.max_iter, self._rng, 0.0,
                     lambda info: progress.advance(info=info),
@@ -103,7 +96,7 @@ class CRF(ProbabilisticLearner, OnlineLearner):
         return self
 
     def _fit_lbfgs(self, problem: Any, report: Any) -> None:
-        found = gradient.lbfgs(problem, problem.zero_weights(), self.C, self.tol, self.max_iter, report)
+        found = gradient.lbfgs(problem, problem.zero_weights(), float(self.C), self.tol, self.max_iter, report)
         self.weights_ = found.weights
         self.objective_, self.n_iter_, self.history_ = found.objective, found.n_iter, found.history
         self.converged_ = found.converged
@@ -126,7 +119,7 @@ class CRF(ProbabilisticLearner, OnlineLearner):
         if not hasattr(self, "_rng"):  # the first batch, or the first after loading
             self._rng = generator(self.random_state)
         self.n_seen_ += problem.n_examples
-        decay = 1.0 / (self.C * self.n_seen_)
+        decay = 1.0 / (float(self.C) * self.n_seen_)
         self.n_updates_, self.history_ = gradient.stochastic(
             problem, self.weights_, decay, self._rate(problem, decay), 1, self._rng, self.n_updates_
         )

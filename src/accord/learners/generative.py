@@ -177,7 +177,7 @@ class HMM(ProbabilisticLearner):
     def _maximise(self, counts: tuple, prior: Any) -> float:
         """Maximum likelihood with pseudo-counts, as linear weights; returns the log of the prior they stand for."""
         features, label, init, step, final = counts
-        a, s = self.smoothing, self.structure_
+        a, s = float(self.smoothing), self.structure_
         unary, log_prior = (
             self._bernoulli(features, label)
             if self.emission == "bernoulli"
@@ -199,7 +199,7 @@ class HMM(ProbabilisticLearner):
         return log_prior
 
     def _bernoulli(self, features: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, float]:
-        a = self.smoothing
+        a = float(self.smoothing)
         on = np.log(features + a) - np.log(label + 2 * a)
         off = np.log(np.maximum(label - features, 0.0) + a) - np.log(label + 2 * a)
         self.bias_ = off.sum(axis=0)
@@ -220,7 +220,7 @@ class HMM(ProbabilisticLearner):
     def _gaussian(
         self, features: np.ndarray, label: np.ndarray, center: np.ndarray, spread: np.ndarray
     ) -> tuple[np.ndarray, float]:
-        a, n_dims = self.smoothing, center.size
+        a, n_dims = float(self.smoothing), center.size
         sums, squares = features[:n_dims], features[n_dims:]
         mean = (sums + a * center[:, None]) / (label + a)
         square = (squares + a * (spread + center**2)[:, None]) / (label + a)

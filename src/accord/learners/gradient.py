@@ -13,11 +13,13 @@ from accord.learners.smooth_machines import (
     add_unlabeled,
     as_before_if_refused,
     checksum,
+    keep_outcome,
     last_training,
     make_space,
     merged_features,
     new_machine,
     one_blas_thread,
+    settings_of,
     warn_of_end,
 )
 from accord.learners.svm import first_guess
@@ -25,7 +27,7 @@ from accord.packed.rows import Rows
 from accord.packed.spaces import ExpansionSpace
 from accord.packed.structure import Structure
 from accord.settings import generator
-from accord.solvers.transduction import Settings, Training, train
+from accord.solvers.transduction import Training, train
 from accord.views.base import View
 
 
@@ -128,7 +130,7 @@ class GradientSVM(StructuredLearner):
         y = y[: rows.offsets[n_labeled]]
         tied = merged_features(rows)
         task = self._task(rows, tied.rows, y, n_labeled, use_unlabeled) if self.warm_start and show else {}
-        settings = self._settings(weight)
+        settings = settings_of(self, weight, 1.0, "symmetric")
         training = last_training(self, task, settings) if task else None
         if training is None:
             training = Training([self._machine(rows, tied.rows, y, n_labeled, use_unlabeled, rng)])
@@ -137,9 +139,7 @@ class GradientSVM(StructuredLearner):
         machine = training.machines[0]
         self.weights_ = self._untied(tied, machine.space.weights(machine.point.x))
         self._forget_products()
-        self.objective_, self.n_constraints_ = training.objective, training.n_constraints
-        self.n_iter_, self.history_ = len(training.history), training.history
-        self.converged_, self.interrupted_ = training.converged, training.interrupted
+        keep_outcome(self, training)
         self.solver_ = "expansion" if isinstance(machine.space, ExpansionSpace) else "primal"
         if task:
             self._training = (task, settings, training)
@@ -164,20 +164,6 @@ class GradientSVM(StructuredLearner):
         if use_unlabeled:
             add_unlabeled(machine, offsets[n_labeled:], 0, self.n_jobs)
         return machine
-
-    def _settings(self, weight: float) -> Settings:
-        return Settings(
-            C=float(self.C),
-            unlabeled_weight=weight,
-            epsilon=float(self.epsilon),
-            tau=float(self.tau),
-            rho=float(self.rho),
-            regulariser=1.0,
-            unlabeled_loss="symmetric",
-            tol=float(self.tol),
-            max_iter=self.max_iter,
-            ramp=self.ramp,
-        )
 
     def _task(self, rows: Rows, merged: Rows, y: np.ndarray, n_labeled: int, use_unlabeled: bool) -> dict[str, Any]:
         """What has to be the same for a fit to go on with the last one, by the name of its argument."""

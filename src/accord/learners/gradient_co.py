@@ -15,17 +15,19 @@ from accord.learners.smooth_machines import (
     add_unlabeled,
     as_before_if_refused,
     checksum,
+    keep_outcome,
     last_training,
     make_space,
     merged_features,
     new_machine,
     one_blas_thread,
+    settings_of,
 )
 from accord.learners.svm import first_guess
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
 from accord.packed.weights import Weights
-from accord.solvers.transduction import Machine, Settings, Training, train
+from accord.solvers.transduction import Machine, Training, train
 from accord.views.tied import Tied
 
 
@@ -106,8 +108,7 @@ class GradientCoSVM(ConsensusLearner):
         if weight == 0.0:
             channels = [c.take(np.arange(n_labeled)) for c in channels]
         tied = [merged_features(c) for c in channels]
-        C, epsilon, rho, tol = map(float, (self.C, self.epsilon, self.rho, self.tol))
-        settings = Settings(C, weight, epsilon, 0.0, rho, 0.5, "huber", tol, self.max_iter, self.ramp)
+        settings = settings_of(self, weight, 0.5, "huber")
         task = self._task(channels, tied, y, n_labeled) if self.warm_start and show else {}
         training = last_training(self, task, settings) if task else None
         with one_blas_thread(), self._progress(self.max_iter if show else 0, "gradient co-SVM") as progress:
@@ -116,9 +117,7 @@ class GradientCoSVM(ConsensusLearner):
             train(training, settings, lambda info: progress.advance(info=info))
         if task:
             self._training = (task, settings, training)
-        self.objective_, self.n_constraints_ = training.objective, training.n_constraints
-        self.n_iter_, self.history_ = len(training.history), training.history
-        self.converged_, self.interrupted_ = training.converged, training.interrupted
+        keep_outcome(self, training)
         if not (training.converged or training.interrupted or training.phase != "labels"):
             warnings.warn(f"stopped after max_iter={self.max_iter} rounds", ConvergenceWarning, stacklevel=3)
         return [self._untied(t, m.space.weights(m.point.x)) for t, m in zip(tied, training.machines)]

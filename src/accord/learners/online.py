@@ -13,6 +13,13 @@ from accord.learners.base import StructuredLearner
 class OnlineLearner(StructuredLearner):
     """A learner that can go on training with more examples. Feature spaces grow; labels are fixed at the start."""
 
+    def fit(self, X: Any, Y: Any) -> Any:
+        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
+        self._check_params()
+        self._forget_training()
+        rows, y, _ = self._prepare(X, Y)
+        return self._learn(rows, y)
+
     def partial_fit(self, X: Any, Y: Any, classes: Any = None) -> OnlineLearner:
         """Train on one batch, continuing from the current model.
 

@@ -215,7 +215,7 @@ class PCFG(ProbabilisticLearner):
 
     def _estimate(self, counts: Counts) -> None:
         """Log probabilities from counts, each with the pseudo-count."""
-        s, g, a = self.structure_, self.structure_.grammar_, self.smoothing
+        s, g, a = self.structure_, self.structure_.grammar_, float(self.smoothing)
         parent = g.rules[:, 0]
         rule = counts.rule + a
         of_parent = np.bincount(parent, rule, g.n_symbols)
@@ -235,7 +235,7 @@ class PCFG(ProbabilisticLearner):
 
     def _supervised_value(self, counts: Counts) -> float:
         """Log likelihood of the labeled trees, and of the pseudo-counts."""
-        s, a = self.structure_, self.smoothing
+        s, a = self.structure_, float(self.smoothing)
         rules, _, starts, _ = s.split_transitions(self.weights_.transitions)
         possible = s.grammar_.start_counts > 0
         value = (counts.rule + a) @ rules + (counts.start + a)[possible] @ starts[possible]

@@ -64,13 +64,6 @@ class StructuredPerceptron(OnlineLearner):
     n_jobs: int | None = None
     verbose: int = 0
 
-    def fit(self, X: Any, Y: Any) -> StructuredPerceptron:
-        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
-        self._check_params()
-        self._forget_training()
-        rows, y, _ = self._prepare(X, Y)
-        return self._learn(rows, y)
-
     def _learn(self, rows: Rows, y: np.ndarray) -> StructuredPerceptron:
         problem = self._problem(rows, y)
         state = perceptron.start(problem.zero_weights(), self.averaged)

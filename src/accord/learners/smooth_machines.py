@@ -107,6 +107,19 @@ def add_unlabeled(machine: Machine, offsets: np.ndarray, teacher: int, n_jobs: i
     machine.teachers.append(teacher)
 
 
+def settings_of(learner: Any, weight: float, regulariser: float, unlabeled_loss: str) -> Settings:
+    """What a learner's parameters mean to the solver; as floats, for compiled code is made anew for other types."""
+    C, epsilon, tau, rho, tol = (float(getattr(learner, name, 0.0)) for name in ("C", "epsilon", "tau", "rho", "tol"))
+    return Settings(C, weight, epsilon, tau, rho, regulariser, unlabeled_loss, tol, learner.max_iter, learner.ramp)
+
+
+def keep_outcome(learner: Any, training: Training) -> None:
+    """Set the attributes that tell how a training went."""
+    learner.objective_, learner.n_constraints_ = training.objective, training.n_constraints
+    learner.n_iter_, learner.history_ = len(training.history), training.history
+    learner.converged_, learner.interrupted_ = training.converged, training.interrupted
+
+
 def last_training(learner: Any, task: dict[str, Any], settings: Settings) -> Training | None:
     """What the last fit of a learner has left, if it was of the same ``task``: values by the names of arguments."""
     last = learner.__dict__.get("_training")
