@@ -14,13 +14,13 @@ from sklearn.svm import LinearSVC
 from solver_cases import EVERY_DATA, multiclass, sequence
 
 from accord import ArrayFeatures, MultiClass, StructuredSVM
-from accord.learners import svm
 
 # Every solver there is; the cutting planes in both variants.
 SOLVERS = {
     "one example at a time": {"solver": "cutting-plane", "reoptimize": "example", "max_iter": 5000},
     "all examples together": {"solver": "cutting-plane", "reoptimize": "all"},
-} | {name: {"solver": name, "max_iter": 30_000} for name in svm.SOLVERS if name != "cutting-plane"}
+    "frank-wolfe": {"solver": "frank-wolfe", "max_iter": 30_000},
+}
 MACHINES = list(itertools.product(["margin", "slack"], [1, 2]))
 
 each_data = pytest.mark.parametrize("name", EVERY_DATA)
@@ -183,7 +183,7 @@ def test_with_a_decoder_that_is_not_exact_the_dual_is_still_a_lower_bound(rescal
     assert best * (1 - 1e-9) <= primal <= 1.25 * best, "the sweep finds most violations"
 
 
-@pytest.mark.parametrize("solver", svm.SOLVERS)
+@pytest.mark.parametrize("solver", ["cutting-plane", "frank-wolfe"])
 def test_the_number_of_threads_does_not_change_a_bit(solver):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2500, 2))  # several blocks of parallel work
