@@ -7,7 +7,7 @@ trees, decoders and lexicon are those of every other learner of trees; only the 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +19,7 @@ from accord.learners.inputs import unlabeled_inputs
 from accord.learners.safety import Candidate, choose
 from accord.packed.rows import Rows, ragged_rows
 from accord.settings import generator
+from accord.structures.base import Structure
 from accord.structures.trees.tree import Tree
 from accord.threads import map_threads
 from accord.views.base import View
@@ -86,7 +87,7 @@ class PCFG(ProbabilisticLearner):
     [['S', ['NP', ['D', 'a'], ['N', 'dog']], ['V', 'sleeps']]]
     """
 
-    structure: Any = None
+    structure: Structure = None  # type: ignore[assignment]  # stands for Tree()
     smoothing: float = 0.01
     unlabeled_weight: Any = "auto"
     max_iter: int = 20
@@ -96,6 +97,7 @@ class PCFG(ProbabilisticLearner):
     verbose: int = 0
 
     view = None
+    structure_: Tree = field(init=False)
 
     def __post_init__(self) -> None:
         self.structure = Tree() if self.structure is None else self.structure
