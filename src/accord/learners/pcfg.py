@@ -18,8 +18,8 @@ from accord.learners.base import ProbabilisticLearner
 from accord.learners.inputs import unlabeled_inputs
 from accord.learners.safety import Candidate, choose
 from accord.packed.rows import Rows, ragged_rows
+from accord.packed.structure import Structure
 from accord.settings import generator
-from accord.structures.base import Structure
 from accord.structures.trees.tree import Tree
 from accord.threads import map_threads
 from accord.views.base import View
