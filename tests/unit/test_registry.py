@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import click
 
@@ -126,3 +127,22 @@ def test_a_new_learner_needs_a_line_in_the_table_and_nothing_else(tmp_path):
     command = [sys.executable, "new.py", "train", "--model", "m", "data.conll", "--learner", "mine"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "Mine\n"
+
+
+def stub() -> str:
+    """What a type checker and an editor are to know of ``import accord``."""
+    lines = ['"""Made from the registry: python tests/unit/test_registry.py."""', ""]
+    names = sorted((entry.module, name) for name, entry in TABLE.items() if entry.public)
+    lines += [f"from {module} import {name} as {name}" for module, name in names]
+    return "\n".join([*lines, "", "__version__: str", ""])
+
+
+STUB = Path(accord.__file__).with_suffix(".pyi")
+
+
+def test_type_checkers_see_every_public_name():
+    assert STUB.read_text("utf-8") == stub(), "run: python tests/unit/test_registry.py"
+
+
+if __name__ == "__main__":
+    STUB.write_text(stub(), "utf-8")
