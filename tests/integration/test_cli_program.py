@@ -25,7 +25,7 @@ ELSEWHERE = {
     "token-surface": {"view", "groups"},
     "taxonomy": {"taxonomy"},
     "tree": {"grammar"},
-    "kernel": {"base", "tol", "random_state"},
+    "kernel": {"view", "tol", "random_state"},
     "numbers": {"window"},
 }
 for _name in SMOOTH:

@@ -116,5 +116,5 @@ def test_unlabeled_sentences_take_part_and_a_fit_can_be_continued():
 
 def test_trees_cannot_be_balanced():
     data = treebank(rare=0)
-    with pytest.raises(InputError, match="balance=True is for classes and sequences"):
+    with pytest.raises(InputError, match="balance=True needs a label for every row"):
         TransductiveSVM(data.structure, WORDS, unlabeled_weight=1.0, balance=True).fit(data.X, [*data.Y[:-1], None])

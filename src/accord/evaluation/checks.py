@@ -122,7 +122,7 @@ def _check_problem(
     for i, (lo, hi) in enumerate(pairwise(rows.offsets)):
         parts, truth = all_parts[i], y[lo:hi]
         for candidate in all_candidates[i]:
-            indices, values = problem.constraint(i, candidate, 1.0, np.zeros_like(flat))
+            indices, values = problem.constraint(i, candidate, 1.0, np.zeros_like(weights.unary))
             margin = structure.score(parts, truth) - structure.score(parts, candidate)
             assert abs(flat[indices] @ values - margin) < TOLERANCE, f"X[{i}]: joint features do not give the scores"
         scores = [structure.score(parts, c) for c in all_candidates[i]]

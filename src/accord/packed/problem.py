@@ -65,7 +65,7 @@ class Problem(Protocol):
     def constraint(self, i: int, found: np.ndarray, offset: float, work: np.ndarray) -> Sparse:
         """Scaled joint-feature difference d of the true output and ``found``; the constraint is xi >= b - <w, d>.
 
-        ``work`` is a zero vector as long as the weights, and is zero again afterwards.
+        ``work`` is a zero array like the weights of features, and is zero again afterwards.
         """
 
     # -- hidden labels ----------------------------------------------------------------------------------------------

@@ -209,7 +209,7 @@ def test_unlabeled_sentences_without_a_parse_do_not_count():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"structure": Sequence()}, r"structure is Sequence\(\); PCFG expects Tree\(\); use HMM for classes"),
+        ({"structure": Sequence()}, r"structure is Sequence\(\), but PCFG needs trees of a grammar"),
         ({"smoothing": 0.0}, r"smoothing is 0.0; expected a positive number"),
         ({"unlabeled_weight": -0.5}, r"unlabeled_weight is -0.5; expected a number, 0 or more, or \"auto\""),
         ({"unlabeled_weight": "much"}, r"unlabeled_weight is 'much'"),

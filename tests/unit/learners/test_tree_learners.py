@@ -222,7 +222,7 @@ def test_marginals_of_no_tokens_and_no_parse(fitted):
 
 
 def test_trees_have_no_scores_of_single_labels(fitted):
-    with pytest.raises(InputError, match="trees have no scores of single labels; see predict_k_best"):
+    with pytest.raises(InputError, match="decision_function needs a label for every row"):
         fitted("perceptron").decision_function(X)
 
 
@@ -344,7 +344,7 @@ def test_support_trees_name_the_examples_of_x():
 
 
 def test_frank_wolfe_is_not_for_trees():
-    with pytest.raises(InputError, match='solver is "frank-wolfe", which is for classes and sequences'):
+    with pytest.raises(InputError, match="solver='frank-wolfe' needs passes of Frank-Wolfe"):
         StructuredSVM(Tree(), solver="frank-wolfe").fit(X, Y)
 
 
@@ -438,19 +438,19 @@ def test_one_view_without_unlabeled_sentences_is_the_machine():
 
 @pytest.mark.parametrize("name", ["co-perceptron", "co-svm"])
 def test_trees_cannot_be_balanced(name):
-    with pytest.raises(InputError, match="balance=True is for classes and sequences"):
+    with pytest.raises(InputError, match="balance=True needs a label for every row"):
         MAKERS[name](Tree(), balance=True).fit(X, PARTLY)
 
 
 # -- learners of other things -------------------------------------------------------------------------------------
 def test_hidden_markov_models_do_not_learn_trees():
     for given in (Y, PARTLY):
-        with pytest.raises(InputError, match=r"but HMM does not learn trees; use PCFG"):
+        with pytest.raises(InputError, match=r"but HMM needs a label for every row .*PCFG"):
             HMM(Tree()).fit(X, given)
 
 
 def test_type_consistency_does_not_learn_trees():
-    with pytest.raises(InputError, match="TypeConsistency does not learn trees"):
+    with pytest.raises(InputError, match="TypeConsistency needs a label for every row"):
         TypeConsistency(CRF(Tree())).fit(X, PARTLY)
 
 

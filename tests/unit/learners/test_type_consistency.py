@@ -79,7 +79,7 @@ def test_what_makes_no_sense_is_refused():
         TypeConsistency(crf(), strength=-1).fit(X, FEW)
     with pytest.raises(InputError, match="learner is"):
         TypeConsistency(accord.HMM(Sequence())).fit(X, FEW)
-    with pytest.raises(InputError, match="sequences of words"):
+    with pytest.raises(InputError, match="sentences of words"):
         TypeConsistency(CRF(MultiClass()), strength=0.4).fit([{"a": 1}, {"b": 1}, {"a": 1}], ["x", "y", None])
     with pytest.warns(UserWarning, match="no unlabeled example"):
         TypeConsistency(crf()).fit(X[:12], Y[:12])

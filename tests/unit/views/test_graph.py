@@ -361,9 +361,9 @@ def test_a_base_kernel_of_a_standardised_view():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"method": "inductive"}, "method is 'inductive'; expected 'regularised' or 'transductive'"),
+        ({"method": "inductive"}, 'method is .inductive.; expected "regularised" or "transductive"'),
         ({"kernel": "precomputed"}, "kernel is 'precomputed'; expected one of linear, poly, rbf, or a function"),
-        ({"weights": "cosine"}, "weights is 'cosine'; expected 'heat', 'unit' or None"),
+        ({"weights": "cosine"}, 'weights is .cosine.; expected "heat", "unit" or None'),
         ({"n_neighbors": 0}, "n_neighbors is 0; expected a whole number, 1 or more"),
         ({"n_neighbors": 2.5}, "n_neighbors is 2.5"),
         ({"n_neighbors": True}, "n_neighbors is True"),

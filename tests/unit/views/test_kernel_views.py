@@ -292,7 +292,7 @@ def test_inputs_of_several_rows():
     [
         (Kernel("cosine"), "kernel is 'cosine'; expected one of linear, poly, rbf, precomputed, or a function"),
         (Kernel(None), "kernel is None"),
-        (Kernel("rbf", gamma="scale"), "gamma is 'scale'; expected a positive number, None or 'auto'"),
+        (Kernel("rbf", gamma="scale"), 'gamma is .scale.; expected a positive number, or "auto" or None'),
         (Kernel("rbf", gamma=0.0), r"gamma is 0\.0; expected a positive number"),
         (Kernel("rbf", gamma=-1), "gamma is -1"),
         (Kernel("rbf", gamma=np.nan), "gamma is nan"),

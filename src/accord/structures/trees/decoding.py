@@ -40,6 +40,10 @@ class TreeDecoders(BaseStructure):
         """Labels of constituents."""
         return self.grammar_.labels
 
+    @property
+    def n_labels_(self) -> int:
+        return len(self.labels_)
+
     # -- sizes and weights ------------------------------------------------------------------------------------------
     @property
     def n_nodes_(self) -> int:
