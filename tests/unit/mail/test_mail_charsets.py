@@ -4,12 +4,9 @@ import base64
 import encodings
 import random
 
-import pytest
-
 from accord.mail import parse
 from accord.mail.charsets import _CODECS, as_utf8, codec_of
 from accord.mail.message import decode_header
-
 
 NAMES = [
     (b"utf-8", "utf_8"),
