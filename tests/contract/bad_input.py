@@ -41,7 +41,7 @@ class Row:
 
 
 def row(name, *learners, among=LEARNERS):
-    """Register a function: tried with each of these learners, or else with one of those that share the code."""
+    """Register a function to be tried with each of these learners, or else with one of those that share the code."""
 
     def register(function):
         ROWS[name] = Row(name, function, list(learners) or [among[len(ROWS) % len(among)]])

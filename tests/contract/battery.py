@@ -187,7 +187,7 @@ def is_defined(learner, task):
 
 
 def cover(candidates, shows):
-    """Few of the candidates that show together all that they all show: each the one that adds most."""
+    """Few of the candidates that show all that they all show: the one that adds most, of parts that were met least."""
     missing, met, found = set().union(*map(shows, candidates)), Counter(), []
     while missing:
         best = max(candidates, key=lambda c: (len(shows(c) & missing), -sum(met[part] for part in c)))

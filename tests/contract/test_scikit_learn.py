@@ -121,8 +121,7 @@ def test_data_frames(learner):
     expected = clone(model).fit(case.X, case.Y).predict(case.X_new)
     assert model.fit(frame, series).predict(pd.DataFrame(case.X_new, columns=frame.columns)) == expected
     assert model.score(frame, series) == model.score(case.X, case.Y)
-    search = GridSearchCV(model, {grid(learner)[0]: grid(learner)[1]}, cv=3, error_score="raise").fit(frame, series)
-    assert search.best_score_ > 0.4
+    assert np.mean(cross_val_score(model, frame, series, cv=3, error_score="raise")) > 0.4
 
 
 def test_missing_labels_of_a_frame_mean_unlabeled():
@@ -207,8 +206,7 @@ def test_a_label_that_occurs_in_no_training_fold_is_no_error(learner):
     case = make(learner, task_of(learner))
     Y = [list(y) for y in case.Y]
     Y[0][0] = "B-RARE"
-    search = GridSearchCV(case.model, {grid(learner)[0]: grid(learner)[1]}, cv=3, error_score="raise").fit(case.X, Y)
-    assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
+    assert np.all(np.isfinite(cross_val_score(case.model, case.X, Y, cv=3, error_score="raise")))
     model = clone(case.model).fit(case.X[1:], Y[1:])
     assert 0.0 <= model.score(case.X[:1], Y[:1]) < 1.0, "the unknown label counts as wrong"
 

@@ -156,7 +156,7 @@ COMMON = {
 }
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     kinds=mixes("unlabeled", "partial", "complete"),
     order=st.sampled_from([1, 2]),
@@ -169,7 +169,7 @@ def test_sequences(n_views, kinds, C_u, averaged, seed, order, eta, constraints)
     agree(sequences(n_views, kinds, seed, order, eta, constraints), C_u, averaged, seed)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(kinds=mixes("unlabeled", "complete"), data=st.sampled_from([classes, taxonomy]), **COMMON)
 @pytest.mark.filterwarnings("ignore:Y has no unlabeled example")
 def test_classes_and_taxonomies(data, n_views, kinds, C_u, averaged, seed):
@@ -208,7 +208,7 @@ def test_one_pass_by_hand():
     assert found[1] == [[[-1.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [-1.0, 1.0]]]
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     order=st.sampled_from([1, 2]),
     averaged=st.booleans(),

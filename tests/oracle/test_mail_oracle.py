@@ -34,7 +34,7 @@ def as_dict(signature):
 
 
 @given(text=texts, seed=st.integers(0, 99))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_scan(text, seed):
     idf = np.random.default_rng(seed).random(1 << 14).astype(np.float32)
     sketches = Sketches(*(np.zeros(n, t) for n, t in zip((N_WORDS, N_BIGRAMS, N_BINS, N_BINS), "bbBB")))
@@ -89,7 +89,7 @@ def similarities(draw):
 
 
 @given(similarity=similarities(), window=st.sampled_from([1, 3, 17, 80]))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_decisions(similarity, window, mails):
     """The detector, with and without pruning, decides as the definition says, while the window moves on."""
     signatures = [sign(raw) for raw in mails]

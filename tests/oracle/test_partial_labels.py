@@ -33,7 +33,7 @@ def agrees(z, y):
 # -- decoding ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_forced_decoding(data):
     """The best output that has the given labels; it is the free one, ties included, if that has them."""
@@ -112,7 +112,7 @@ def listed_likelihood(case, weights):
     return value, slope
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(case=hidden_cases())
 def test_likelihood_and_gradient(case):
     value, slope = case.problem.log_likelihood(case.weights)
@@ -147,7 +147,7 @@ def test_labels_that_are_all_forced_are_those_of_the_path(kind):
     np.testing.assert_allclose(forced_slope.flat(), slope.flat(), rtol=1e-9, atol=1e-10)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(case=hidden_cases())
 def test_a_stochastic_step_follows_the_gradient(case):
     """With next to no decay a visit adds the gradient of one example; the loss is that before the visit."""
@@ -162,7 +162,7 @@ def test_a_stochastic_step_follows_the_gradient(case):
         )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(case=hidden_cases())
 def test_imputed_labels_are_those_of_the_best_agreeing_output(case):
     found = case.problem.impute(case.weights)
@@ -172,7 +172,7 @@ def test_imputed_labels_are_those_of_the_best_agreeing_output(case):
         assert found[lo:hi].tolist() == list(best)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(case=hidden_cases(), averaged=st.booleans())
 def test_perceptron_moves_towards_the_best_agreeing_output(case, averaged):
     """Two passes, example by example, from weights without ties."""

@@ -35,13 +35,13 @@ def check(raw):
 
 
 @given(raw=raws)
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_any_bytes(raw):
     check(raw)
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_mutated_mail(seed):
     chosen = random.Random(seed)
     mails = [mail.raw for mail in MailGenerator(random_state=chosen.randrange(50)).stream(3)]
@@ -49,7 +49,7 @@ def test_mutated_mail(seed):
 
 
 @given(mails=st.lists(raws, min_size=1, max_size=30), window=st.integers(1, 10))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_detector_takes_anything(mails, window):
     detector = BatchDetector(window=window)
     for raw in mails:

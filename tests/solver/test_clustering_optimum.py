@@ -84,7 +84,7 @@ def test_iterative_with_the_exact_decoder_has_a_constraint_for_every_partition(C
     assert fitted("compact", sets, Y, C=C, loss=loss).objective_ >= value * (1 - 1e-6)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.sampled_from(["total", "rand"]))
 def test_relaxed_loss_augmented_decoding_equals_its_dual(seed, n, loss):
     rng = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ def test_relaxed_loss_augmented_decoding_equals_its_dual(seed, n, loss):
     assert found.value == pytest.approx(found.loss + sim @ found.z, abs=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([1e-3, 1.0, 1e3]))
 def test_interior_points_reach_the_optimum_of_working_set_programs(seed, n_groups, C):
     rng = np.random.default_rng(seed)
@@ -113,7 +113,7 @@ def test_interior_points_reach_the_optimum_of_working_set_programs(seed, n_group
     np.testing.assert_allclose(found.w, deltas.T @ found.alpha, atol=1e-12 * max(C, 1))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.sampled_from([1e-3, 1.0, 1e3]), st.sampled_from([1e-2, 1e-8]))
 def test_of_many_groups_some_are_enough(seed, largest, C, tol):
     """Groups chosen few by few have the optimum of all of them, with certificates that hold for all of them."""

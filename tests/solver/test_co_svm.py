@@ -47,7 +47,7 @@ def programs(draw):
     return factor @ factor.T, linear, ridge, budget, start
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(program=programs())
 def test_the_subspace_is_maximised(program):
     gram, linear, ridge, budget, start = program
@@ -115,7 +115,7 @@ def read_blocks(problem, blocks, i, example):
     return out
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(
     task=st.sampled_from(EVERY),
     machine=st.sampled_from(MACHINES),
@@ -160,7 +160,7 @@ def test_a_visit_is_that_of_table_62(task, machine, share, C, C_u, tol, max_repe
     assert apart == (tokens > 0)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     task=st.sampled_from([task for task in EVERY if task[1] > 1]),
     rescaling=st.sampled_from(["margin", "slack"]),

@@ -70,7 +70,7 @@ def test_an_output_without_loss_counts_for_nothing_among_the_unlabeled():
 # -- soft maximum -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     groups=st.lists(st.lists(st.floats(0, 3), min_size=1, max_size=5), min_size=1, max_size=4),
     rho=st.sampled_from([0.0, 1e-8, 1e-3, 1.0, 30.0, 200.0, np.inf]),
