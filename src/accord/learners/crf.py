@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.online import OnlineLearner
+from accord.packed.problem import Problem
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
 from accord.settings import POSITIVE, either, generator, one_of
@@ -95,7 +96,7 @@ class CRF(ProbabilisticLearner, OnlineLearner):
         self.weights_ = self._untied(tied, self.weights_)
         return self
 
-    def _fit_lbfgs(self, problem: Any, report: Any) -> None:
+    def _fit_lbfgs(self, problem: Problem, report: Any) -> None:
         found = gradient.lbfgs(problem, problem.zero_weights(), float(self.C), self.tol, self.max_iter, report)
         self.weights_ = found.weights
         self.objective_, self.n_iter_, self.history_ = found.objective, found.n_iter, found.history
@@ -106,14 +107,14 @@ class CRF(ProbabilisticLearner, OnlineLearner):
                 f"L-BFGS stopped early ({found.message}); raise max_iter or tol", ConvergenceWarning, stacklevel=4
             )
 
-    def _rate(self, problem: Any, decay: float) -> float:
+    def _rate(self, problem: Problem, decay: float) -> float:
         if self.learning_rate != "auto":
             return float(self.learning_rate)
         if not hasattr(self, "learning_rate_"):
             self.learning_rate_ = gradient.calibrate_rate(problem, self.weights_, decay, self._rng)
         return self.learning_rate_
 
-    def _continue(self, problem: Any) -> None:
+    def _continue(self, problem: Problem) -> None:
         if not hasattr(self, "weights_"):
             self.weights_, self.n_updates_, self.n_seen_ = problem.zero_weights(), 0.0, 0
         if not hasattr(self, "_rng"):  # the first batch, or the first after loading

@@ -8,6 +8,7 @@ from typing import Any
 from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.learners.base import StructuredLearner
+from accord.packed.problem import Problem
 
 
 class OnlineLearner(StructuredLearner):
@@ -88,6 +89,6 @@ class OnlineLearner(StructuredLearner):
         if hasattr(self, "weights_"):
             self.weights_ = self.weights_.grown(n_dims)
 
-    def _continue(self, problem: Any) -> None:
+    def _continue(self, problem: Problem) -> None:
         """Train on one batch."""
         raise NotImplementedError

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from accord.learners.online import OnlineLearner
+from accord.packed.problem import Problem
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
 from accord.settings import generator
@@ -74,7 +75,7 @@ class StructuredPerceptron(OnlineLearner):
         self.weights_ = state.average() if self.averaged else state.weights
         return self
 
-    def _continue(self, problem: Any) -> None:
+    def _continue(self, problem: Problem) -> None:
         if not hasattr(self, "_state"):
             weights = self.weights_ if hasattr(self, "weights_") else problem.zero_weights()
             self._state = perceptron.start(weights.copy(), self.averaged)

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from accord.exceptions import InputError
 from accord.learners.base import StructuredLearner
 from accord.learners.inputs import labeled_inputs, output_list
+from accord.packed.problem import Problem
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
 from accord.settings import generator, one_of
@@ -24,7 +25,7 @@ FIRST_PASSES = 5
 MAX_ROUNDS = 5
 
 
-def first_guess(problem: Any, rng: np.random.Generator) -> np.ndarray:
+def first_guess(problem: Problem, rng: np.random.Generator) -> np.ndarray:
     """Label numbers with hidden ones filled in by the averaged perceptron."""
     state = perceptron.start(problem.zero_weights(), averaged=True)
     return problem.impute(perceptron.train(problem, state, FIRST_PASSES, True, rng).average())
@@ -133,7 +134,7 @@ class StructuredSVM(StructuredLearner):
             )
         return self
 
-    def _solve(self, problem: Any, rng: np.random.Generator, title: str) -> cutting_plane.SVMResult:
+    def _solve(self, problem: Problem, rng: np.random.Generator, title: str) -> cutting_plane.SVMResult:
         C, tol = float(self.C), float(self.tol)
         with self._progress(self.max_iter, title) as progress:
             report = lambda info: progress.advance(info=info)  # noqa: E731
@@ -141,7 +142,9 @@ class StructuredSVM(StructuredLearner):
                 return cutting_plane.train(problem, C, tol, self.max_iter, self.reoptimize, rng, report)
             return frank_wolfe.train(problem, C, tol, self.max_iter, rng, report)
 
-    def _solve_in_rounds(self, problem: Any, guess: np.ndarray, rng: np.random.Generator) -> cutting_plane.SVMResult:
+    def _solve_in_rounds(
+        self, problem: Problem, guess: np.ndarray, rng: np.random.Generator
+    ) -> cutting_plane.SVMResult:
         """Train with the guessed labels and guess again, until nothing changes (concave-convex procedure)."""
         history: list[dict[str, float]] = []
         for number in range(1, MAX_ROUNDS + 1):
