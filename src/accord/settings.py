@@ -33,14 +33,15 @@ class Expected:
             raise InputError(f"{name} is {value!r}; expected {self.words}")
 
 
-def _is_real(value: Any) -> bool:
+def is_real(value: Any) -> bool:
+    """A real number, of Python or NumPy, also one that is not finite."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
     """A finite real number, of Python or NumPy; truth values and text are none."""
     try:
-        return _is_real(value) and math.isfinite(value)
+        return is_real(value) and math.isfinite(value)
     except OverflowError:  # an integer that no float can hold
         return False
 
@@ -107,7 +108,7 @@ SHARED = {
     "epsilon": NOT_NEGATIVE,
     "norm": one_of(1, 2),
     "rescaling": one_of("margin", "slack"),
-    "rho": Expected("a number from 0 (sum) to inf (maximum)", lambda value: _is_real(value) and bool(value >= 0)),
+    "rho": Expected("a number from 0 (sum) to inf (maximum)", lambda value: is_real(value) and bool(value >= 0)),
     "smoothing": POSITIVE,
     "warm_start": FLAG,
     # perceptrons

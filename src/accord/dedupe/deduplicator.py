@@ -14,8 +14,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -38,15 +39,15 @@ from accord.dedupe.self_training import METHODS as SELF_TRAINING_METHODS
 from accord.dedupe.self_training import SelfTraining, no_copies, some_neighbourhoods, speaks_against
 from accord.dedupe.similarity import RecordSimilarity
 from accord.dedupe.values import Record
-from accord.exceptions import InputError
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import METHODS, ClusteringSVM
 from accord.model_file import save
 from accord.progress import Progress
-from accord.settings import generator
+from accord.settings import NUMBER, check, generator, one_of, whole
 from accord.structures.partitions.partition import DECODERS
 
 
+@dataclass(eq=False, repr=False)
 class Deduplicator(RecordSimilarity, BaseEstimator):
     """Learn from records with known clusters which records of a table belong together.
 
@@ -116,47 +117,37 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
     [0, 1, 0]
     """
 
-    def __init__(
-        self,
-        fields: dict[str, str] | None = None,
-        method: str = "pairwise",
-        decoder: str = "agglomerative",
-        C: float = 1.0,
-        threshold: float = 0.0,
-        calibrate: bool = True,
-        n_folds: int = 4,
-        self_training: bool = True,
-        n_candidates: int = 20,
-        set_size: int = 200,
-        tol: float = 1e-3,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.fields = fields
-        self.method = method
-        self.decoder = decoder
-        self.C = C
-        self.threshold = threshold
-        self.calibrate = calibrate
-        self.n_folds = n_folds
-        self.self_training = self_training
-        self.n_candidates = n_candidates
-        self.set_size = set_size
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    fields: dict[str, str] | None = None
+    method: str = "pairwise"
+    decoder: str = "agglomerative"
+    C: float = 1.0
+    threshold: float = 0.0
+    calibrate: bool = True
+    n_folds: int = 4
+    self_training: bool = True
+    n_candidates: int = 20
+    set_size: int = 200
+    tol: float = 1e-3
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    expects: ClassVar = {
+        "method": one_of(*METHODS),
+        "decoder": one_of(*DECODERS),
+        "threshold": NUMBER,
+        "n_folds": whole(2),
+        "n_candidates": whole(1),
+        "set_size": whole(3),
+    }
 
     # -- training -----------------------------------------------------------------------------------------------
-    held_out_f1_: np.ndarray | None
-
     def fit(self, records: Any, ids: Sequence[Hashable | None]) -> Deduplicator:
         """Learn from records, dicts or rows of a DataFrame, and the cluster of each; None where it is not known.
 
         Records without a cluster say which words and values are frequent, and take part in self-training.
         """
-        self._check_params()
+        check(self)
         records = as_records(records, "records")
         clusters = check_ids(ids, len(records))
         labeled = np.flatnonzero(clusters >= 0)
@@ -201,7 +192,7 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         How rare matches are in a table cannot be told from pairs that somebody chose, so nothing is calibrated; if too
         much is put together, raise ``threshold``.
         """
-        self._check_params()
+        check(self)
         records = as_records(records, "records")
         left, right, same = check_pairs(matches, distinct, len(records))
         self.view_ = RecordPairs(self.fields).fit([records])
@@ -209,17 +200,6 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         with self._machines(1) as machines:
             self._learn(machines, [row[None] for row in pairs], [np.array([0, 1 - int(one)]) for one in same])
         return self
-
-    def _check_params(self) -> None:
-        for name, allowed in (("method", METHODS), ("decoder", DECODERS)):
-            if getattr(self, name) not in allowed:
-                raise InputError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(allowed)}")
-        for name, least in (("n_folds", 2), ("n_candidates", 1), ("set_size", 3)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < least:
-                raise InputError(f"{name} is {value!r}; expected a whole number, {least} or more")
-        if not isinstance(self.threshold, (int, float)) or not np.isfinite(self.threshold):
-            raise InputError(f"threshold is {self.threshold!r}; expected a number")
 
     @contextmanager
     def _machines(self, n_fits: int) -> Iterator[Machines]:

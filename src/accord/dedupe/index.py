@@ -56,9 +56,9 @@ class RecordIndex:
         self.ids: list[Hashable] = []
         self.next_number = 1
         records = as_records(records, "records")
-        if (check_ids(ids, len(records)) < 0).any():
-            missing = int(np.flatnonzero(check_ids(ids, len(records)) < 0)[0])
-            raise InputError(f"ids[{missing}] is missing; every record of an index has an id (assign gives one)")
+        missing = np.flatnonzero(check_ids(ids, len(records)) < 0)
+        if missing.size:
+            raise InputError(f"ids[{missing[0]}] is missing; every record of an index has an id (assign gives one)")
         self._table: RecordTable | None = None
         self._packed().append(records)
         self._keep_cells(records)
@@ -159,10 +159,6 @@ class RecordIndex:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_table"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._table = None
 
     # -- files --------------------------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from accord.threads import map_threads
 _LOOSE = 100.0  # C of the logistic fit, whose only feature is the similarity: margins of about 1 at either side
 
 
+@dataclass
 class Machines:
     """Machines of the same kind, each for some of the features, and their mean.
 
@@ -24,14 +26,10 @@ class Machines:
     mean believes all of them a little; where that pays and where not is among the experiments.
     """
 
-    def __init__(
-        self,
-        machine: ClusteringSVM,
-        ways: Sequence[np.ndarray],
-        n_jobs: int | None,
-        on_machine: Callable[[], Any] = lambda: None,
-    ) -> None:
-        self.machine, self.ways, self.n_jobs, self.on_machine = machine, ways, n_jobs, on_machine
+    machine: ClusteringSVM
+    ways: Sequence[np.ndarray]
+    n_jobs: int | None
+    on_machine: Callable[[], Any] = lambda: None
 
     def fit(
         self,
@@ -96,15 +94,14 @@ def known_sets(
     pairs: list[np.ndarray], sets: list[np.ndarray], truth: np.ndarray, wanted: np.ndarray
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Features of pairs and clusters of the records that are wanted, of each set that has two of them."""
-    parts = [_part(p, members, wanted) for p, members in zip(pairs, sets)]
-    return [p for p, members in parts if members.size > 1], [truth[members] for _, members in parts if members.size > 1]
-
-
-def _part(pairs: np.ndarray, members: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs and members of those records of a set that are wanted."""
-    j, k = pair_numbers(members.size)
-    here = wanted[members]
-    return pairs[here[j] & here[k]], members[here]
+    kept, clusters = [], []
+    for features, members in zip(pairs, sets):
+        here = wanted[members]
+        j, k = pair_numbers(members.size)
+        if np.count_nonzero(here) > 1:
+            kept.append(features[here[j] & here[k]])
+            clusters.append(truth[members[here]])
+    return kept, clusters
 
 
 def _same(truth: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ has 0 for its comparisons and says so by two indicators.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from accord.threads import map_threads
 from accord.views.pairs import PairFeatures
 
 CHUNK = 1 << 15  # pairs compared at a time
-_SPELLED_OUT = ("number", "date")  # their marks matter: 12.5 is not 125
 
 
 class RecordPairs(PairFeatures):
@@ -63,20 +62,14 @@ class RecordPairs(PairFeatures):
         if not records:
             raise InputError("there are no records to learn fields and frequencies from")
         self.n_records_ = len(records)
-        cells = {name: _column(records, name) for name in self._names(records)}
-        self.fields_: dict[str, str] = {}
-        for name, column in cells.items():
-            present = [cell for cell in column if cell is not None]
-            kind = guess_kind(present) if self.fields is None else self.fields[name]
-            if kind is not None:
-                self.fields_[name] = kind
+        names = self._names(records)
+        cells = {name: [cell for cell in _column(records, name) if cell is not None] for name in names}
+        kinds = {name: guess_kind(cells[name]) for name in names} if self.fields is None else self.fields
+        self.fields_ = {name: kind for name, kind in kinds.items() if kind is not None}
         if not self.fields_:
             raise InputError("no field of the records tells them apart; name fields= to compare")
-        self.day_first_ = {
-            name: says_day_first([cell for cell in cells[name] if cell is not None])
-            for name, kind in self.fields_.items()
-            if kind == "date"
-        }
+        dates = [name for name, kind in self.fields_.items() if kind == "date"]
+        self.day_first_ = {name: says_day_first(cells[name]) for name in dates}
         self.value_counts_, self.word_counts_ = {}, {}
         for name in self.fields_:
             values = [value for value in self._values(name, cells[name]) if value is not None]
@@ -148,12 +141,12 @@ class RecordPairs(PairFeatures):
     def _values(self, name: str, cells: list[str | None]) -> list[str | None]:
         """The values that are compared: cleaned, dates in one layout."""
         kind = self.fields_[name]
+        spell: Callable[[str], str] = plain_words
         if kind == "date":
-            layout = DateColumn({}, {}, 2, self.day_first_[name])
-            return [None if cell is None else layout.spelled(cell) for cell in cells]
-        if kind in _SPELLED_OUT:
-            return [None if cell is None else _same_number(cell) for cell in cells]
-        return [None if cell is None else plain_words(cell) or None for cell in cells]
+            spell = DateColumn({}, {}, 2, self.day_first_[name]).spelled
+        elif kind == "number":  # its marks matter: 12.5 is not 125
+            spell = _same_number
+        return [None if cell is None else spell(cell) or None for cell in cells]
 
     def _columns(self) -> dict[str, Column]:
         out: dict[str, Column] = {}

@@ -44,6 +44,7 @@ class RecordSimilarity:
     slope_: float
     n_calibration_: float | None
     size_costs_: np.ndarray
+    held_out_f1_: np.ndarray | None
 
     def predict(self, records: Any) -> list[int]:
         """Cluster numbers of the records of a table, in order of first appearance."""

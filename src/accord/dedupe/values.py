@@ -117,8 +117,8 @@ def guess_kind(cells: Sequence[str]) -> str | None:
     different = set(cells)
     if len(different) < 2:
         return None
-    dates = sum(parse_date(cell) is not None and _plausible(parse_date(cell)) for cell in cells)
-    if dates >= _MOST * len(cells):
+    dates = [parse_date(cell) for cell in cells]
+    if sum(date is not None and 1800 <= date[0] <= 2100 for date in dates) >= _MOST * len(cells):
         return "date"
     numbers = [parse_number(cell) for cell in cells]
     known = [number for number in numbers if number is not None]
@@ -145,7 +145,3 @@ def _checked(year: int, month: int, day: int) -> tuple[int, int, int] | None:
     except ValueError:
         return None
     return year, month, day
-
-
-def _plausible(date: tuple[int, int, int] | None) -> bool:
-    return date is not None and 1800 <= date[0] <= 2100

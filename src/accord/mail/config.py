@@ -123,7 +123,7 @@ def read_settings(path: str | Path | None = None, flags: Mapping[str, Any] | Non
             raise InputError(f"{path} is not a TOML file: {error}; `accord mail config` prints an example") from error
         for table, values in document.items():
             if not isinstance(values, dict):
-                raise InputError(f"{path}: {table} stands outside of the tables {', '.join(_names(settings))}")
+                raise InputError(f"{path}: {table} stands outside of the tables {', '.join(vars(settings))}")
             for name, value in values.items():
                 _put(settings, table, name, value, f"{path}: ")
     for key, value in (flags or {}).items():
@@ -158,18 +158,14 @@ def _domain(text: str) -> str:
     return domain
 
 
-def _names(holder: Any) -> list[str]:
-    return [f.name for f in fields(holder)]
-
-
 def _put(settings: MailSettings, table: str, name: str, value: Any, where: str) -> None:
-    if table not in _names(settings):
-        raise InputError(f"{where}there is no table [{table}]; there are {', '.join(_names(settings))}")
+    if table not in vars(settings):
+        raise InputError(f"{where}there is no table [{table}]; there are {', '.join(vars(settings))}")
     holder = getattr(settings, table)
-    if name not in _names(holder):
-        raise InputError(f"{where}[{table}] has no setting {name!r}; it has {', '.join(_names(holder))}")
-    known = next(f for f in fields(holder) if f.name == name)
-    setattr(holder, name, _checked(known, value, f"{where}{table}.{name}"))
+    known = {f.name: f for f in fields(holder)}
+    if name not in known:
+        raise InputError(f"{where}[{table}] has no setting {name!r}; it has {', '.join(known)}")
+    setattr(holder, name, _checked(known[name], value, f"{where}{table}.{name}"))
 
 
 def _checked(known: Field[Any], value: Any, what: str) -> Any:

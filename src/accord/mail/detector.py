@@ -29,9 +29,15 @@ from accord.mail.model import Similarity, similarity_of
 from accord.mail.signature import Signature, sign
 from accord.mail.window import BatchStatistics, Window
 from accord.persistence import read_model, write_model
+from accord.settings import Expected, is_real, is_whole, whole
 
 _KIND = "BatchDetector"
-_PREFIX = re.compile(r"[!-~]{0,40}")  # ids are written into headers of mail
+_WINDOW = Expected(f"a whole number from 1 to {MAX_WINDOW:,}", lambda n: is_whole(n) and 1 <= n <= MAX_WINDOW)
+_MAX_AGE = Expected("a positive number of seconds, or None", lambda s: s is None or (is_real(s) and s > 0))
+_PREFIX = Expected(  # ids are written into headers of mail
+    "a string of at most 40 printable ASCII characters without spaces",
+    lambda text: isinstance(text, str) and re.fullmatch("[!-~]{0,40}", text) is not None,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +120,10 @@ class BatchDetector:
         keep_words: bool = True,
         prefix: str = "b",
     ) -> None:
-        if not isinstance(window, (int, np.integer)) or isinstance(window, bool) or not 1 <= window <= MAX_WINDOW:
-            raise InputError(f"window={window!r} must be a whole number of at least 1 and at most {MAX_WINDOW:,}")
-        is_number = isinstance(max_age, (int, float, np.integer, np.floating)) and not isinstance(max_age, bool)
-        if max_age is not None and not (is_number and max_age > 0):
-            raise InputError(f"max_age={max_age!r} must be a positive number of seconds, or None")
-        if not isinstance(min_words, (int, np.integer)) or min_words < 0:
-            raise InputError(f"min_words={min_words!r} must be a whole number of at least 0")
-        if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
-            raise InputError(
-                f"prefix={prefix!r} must be a string of at most 40 printable ASCII characters without spaces"
-            )
+        _WINDOW.check("window", window)
+        _MAX_AGE.check("max_age", max_age)
+        whole(0).check("min_words", min_words)
+        _PREFIX.check("prefix", prefix)
         self.similarity: Similarity = similarity_of(model)
         self.window, self.max_age, self.min_words = int(window), max_age, int(min_words)
         self.keep_words, self.prefix = bool(keep_words), prefix

@@ -9,19 +9,7 @@ import numpy as np
 from accord.exceptions import InputError
 from accord.kernels.mail.pairs import HIGH, Signatures, features_between, features_of_pairs
 from accord.kernels.partitions.condensed import n_pairs
-from accord.mail.message import Message
-from accord.mail.signature import (
-    IDF_BUCKETS,
-    MARKS,
-    NUMBERS,
-    SETS,
-    Mail,
-    Signature,
-    as_signature,
-    flat_idf,
-    sign,
-    stack,
-)
+from accord.mail.signature import IDF_BUCKETS, MARKS, NUMBERS, SETS, Mail, Signature, as_signature, flat_idf, stack
 from accord.views.pairs import PairFeatures
 
 NAMES = [
@@ -85,7 +73,8 @@ class MailPairs(PairFeatures):
         return out
 
     def prepared(self, objects: Sequence[Mail]) -> list[Signature]:
-        self._check_fitted()
+        if not hasattr(self, "idf_"):
+            raise InputError("this MailPairs is not fitted; call fit(sets) first")
         return [as_signature(mail, f"objects[{i}]", self.idf_) for i, mail in enumerate(objects)]
 
     def between(self, objects: Sequence[Mail], others: Sequence[Mail]) -> np.ndarray:
@@ -97,11 +86,6 @@ class MailPairs(PairFeatures):
         """The signatures of mails, in one."""
         return stack(self.prepared(objects))
 
-    def sign(self, mail: bytes | Message) -> Signature:
+    def sign(self, mail: Mail) -> Signature:
         """The signature of one mail."""
-        self._check_fitted()
-        return sign(mail, self.idf_)
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "idf_"):
-            raise InputError("this MailPairs is not fitted; call fit(sets) first")
+        return self.prepared([mail])[0]

@@ -12,7 +12,7 @@ MAX_HEADER = 65_536  # bytes
 _HEADER = re.compile(rb"^([!-9;-~]+)[ \t]*:[ \t]*(.*)", re.MULTILINE)
 _ENCODED_WORD = re.compile(rb"=\?([^?\s]{1,60})\?([bBqQ])\?([^?\n]*)\?=")
 _ADDRESS = re.compile(rb"<([^<>\s]+)>")
-_BARE_ADDRESS = re.compile(rb"[^\s<>,;:\"()]+@[^\s<>,;:\"()]+")
+_BARE_ADDRESS = re.compile(rb"([^\s<>,;:\"()]+@[^\s<>,;:\"()]+)")
 
 
 def split_headers(data: bytes) -> tuple[dict[bytes, bytes], list[bytes], bytes, int]:
@@ -93,13 +93,9 @@ def parameter(value: bytes, name: bytes) -> bytes:
 def address_and_name(value: bytes) -> tuple[str, str]:
     """The address, and the name beside it."""
     value = value[:1024]
-    match = _ADDRESS.search(value)
-    if match:
+    address, name = b"", value
+    if match := _ADDRESS.search(value) or _BARE_ADDRESS.search(value):
         address, name = match[1], value[: match.start()] + value[match.end() :]
-    elif bare := _BARE_ADDRESS.search(value):
-        address, name = bare[0], value[: bare.start()] + value[bare.end() :]
-    else:
-        address, name = b"", value
     return address.decode("utf-8", "replace").lower(), decode_header(name).strip("\"'() ").lower()
 
 
@@ -109,7 +105,4 @@ def decode_base64(content: bytes) -> bytes:
         return binascii.a2b_base64(content)
     except binascii.Error:
         kept = re.sub(rb"[^A-Za-z0-9+/]", b"", content)
-        try:
-            return binascii.a2b_base64(kept[: len(kept) // 4 * 4])
-        except binascii.Error:
-            return b""
+        return binascii.a2b_base64(kept[: len(kept) // 4 * 4])

@@ -190,14 +190,12 @@ def _split_parts(body: bytes, boundary: bytes) -> list[bytes]:
     pieces = (b"\n" + body).split(b"\n--" + boundary, 4 * MAX_PARTS)
     parts: list[bytes] = []
     for piece in pieces[1:]:
-        line, newline, content = piece.partition(b"\n")
+        line, _, content = piece.partition(b"\n")
         if line.startswith(b"--") and not line[2:].strip():
             break
         if line.strip():  # a longer boundary that begins like this one
             if parts:
                 parts[-1] += b"\n--" + boundary + piece
-        elif newline:
-            parts.append(content)
         else:
-            parts.append(b"")
+            parts.append(content)
     return parts

@@ -25,14 +25,7 @@ _PACKET_SECONDS = 60.0  # for the rest of a packet that has begun
 
 
 class MilterServer:
-    """Listens for mail servers.
-
-    Parameters
-    ----------
-    service : MailService
-        Started; it is not stopped here.
-    settings : MailSettings
-    """
+    """Listens for mail servers. The service has been started, and is not stopped here."""
 
     def __init__(self, service: MailService, settings: MailSettings) -> None:
         self.service, self.settings = service, settings

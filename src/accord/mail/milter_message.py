@@ -14,14 +14,8 @@ _MOST_DELETIONS = 1000
 class PassingMessage:
     """A message, piece by piece.
 
-    Parameters
-    ----------
-    own : names of headers
-        In small letters: ours, so that all that come in are forged.
-    most_bytes : int
-        Larger messages are not kept.
-    reason : str
-        Why it is let through without a look; then it is not kept either.
+    `own` are the names of our headers, in small letters: all that come in are forged. Messages of more than
+    `most_bytes` are not kept, nor those that are let through without a look for a `reason`.
     """
 
     def __init__(self, own: Collection[bytes], most_bytes: int, reason: str = "") -> None:

@@ -8,12 +8,7 @@ from accord.mail.config import MailSettings, Networks, parse_networks
 
 
 class Policy:
-    """Whose mail is looked at.
-
-    Parameters
-    ----------
-    settings : MailSettings
-    """
+    """Whose mail is looked at, by the settings."""
 
     def __init__(self, settings: MailSettings) -> None:
         self.settings = settings.milter

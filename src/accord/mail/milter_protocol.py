@@ -30,9 +30,8 @@ _UNANSWERED = {
 }  # fmt: skip
 ANSWERED = frozenset(_UNANSWERED)
 
-_LENGTH = struct.Struct(">I")
+_NUMBER = struct.Struct(">I")
 _OFFER = struct.Struct(">III")
-_INDEX = struct.Struct(">I")
 _PORT = struct.Struct(">H")
 MAX_PACKET = (1 << 20) + 1024  # Sendmail's largest packet, which has to be asked for, is 1 MB; Postfix's is 64 kB
 
@@ -58,14 +57,14 @@ def packet(kind: bytes, data: bytes = b"") -> bytes:
     >>> packet(ACCEPT)
     b'\\x00\\x00\\x00\\x01a'
     """
-    return _LENGTH.pack(len(data) + 1) + kind + data
+    return _NUMBER.pack(len(data) + 1) + kind + data
 
 
 def take_packet(buffer: bytearray, start: int) -> tuple[bytes, bytes, int] | None:
     """The packet at `start`: its kind, its data and where the next one begins; None if it is not all there."""
     if len(buffer) < start + 4:
         return None
-    (length,) = _LENGTH.unpack_from(buffer, start)
+    (length,) = _NUMBER.unpack_from(buffer, start)
     if not 1 <= length <= MAX_PACKET:
         raise ProtocolError(f"a packet of {length} bytes")
     stop = start + 4 + length
@@ -145,4 +144,4 @@ def add_header(name: str, value: str, terms: Terms) -> bytes:
 
 def delete_header(name: bytes, occurrence: int) -> bytes:
     """The wish to delete the `occurrence`-th header of a name, counted from 1."""
-    return packet(CHANGE_HEADER, _INDEX.pack(occurrence) + name + b"\0\0")
+    return packet(CHANGE_HEADER, _NUMBER.pack(occurrence) + name + b"\0\0")

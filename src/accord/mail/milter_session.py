@@ -30,14 +30,7 @@ _QUICK_ACK: Any = getattr(socket, "TCP_QUICKACK", None)  # Linux
 class MilterSession(asyncio.Protocol):
     """One connection of a mail server, over which one message comes after the other.
 
-    Parameters
-    ----------
-    service : MailService
-    settings : MailSettings
-    policy : Policy
-        Of these settings.
-    sessions : set of MilterSession
-        All connections; this one is among them while it is open.
+    `policy` is that of the settings, `sessions` are all connections; this one is among them while it is open.
     """
 
     _transport: asyncio.Transport
@@ -63,8 +56,9 @@ class MilterSession(asyncio.Protocol):
         self._own = {name.lower().encode() for name in self._names}
         self._commands: dict[bytes, Callable[[bytes], None]] = {
             wire.NEGOTIATE: self._negotiate, wire.MACROS: self._macros, wire.CONNECT: self._connect,
-            wire.MAIL: self._mail, wire.HEADER: self._header, wire.BODY: self._body, wire.ABORT: self._abort,
-            wire.END_OF_MESSAGE: self._end, wire.QUIT: self._quit, wire.QUIT_CONNECTION_STAYS: self._new_client,
+            wire.MAIL: self._mail, wire.HEADER: self._header, wire.BODY: lambda data: self._message.add_body(data),
+            wire.END_OF_MESSAGE: self._end, wire.ABORT: lambda _: self._reset(), wire.QUIT: lambda _: self.hang_up(),
+            wire.QUIT_CONNECTION_STAYS: self._new_client,
         }  # fmt: skip
         self._reset()
 
@@ -108,11 +102,6 @@ class MilterSession(asyncio.Protocol):
     def in_packet(self) -> bool:
         """Whether a packet has begun but not ended."""
         return bool(self._buffer)
-
-    @property
-    def in_message(self) -> bool:
-        """Whether a message is being transferred or waits for its verdict."""
-        return self._has_message
 
     def data_received(self, data: bytes) -> None:
         """Called by the event loop with the next bytes, which may be less or more than a packet."""
@@ -177,10 +166,7 @@ class MilterSession(asyncio.Protocol):
                 self._forget_question()
                 self._finish("error")
         if kind in wire.ANSWERED and kind not in self.terms.silent:
-            self._send(wire.packet(wire.CONTINUE))
-
-    def _send(self, data: bytes) -> None:
-        self._answers.append(data)
+            self._answers.append(wire.packet(wire.CONTINUE))
 
     def _flush(self) -> None:
         answers, self._answers = b"".join(self._answers), []
@@ -190,7 +176,7 @@ class MilterSession(asyncio.Protocol):
     # -- commands -------------------------------------------------------------------------------------------------
     def _negotiate(self, data: bytes) -> None:
         reply, self.terms = wire.negotiate(data, want_body=not self._is_full)
-        self._send(reply)
+        self._answers.append(reply)
 
     def _macros(self, data: bytes) -> None:
         command, values = wire.macros(data)
@@ -206,14 +192,11 @@ class MilterSession(asyncio.Protocol):
         reason = self._client_reason or self.policy.of_sender(sender, self._is_authenticated)
         self._message.reason = reason or self._message.reason
         self._is_authenticated = False  # told again for every message
-        self._has_message = True
+        self.in_message = True
 
     def _header(self, data: bytes) -> None:
-        self._has_message = True
+        self.in_message = True
         self._message.add_header(*wire.header(data), self.terms.leading_space)
-
-    def _body(self, data: bytes) -> None:
-        self._message.add_body(data)
 
     def _end(self, data: bytes) -> None:
         message = self._message
@@ -232,12 +215,6 @@ class MilterSession(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(self.limits.seconds, self._give_up)
         self._waiting.add_done_callback(lambda answer: _tell(loop, self._answered, answer))
-
-    def _abort(self, _: bytes) -> None:
-        self._reset()
-
-    def _quit(self, _: bytes) -> None:
-        self.hang_up()
 
     def _new_client(self, _: bytes) -> None:
         self._client_reason = ""
@@ -280,7 +257,7 @@ class MilterSession(asyncio.Protocol):
             LOG.exception("a message goes through without headers")
             outcome = "error"
         self.service.counters.count(outcome)
-        self._send(b"".join(changes) + wire.packet(wire.ACCEPT))
+        self._answers.append(b"".join(changes) + wire.packet(wire.ACCEPT))
         self._reset()
 
     def _additions(self, verdict: Verdict) -> list[bytes]:
@@ -292,7 +269,7 @@ class MilterSession(asyncio.Protocol):
         """Forget the message."""
         reason = self._client_reason or ("overloaded" if self._is_full else "")
         self._message = PassingMessage(self._own, self.limits.message_bytes, reason)
-        self._has_message = False
+        self.in_message = False  # whether a message is being transferred or waits for its verdict
 
 
 def _tell(loop: asyncio.AbstractEventLoop, function: Callable[..., None], answer: Future[Verdict]) -> None:

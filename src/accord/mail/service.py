@@ -13,7 +13,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from dataclasses import asdict, is_dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -193,10 +193,7 @@ class MailService:
                 job.answer.set_exception(error)
             else:
                 self.counters.took(time.perf_counter() - job.since)
-                try:
-                    job.answer.set_result(result)
-                except InvalidStateError:
-                    continue
+                job.answer.set_result(result)
 
     def _keep(self) -> None:
         while not self._stopping.is_set():

@@ -141,9 +141,7 @@ def _marks(message: Message, subject: bytes, hashes: list[int]) -> list[int]:
     sender, reply_to = message.sender.encode("utf-8", "replace"), message.reply_to.encode("utf-8", "replace")
     number = header(b"message-id", b"")[:200].lower()
     boundary = header(b"content-type", b"").partition(b"boundary")[2][:80]
-    signed = (
-        _DKIM_DOMAIN.search(b";" + header(b"dkim-signature", b"")) if b"dkim-signature" in message.headers else None
-    )
+    signed = _DKIM_DOMAIN.search(b";" + header(b"dkim-signature", b""))
     zone = _ZONE.search(header(b"date", b""))
     links, attachments = message.links, message.attachments
     values = [

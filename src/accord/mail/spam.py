@@ -11,8 +11,9 @@ begins with one mail, and a few large batches would teach that whatever comes in
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,10 +27,12 @@ from accord.mail.message import Message
 from accord.mail.signature import Mail, Signature, as_signature
 from accord.mail.window import BatchStatistics, Window
 from accord.model_file import save
+from accord.settings import Expected, check, is_whole, one_of
 
 N_EXTRA = 4  # logarithm of the size, larger than one, all subjects equal, all senders equal
 
 
+@dataclass(eq=False, repr=False)
 class CollectiveSpamFilter(BaseEstimator):
     """A linear SVM on the words of batches.
 
@@ -59,13 +62,15 @@ class CollectiveSpamFilter(BaseEstimator):
     True
     """
 
-    def __init__(
-        self, C: float = 1.0, counts: str = "log", n_buckets: int = 65536, random_state: int | None = 0
-    ) -> None:
-        self.C = C
-        self.counts = counts
-        self.n_buckets = n_buckets
-        self.random_state = random_state
+    C: float = 1.0
+    counts: str = "log"
+    n_buckets: int = 65536
+    random_state: int | None = 0
+
+    expects: ClassVar = {
+        "counts": one_of("log", "raw"),
+        "n_buckets": Expected("a power of two", lambda n: is_whole(n) and n >= 2 and n & (n - 1) == 0),
+    }
 
     def fit(
         self, messages: Sequence[Mail], labels: Sequence[bool], batches: Sequence[Hashable] | None = None
@@ -80,7 +85,7 @@ class CollectiveSpamFilter(BaseEstimator):
         batches : list, optional
             The batch of each mail; default: every mail is one, which gives an ordinary filter.
         """
-        self._check()
+        check(self)
         y = _checked_labels(labels, _checked_messages(messages))
         rows = self._rows(batch_statistics(messages))
         if batches is not None:
@@ -124,15 +129,6 @@ class CollectiveSpamFilter(BaseEstimator):
         """Write the filter to a file for `accord.load`."""
         self._check_fitted()
         save(self, path)
-
-    def _check(self) -> None:
-        is_number = isinstance(self.C, (int, float, np.integer, np.floating)) and not isinstance(self.C, bool)
-        if not (is_number and 0 < self.C < np.inf):
-            raise InputError(f"C={self.C!r} must be a positive number")
-        if self.counts not in ("log", "raw"):
-            raise InputError(f"counts={self.counts!r} must be 'log' or 'raw'")
-        if not isinstance(self.n_buckets, int) or self.n_buckets < 2 or self.n_buckets & (self.n_buckets - 1):
-            raise InputError(f"n_buckets={self.n_buckets!r} must be a power of two")
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "coef_"):

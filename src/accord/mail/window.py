@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accord.exceptions import ModelFileError
-from accord.kernels.mail.pairs import Signatures, copy_row
+from accord.kernels.mail.pairs import Signatures
 from accord.kernels.mail.text import merge_counts
 from accord.mail.signature import MARKS, Signature, empty_signatures
 
@@ -114,7 +114,8 @@ class Window:
             place = self.open_batch()
             self.members[place] = 1
         row = (self.first + self.n_rows) % self.size
-        copy_row(mail.row, 0, self.rows, row)
+        for column, value in zip(self.rows, mail.row):
+            column[row] = value[0]
         self.places[row], self.received[row] = place, received
         self.compared[row] = -1 if short else place
         self.n_rows += 1

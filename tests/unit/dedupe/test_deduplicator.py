@@ -421,7 +421,7 @@ def test_ctrl_c_while_it_learns(monkeypatch):
         ({}, [0, 1, 2, None], "no two of them are in one cluster"),
         ({}, [0, 0, 0, None], "all of them are in one cluster"),
         ({}, [0, 0, [], 1], r"ids\[2\] is a list"),
-        ({"method": "best"}, [0, 0, 1, 1], "method is 'best'; expected one of pairwise"),
+        ({"method": "best"}, [0, 0, 1, 1], "method is 'best'; expected \"pairwise\""),
         ({"decoder": "best"}, [0, 0, 1, 1], "decoder is 'best'"),
         ({"n_candidates": 0}, [0, 0, 1, 1], "n_candidates is 0"),
         ({"threshold": "high"}, [0, 0, 1, 1], "threshold is 'high'"),

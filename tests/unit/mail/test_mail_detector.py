@@ -255,17 +255,17 @@ def test_ties_go_to_the_oldest_batch():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"window": 0}, "window=0 must be a whole number of at least 1"),
-        ({"window": 2.5}, "window=2.5"),
-        ({"window": 10**12}, "at most 10,000,000"),
-        ({"max_age": -1}, "max_age=-1 must be a positive number"),
-        ({"max_age": "x"}, "max_age='x' must be a positive number"),
-        ({"prefix": "a\r\nX-Evil: 1"}, "prefix='a.* must be a string of at most 40 printable ASCII"),
+        ({"window": 0}, "window is 0; expected a whole number from 1 to 10,000,000"),
+        ({"window": 2.5}, "window is 2.5"),
+        ({"window": 10**12}, "window is 1000000000000"),
+        ({"max_age": -1}, "max_age is -1; expected a positive number"),
+        ({"max_age": "x"}, "max_age is 'x'; expected a positive number"),
+        ({"prefix": "a\r\nX-Evil: 1"}, "prefix is 'a.*; expected a string of at most 40 printable ASCII"),
         ({"prefix": "B\u00fcro-"}, "prefix"),
         ({"prefix": "a b"}, "prefix"),
         ({"prefix": "b" * 41}, "prefix"),
-        ({"prefix": 5}, "prefix=5"),
-        ({"min_words": -1}, "min_words=-1"),
+        ({"prefix": 5}, "prefix is 5"),
+        ({"min_words": -1}, "min_words is -1"),
         ({"model": "x"}, "model is a str; expected a fitted ClusteringSVM"),
     ],
 )
@@ -278,7 +278,7 @@ def test_a_state_with_a_bad_prefix_is_refused(tmp_path):
     detector = BatchDetector()
     detector.prefix = "a\r\nX-Evil: 1"
     detector.save(tmp_path / "state")
-    with pytest.raises(ModelFileError, match=r"prefix='a.* must be a string"):
+    with pytest.raises(ModelFileError, match=r"prefix is 'a.*; expected a string"):
         BatchDetector.restore(tmp_path / "state")
 
 
@@ -324,7 +324,7 @@ def test_bad_spam_filters():
         CollectiveSpamFilter().fit([b"x", b"y"], [True])
     with pytest.raises(InputError, match="must have spam"):
         CollectiveSpamFilter().fit([b"x", b"y"], [True, True])
-    with pytest.raises(InputError, match="counts='sqrt'"):
+    with pytest.raises(InputError, match="counts is 'sqrt'"):
         CollectiveSpamFilter(counts="sqrt").fit([b"x", b"y"], [True, False])
     with pytest.raises(InputError, match="power of two"):
         CollectiveSpamFilter(n_buckets=1000).fit([b"x", b"y"], [True, False])
@@ -354,5 +354,5 @@ def test_bad_training_mail(arguments, message):
 
 @pytest.mark.parametrize("C", [-1, 0, float("nan"), "1", True])
 def test_bad_weight_of_errors(C):
-    with pytest.raises(InputError, match=r"C=.* must be a positive number"):
+    with pytest.raises(InputError, match=r"C is .*; expected a positive number"):
         CollectiveSpamFilter(C=C).fit([b"x", b"y"], [True, False])

@@ -192,24 +192,3 @@ def finish_row(row, marks, numbers, is_count, scales):
         n_single += row.single[0, m] != 0
         n_triples += row.triples[0, m] != 0
     row.lengths[0, 0], row.lengths[0, 1] = n_single, n_triples
-
-
-@njit(cache=True, nogil=True)
-def _copy(source, i, target, j):
-    for m in range(source.shape[1]):
-        target[j, m] = source[i, m]
-
-
-@njit(cache=True, nogil=True)
-def copy_row(source, i, target, j):
-    """Copy row ``i`` to row ``j``."""
-    _copy(source.marks, i, target.marks, j)
-    _copy(source.tags, i, target.tags, j)
-    _copy(source.numbers, i, target.numbers, j)
-    _copy(source.words, i, target.words, j)
-    _copy(source.bigrams, i, target.bigrams, j)
-    _copy(source.single, i, target.single, j)
-    _copy(source.triples, i, target.triples, j)
-    _copy(source.sets, i, target.sets, j)
-    _copy(source.subject, i, target.subject, j)
-    _copy(source.lengths, i, target.lengths, j)
