@@ -184,9 +184,7 @@ def _read_container(container: zipfile.ZipFile, size: int, name: str) -> tuple[d
     if expected != set(entries):
         odd = sorted(expected ^ set(entries))
         raise ModelFileError(f"{name!r} is damaged: {odd[0]!r} is missing or does not belong there")
-    arrays = {}
-    for array_name, described in index["arrays"].items():
-        arrays[array_name] = _read_array(container, array_name, described, name)
+    arrays = {key: _read_array(container, key, described, name) for key, described in index["arrays"].items()}
     return index["metadata"], arrays
 
 

@@ -6,10 +6,11 @@ Bars go to standard error, so that standard output stays clean for results.
 from __future__ import annotations
 
 import sys
-from types import TracebackType
+from dataclasses import dataclass, field
 from typing import Any
 
 
+@dataclass(eq=False, repr=False)
 class Progress:
     """Show how far a loop is, if somebody is watching.
 
@@ -29,12 +30,10 @@ class Progress:
     ...         progress.advance(info=f"epoch {epoch}")
     """
 
-    def __init__(self, total: int | None = None, description: str = "", enabled: bool = True) -> None:
-        self.total = total
-        self.description = description
-        self.enabled = enabled
-        self._bar: Any = None
-        self._task: Any = None
+    total: int | None = None
+    description: str = ""
+    enabled: bool = True
+    _bar: Any = field(default=None, init=False)
 
     def __enter__(self) -> Progress:
         # stderr is None in programs without a console
@@ -42,9 +41,7 @@ class Progress:
             self._start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

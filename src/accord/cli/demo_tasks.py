@@ -14,6 +14,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import accord
+
 if TYPE_CHECKING:
     from accord.evaluation import Task
 
@@ -63,50 +65,36 @@ def _sentences(n: int, seed: int) -> tuple[list[Any], list[Any]]:
 
 
 def _learners(seed: int) -> dict[str, Callable[[], Any]]:
-    from accord import (
-        CRF,
-        HMM,
-        ConcatenatedViews,
-        CoPerceptron,
-        DistributionalFeatures,
-        RandomSplit,
-        Sequence,
-        StructuredPerceptron,
-        StructuredSVM,
-        SumOfViews,
-        TokenFeatures,
-    )
-
-    names, words = Sequence(constraints="iob2"), TokenFeatures(window=1)
+    names, words = accord.Sequence(constraints="iob2"), accord.TokenFeatures(window=1)
     # fewer and shorter than by default, for so little text
-    classes = ConcatenatedViews([words, DistributionalFeatures((16, 64), n_components=32)])
+    classes = accord.ConcatenatedViews([words, accord.DistributionalFeatures((16, 64), n_components=32)])
     # the loss counts wrong tokens: as a fraction of the sentence it asks for a tiny margin only
-    counted = Sequence(constraints="iob2", normalize=False)
+    counted = accord.Sequence(constraints="iob2", normalize=False)
+
+    def perceptron(view: Any) -> Any:
+        return accord.StructuredPerceptron(names, view, random_state=seed)
 
     def svm(view: Any) -> Any:
-        return StructuredSVM(counted, view, C=0.1, solver="frank-wolfe", tol=0.1, random_state=seed)
+        return accord.StructuredSVM(counted, view, C=0.1, solver="frank-wolfe", tol=0.1, random_state=seed)
 
-    def total(view: Any) -> Any:
-        return SumOfViews(StructuredPerceptron(names, view, random_state=seed))
-
+    split = accord.RandomSplit(words)
     return {
-        "HMM": lambda: HMM(names, TokenFeatures(window=0)),
+        "HMM": lambda: accord.HMM(names, accord.TokenFeatures(window=0)),
         # fixed weights here and below: with folds of a few sentences "auto" mostly stays supervised, and takes its time
-        "HMM, Baum-Welch": lambda: HMM(names, TokenFeatures(window=0), unlabeled_weight=1.0),
-        "perceptron": lambda: StructuredPerceptron(names, words, random_state=seed),
-        "co-perceptron": lambda: CoPerceptron(names, RandomSplit(words), unlabeled_weight=0.1, random_state=seed),
-        "CRF": lambda: CRF(names, words),
-        "CRF + word classes": lambda: CRF(names, classes),
+        "HMM, Baum-Welch": lambda: accord.HMM(names, accord.TokenFeatures(window=0), unlabeled_weight=1.0),
+        "perceptron": lambda: perceptron(words),
+        "co-perceptron": lambda: accord.CoPerceptron(names, split, unlabeled_weight=0.1, random_state=seed),
+        "CRF": lambda: accord.CRF(names, words),
+        "CRF + word classes": lambda: accord.CRF(names, classes),
         "SVM": lambda: svm(words),
         "SVM + word classes": lambda: svm(classes),
-        "sum of views": lambda: total(words),
-        "sum of views + word classes": lambda: total(classes),
+        "sum of views": lambda: accord.SumOfViews(perceptron(words)),
+        "sum of views + word classes": lambda: accord.SumOfViews(perceptron(classes)),
     }
 
 
 def classify_topics(task: Task) -> dict[str, float]:
     """Train a support vector machine that knows the tree of topics, or one that does not."""
-    from accord import ArrayFeatures, MultiClass, StructuredSVM, Taxonomy
     from accord.datasets import taxonomy_documents
     from accord.evaluation import TreeLoss, zero_one_loss
 
@@ -114,10 +102,11 @@ def classify_topics(task: Task) -> dict[str, float]:
         max(DOCUMENTS) + N_TEST, depth=3, branching=3, share_own=0.6, random_state=task.repetition_seed
     )
     tree: dict[Any, Any] = dict(taxonomy)
-    structure = MultiClass() if task.method == STRUCTURES[0] else Taxonomy(tree)
+    structure = accord.MultiClass() if task.method == STRUCTURES[0] else accord.Taxonomy(tree)
     n = task.setting["n_labeled"]
     start = time.perf_counter()
-    model = StructuredSVM(structure, ArrayFeatures(), solver="frank-wolfe", tol=0.1, random_state=task.seed)
+    features = accord.ArrayFeatures()
+    model = accord.StructuredSVM(structure, features, solver="frank-wolfe", tol=0.1, random_state=task.seed)
     model.fit(X[:n], y[:n])
     seconds = time.perf_counter() - start
     X_test, y_test = X[max(DOCUMENTS) :], y[max(DOCUMENTS) :]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from accord.cli.program import Interrupted
+import click
+
+from accord.cli.program import if_interrupted
 from accord.exceptions import ModelFileError
 
 
@@ -21,6 +22,15 @@ def load_model(path: str, n_jobs: int | None = None) -> Any:
     return fitted
 
 
+model_option = click.option(
+    "--model", "--output", "-o", "model", required=True, type=click.Path(path_type=Path),
+    help="File to write the model to.",
+)  # fmt: skip
+seed_option = click.option(
+    "--random-state", type=int, default=0, show_default=True, help="Seed; the same seed gives the same model."
+)
+
+
 def check_place(model: Path) -> None:
     """Whether a model can be written there: before all work, not after."""
     if model.is_dir() or not model.parent.is_dir():
@@ -28,11 +38,7 @@ def check_place(model: Path) -> None:
         raise ModelFileError(f"--model {model} {what}")
 
 
-@contextmanager
-def lost_if_interrupted(model: Path) -> Iterator[None]:
+def lost_if_interrupted(model: Path) -> AbstractContextManager[None]:
     """Around a training that keeps nothing when it is interrupted."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        state = "is as it was before" if model.exists() else "was not written"
-        raise Interrupted(f"the model is lost, and {model} {state}") from None
+    state = "is as it was before" if model.exists() else "was not written"
+    return if_interrupted(f"the model is lost, and {model} {state}")

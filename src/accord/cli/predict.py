@@ -16,7 +16,7 @@ from accord.cli.data.reading import BATCH, batches
 from accord.cli.models import load_model
 from accord.cli.outputs.results import Prediction, Predictor, Tokens
 from accord.cli.outputs.trees import Pictures
-from accord.cli.program import Interrupted, debug_option
+from accord.cli.program import debug_option, if_interrupted
 from accord.cli.tasks import OUTPUT_FORMATS, SEQUENCE, TREE, Task, Writer, task_of
 from accord.cli.terminal import computing, set_encoding
 from accord.exceptions import InputError
@@ -85,11 +85,9 @@ def predict(model: str, data: str, **options: Any) -> None:
         chunks = batches(layout, data, _chunk_size(data, options["chunk_size"]), labeled=False)
         predictor = task.predictor(fitted, options["k_best"], options["marginals"])
         encoding = "utf-8" if form == "text" else layout.encoding  # lines of drawings are in few encodings
-        try:
-            with _opened(task.writers[form], predictor.labels(), options["output"], encoding) as target:
-                _run(predictor, chunks, *target)
-        except KeyboardInterrupt:
-            raise Interrupted("the output ends early") from None
+        target = _opened(task.writers[form], predictor.labels(), options["output"], encoding)
+        with if_interrupted("the output ends early"), target as (add, stream):
+            _run(predictor, chunks, add, stream)
         predictor.tell()
 
 

@@ -82,6 +82,15 @@ class Program(InOrder):
 
 
 @contextmanager
+def if_interrupted(message: str) -> Iterator[None]:
+    """Around what Ctrl-C may end; the message says what became of the output."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(message) from None
+
+
+@contextmanager
 def noticing_interrupts() -> Iterator[list[int]]:
     """A list that gets an entry by every Ctrl-C, which raises KeyboardInterrupt all the same.
 

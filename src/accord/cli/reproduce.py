@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from accord.cli.program import Interrupted, debug_option
+from accord.cli.program import debug_option, if_interrupted
 from accord.exceptions import InputError
 
 
@@ -50,9 +50,7 @@ def reproduce(name: str | None, show_list: bool, output: Path | None, quick: boo
     # a quick run has other settings, so it cannot go on in the folder of a full one
     folder = output or Path("accord-results") / (f"{name}-quick" if quick else name)
     click.echo(f"{experiment.title}\n{experiment.description}", err=True)
-    try:
+    with if_interrupted(f"what is done is kept in {folder}: run the same command again to go on"):
         written = experiment.run(output=folder, quick=quick, verbose=int(not quiet), **options)
-    except KeyboardInterrupt:
-        raise Interrupted(f"what is done is kept in {folder}: run the same command again to go on") from None
     for path in written:
         click.echo(path)

@@ -171,7 +171,7 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         n_fits = (2 + int(labeled_sets.folds.max())) * (2 if others else 1) if self.calibrate else 1
         with self._machines(n_fits) as machines:
             self._learn(machines, pairs, [truth[members] for members in sets])
-            models = held_out_models(machines, *labeled_sets) if self.calibrate else []
+            models = held_out_models(machines, labeled_sets) if self.calibrate else []
             slope = float(np.median([model.slope for model in models])) if models else 0.0
             if slope > 0:
                 self.slope_, self.size_costs_ = slope, size_costs(truth)

@@ -132,11 +132,10 @@ class RecordIndex:
     def _fresh(self, used: Mapping[Hashable, Any]) -> Hashable:
         whole = [isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in used]
         digits = [isinstance(one, str) and one.isdecimal() and one.isascii() for one in used]
-        if used and (all(whole) or all(digits)):
-            self.next_number = max(self.next_number, 1 + max(int(one) for one in used))  # type: ignore[call-overload]
+        if all(whole) or all(digits):
+            largest = max((int(one) for one in used), default=0)  # type: ignore[call-overload]
+            self.next_number = max(self.next_number, 1 + largest)
             found: Hashable = self.next_number if all(whole) else str(self.next_number)
-        elif not used:
-            found = self.next_number
         else:
             while f"{NEW}{self.next_number}" in used:
                 self.next_number += 1

@@ -10,6 +10,7 @@ import numpy as np
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.pairs import RecordTable
 from accord.exceptions import InputError
+from accord.kernels.partitions.condensed import pair_numbers
 
 _NEIGHBOURS = 10  # of each labeled record, to find clusters that are alike
 
@@ -21,6 +22,17 @@ class Labeled(NamedTuple):
     sets: list[np.ndarray]
     truth: np.ndarray
     folds: np.ndarray
+
+    def part(self, wanted: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Features of pairs and clusters of the records that are wanted, of each set that has two of them."""
+        features, clusters = [], []
+        for pairs, members in zip(self.pairs, self.sets):
+            here = wanted[members]
+            j, k = pair_numbers(members.size)
+            if np.count_nonzero(here) > 1:
+                features.append(pairs[here[j] & here[k]])
+                clusters.append(self.truth[members[here]])
+        return features, clusters
 
 
 def check_ids(ids: Any, n_records: int) -> np.ndarray:

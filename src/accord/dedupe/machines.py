@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from accord.dedupe.labels import Labeled
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import ClusteringSVM
 from accord.threads import map_threads
@@ -68,46 +69,26 @@ class FoldModel(NamedTuple):
     slope: float
 
 
-def held_out_models(
-    machines: Machines, pairs: list[np.ndarray], sets: list[np.ndarray], truth: np.ndarray, folds: np.ndarray
-) -> list[FoldModel]:
+def held_out_models(machines: Machines, labeled: Labeled) -> list[FoldModel]:
     """Mean machines of all folds but one, with a logistic fit to that one, for each in turn.
 
-    `pairs` are features of the pairs of the records in each of `sets`; each cluster (`truth`) is in one of the folds.
-    Folds from which or about which nothing can be learned are left out.
+    Each cluster is in one of the folds. Those from which or about which nothing can be learned are left out.
     """
     models = []
-    for fold in range(int(folds.max()) + 1):
-        known, clusters = known_sets(pairs, sets, truth, folds != fold)
-        outer, held_out = known_sets(pairs, sets, truth, folds == fold)
-        together = np.concatenate([np.empty(0, np.bool_), *(_same(one) for one in held_out)])
-        if not _both_kinds([_same(one) for one in clusters]) or not _both_kinds([together]):
+    for fold in range(int(labeled.folds.max()) + 1):
+        known, clusters = labeled.part(labeled.folds != fold)
+        outer, held_out = labeled.part(labeled.folds == fold)
+        together = _together(held_out)
+        if any(pairs.all() or not pairs.any() for pairs in (_together(clusters), together)):
             continue
-        weights, bias = machines.mean(machines.fit(known, clusters), pairs[0].shape[1])
+        weights, bias = machines.mean(machines.fit(known, clusters), known[0].shape[1])
         scores = np.concatenate([p @ weights + bias for p in outer])
         slope = float(LogisticRegression(C=_LOOSE).fit(scores[:, None], together).coef_[0, 0])
         models.append(FoldModel(fold, weights, bias, slope))
     return models
 
 
-def known_sets(
-    pairs: list[np.ndarray], sets: list[np.ndarray], truth: np.ndarray, wanted: np.ndarray
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Features of pairs and clusters of the records that are wanted, of each set that has two of them."""
-    kept, clusters = [], []
-    for features, members in zip(pairs, sets):
-        here = wanted[members]
-        j, k = pair_numbers(members.size)
-        if np.count_nonzero(here) > 1:
-            kept.append(features[here[j] & here[k]])
-            clusters.append(truth[members[here]])
-    return kept, clusters
-
-
-def _same(truth: np.ndarray) -> np.ndarray:
-    j, k = pair_numbers(truth.size)
-    return truth[j] == truth[k]
-
-
-def _both_kinds(same: list[np.ndarray]) -> bool:
-    return any(one.any() for one in same) and not all(one.all() for one in same)
+def _together(sets: list[np.ndarray]) -> np.ndarray:
+    """Of all pairs in sets of records whether they are in one cluster."""
+    pairs = [(truth[j] == truth[k]) for truth in sets for j, k in [pair_numbers(truth.size)]]
+    return np.concatenate([np.empty(0, np.bool_), *pairs])

@@ -20,7 +20,7 @@ from scipy.sparse import coo_array
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.decoding import cluster_table
 from accord.dedupe.labels import Labeled
-from accord.dedupe.machines import FoldModel, Machines, known_sets
+from accord.dedupe.machines import FoldModel, Machines
 from accord.dedupe.pairs import RecordTable
 from accord.dedupe.values import Record, cell_text
 from accord.learners.clustering import ClusteringSVM
@@ -71,14 +71,14 @@ class SelfTraining:
 
     def learn(self, weights: np.ndarray, bias: float, slope: float, fold: int = -1) -> Learned:
         """Learn again, without one of the folds if it is named."""
-        pairs, sets, truth, folds = self.labeled
+        others = self.labeled.folds != fold
         known = np.zeros(len(self.table), np.bool_)
-        known[: truth.size] = folds != fold
+        known[: others.size] = others
         # How rare matches are is taken into account when clusters are predicted, and once is enough.
         found = self._clusters(weights, bias, slope, 0.0)
         guessed = ~(known[self.pool_left] & known[self.pool_right])
         left, right = self.pool_left[guessed], self.pool_right[guessed]
-        sure, clusters = known_sets(pairs, sets, truth, folds != fold)
+        sure, clusters = self.labeled.part(others)
         fitted = self.machines.fit(sure, clusters, self.features[guessed], found[left] == found[right])
         new, new_bias = self.machines.mean(fitted, weights.size)
         # The scale of before was calibrated on held-out records: labeled pairs keep the spread that they had.

@@ -43,21 +43,13 @@ class Joined(NamedTuple):
 # -- the coordinator's side -----------------------------------------------------------------------------------------
 def ask_to_join(node: int, valid: float) -> Message:
     """The message that asks a node who it is; ``valid`` for so many seconds."""
-    require_flower()
-    from flwr.app import ConfigRecord, Message, RecordDict
-
-    content = RecordDict({"protocol": ConfigRecord({"version": VERSION})})
-    return Message(content, node, JOIN, ttl=valid)
+    return _message({"protocol": {"version": VERSION}}, node, JOIN, ttl=valid)
 
 
 def ask_to_predict(node: int, others: np.ndarray, lambda_: float, valid: float) -> Message:
     """The message that asks a node for predictions, given those of the others (n_others, m, n_outputs)."""
-    require_flower()
-    from flwr.app import ConfigRecord, Message, RecordDict
-
-    protocol = ConfigRecord({"version": VERSION, "lambda": float(lambda_)})
-    content = RecordDict({"protocol": protocol, "others": _record(others)})
-    return Message(content, node, PREDICT, ttl=valid)
+    protocol = {"version": VERSION, "lambda": float(lambda_)}
+    return _message({"protocol": protocol, "others": others}, node, PREDICT, ttl=valid)
 
 
 def read_joined(reply: Message) -> Joined:
@@ -80,20 +72,14 @@ def read_predictions(reply: Message, shape: tuple[int, int]) -> np.ndarray:
 # -- the site's side ------------------------------------------------------------------------------------------------
 def answer_join(question: Message, name: str, shape: tuple[int, int]) -> Message:
     """The reply that tells who a site is."""
-    require_flower()
-    from flwr.app import ConfigRecord, Message, RecordDict
-
-    site = ConfigRecord({"version": VERSION, "name": name, "rows": shape[0], "outputs": shape[1]})
     _check_version(_settings(question.content, "protocol"))
-    return Message(RecordDict({"site": site}), reply_to=question)
+    site = {"version": VERSION, "name": name, "rows": shape[0], "outputs": shape[1]}
+    return _message({"site": site}, reply_to=question)
 
 
 def answer_predict(question: Message, predictions: np.ndarray) -> Message:
     """The reply with predictions."""
-    require_flower()
-    from flwr.app import Message, RecordDict
-
-    return Message(RecordDict({"predictions": _record(predictions)}), reply_to=question)
+    return _message({"predictions": predictions}, reply_to=question)
 
 
 def read_question(question: Message, shape: tuple[int, int]) -> tuple[np.ndarray, float]:
@@ -107,11 +93,18 @@ def read_question(question: Message, shape: tuple[int, int]) -> tuple[np.ndarray
 
 
 # -- records --------------------------------------------------------------------------------------------------------
-def _record(values: np.ndarray) -> Any:
-    from flwr.app import Array, ArrayRecord
+def _message(records: dict[str, dict[str, Any] | np.ndarray], *where: Any, **more: Any) -> Message:
+    """A message of records, settings or numbers each."""
+    require_flower()
+    from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 
-    # A copy of the numbers alone: no view whose base would hold more than is meant to be sent.
-    return ArrayRecord({"values": Array(np.array(values, dtype="<f8", order="C"))})
+    def record(values: dict[str, Any] | np.ndarray) -> ConfigRecord | ArrayRecord:
+        if isinstance(values, dict):
+            return ConfigRecord(values)
+        # A copy of the numbers alone: no view whose base would hold more than is meant to be sent.
+        return ArrayRecord({"values": Array(np.array(values, dtype="<f8", order="C"))})
+
+    return Message(RecordDict({key: record(values) for key, values in records.items()}), *where, **more)
 
 
 def _content(reply: Message) -> RecordDict:

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,22 +73,14 @@ def run_site(
     flower_supernode()
 
 
+@dataclass
 class Worker:
-    """Takes messages from a SuperNode on this machine and answers them with an app of this process.
+    """Takes messages from a SuperNode on this machine and answers them with an app of this process."""
 
-    Parameters
-    ----------
-    app : flwr.clientapp.ClientApp
-    address : str
-        Host and port of the SuperNode's Runtime API.
-    secret : bytes
-        Shared with the SuperNode, so that nobody else on this machine gets the messages.
-    poll : float
-        Seconds between looks for messages.
-    """
-
-    def __init__(self, app: ClientApp, address: str, secret: bytes, poll: float = 0.5) -> None:
-        self.app, self.address, self.secret, self.poll = app, address, secret, poll
+    app: ClientApp
+    address: str  # host and port of the SuperNode's Runtime API
+    secret: bytes  # shared with the SuperNode, so that nobody else on this machine gets the messages
+    poll: float = 0.5  # seconds between looks for messages
 
     def run(self) -> None:
         """Answer messages until the process ends."""

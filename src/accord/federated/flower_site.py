@@ -123,12 +123,7 @@ def read_private(path: str | Path, target: str = "y") -> tuple[np.ndarray, np.nd
 
 
 class AnsweringSite:
-    """Answers the coordinator's messages. The data are read once, at the first of them.
-
-    Parameters
-    ----------
-    settings : SiteSettings
-    """
+    """Answers the coordinator's messages. The data are read once, at the first of them."""
 
     def __init__(self, settings: SiteSettings) -> None:
         self.settings = settings

@@ -34,14 +34,8 @@ class State:
     A site is a member once it has answered. The answers of members depend on how many there are, so what was heard
     before is forgotten when another one joins; the predictions that were reached are not.
 
-    Parameters
-    ----------
-    names : list of str
-        All sites that are to take part.
-    shape : (int, int)
-        Of predictions.
-    accelerate : bool
-        Whether to suppose what fits together best, or the last answers.
+    `names` are all sites that are to take part, `shape` is that of predictions; `accelerate` says whether to suppose
+    what fits together best, or the last answers.
     """
 
     def __init__(self, names: Sequence[str], shape: tuple[int, int], accelerate: bool) -> None:
@@ -75,9 +69,8 @@ class State:
             return
         joined = set(heard) - self.members
         if joined and not self.members:
-            self.supposed = {
-                name: self.supposed[name] for name in self.names if name in heard
-            }  # the others never spoke
+            # the others never spoke
+            self.supposed = {name: self.supposed[name] for name in self.names if name in heard}
         self.members |= joined
         complete = self.members == set(self.names) and joined == self.members
         self.supposed.update(heard)

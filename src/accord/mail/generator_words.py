@@ -19,13 +19,7 @@ def _texts() -> dict[str, Any]:
 
 
 class Words:
-    """Draws words from the texts.
-
-    Parameters
-    ----------
-    chance : random.Random
-        Shared with whoever else draws, so that one seed gives one stream of mail.
-    """
+    """Draws words from the texts; `chance` is shared with whoever else draws, so that one seed gives one stream."""
 
     def __init__(self, chance: random.Random) -> None:
         self.texts = _texts()

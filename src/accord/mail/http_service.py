@@ -68,14 +68,7 @@ def read_token(settings: MailSettings) -> str:
 
 
 def create_app(service: MailService, settings: MailSettings) -> FastAPI:
-    """The application, for uvicorn or any other ASGI server.
-
-    Parameters
-    ----------
-    service : MailService
-        Started.
-    settings : MailSettings
-    """
+    """The application, for uvicorn or any other ASGI server; the service has been started."""
     token = read_token(settings)
     app = FastAPI(title="Accord mail", docs_url=None, redoc_url=None, openapi_url=None)
 

@@ -74,14 +74,9 @@ def take_packet(buffer: bytearray, start: int) -> tuple[bytes, bytes, int] | Non
 
 
 def negotiate(data: bytes, want_body: bool) -> tuple[bytes, Terms]:
-    """The answer to a mail server's offer, and what follows from it.
+    """The answer to a mail server's offer (version, actions and protocol steps), and what follows from it.
 
-    Parameters
-    ----------
-    data : bytes
-        Version, actions and protocol steps that the mail server offers.
-    want_body : bool
-        Whether bodies are to be sent to us.
+    `want_body` says whether bodies are to be sent to us.
     """
     if len(data) < _OFFER.size:
         raise ProtocolError("an offer without version, actions and steps")

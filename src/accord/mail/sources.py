@@ -31,9 +31,8 @@ _PACKED: dict[bytes, Callable[[Any], Any]] = {
     b"\xfd7zXZ\0": lzma.open,
 }  # by how they begin
 _UNREADABLE = (EOFError, OSError, lzma.LZMAError, zlib.error)
-_NEXT_MESSAGE = re.compile(
-    rb"\n\r?\nFrom [^\n]*\d:\d\d[^\n]*\n"
-)  # with a time, since a text may begin with "From", too
+# with a time, since a text may begin with "From", too
+_NEXT_MESSAGE = re.compile(rb"\n\r?\nFrom [^\n]*\d:\d\d[^\n]*\n")
 
 
 def iter_mail(source: str | PathLike[str] | IO[bytes], name: str | None = None) -> Iterator[tuple[str, bytes]]:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import accord
 from accord import ClusteringSVM, Deduplicator, InputError, RecordIndex
 from accord.dedupe.decoding import large_clusters_apart, small_parts
-from accord.dedupe.labels import check_ids, folds_of_clusters, size_costs, training_sets
+from accord.dedupe.labels import Labeled, check_ids, folds_of_clusters, size_costs, training_sets
 from accord.dedupe.machines import Machines, held_out_models
 from accord.dedupe.pairs import RecordPairs
 from accord.kernels.partitions.condensed import pair_numbers
@@ -332,8 +332,8 @@ def logistic_cost(line: np.ndarray, score: np.ndarray, sign: np.ndarray) -> floa
     return float(np.logaddexp(0.0, -sign * (line[0] * score + line[1])).sum() + line[0] ** 2 / 200)
 
 
-def held_out_slopes(*args) -> list[float]:
-    return [model.slope for model in held_out_models(*args)]
+def held_out_slopes(machines: Machines, *labeled) -> list[float]:
+    return [model.slope for model in held_out_models(machines, Labeled(*labeled))]
 
 
 def test_slopes_of_held_out_records_by_the_book():

@@ -92,7 +92,7 @@ def test_learning_again_by_the_book(case, fold):
 
 
 def test_held_out_records_are_clustered_with_the_table(case):
-    models = held_out_models(case.machines, case.pairs, case.sets, case.truth, case.folds)
+    models = held_out_models(case.machines, case.training.labeled)
     assert [model.fold for model in models] == [0, 1, 2]
     found = case.training.held_out(models, 1.5)
     for model, (before, after) in zip(models, found):

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from accord.cli.dedupe.tables import FIELD, need_columns, read, table_options
-from accord.cli.models import check_place, lost_if_interrupted
+from accord.cli.models import check_place, lost_if_interrupted, model_option, seed_option
 from accord.cli.option_types import NAMES
 from accord.cli.program import Interrupted, debug_option
 from accord.cli.terminal import computing, print_pairs, print_table
@@ -18,10 +18,7 @@ _N_WEIGHTS = 10  # of the strongest comparisons that a report shows
 
 @click.command(short_help="Learn from a table with known clusters.")
 @click.argument("table")
-@click.option(
-    "--model", "--output", "-o", "model", required=True, type=click.Path(path_type=Path),
-    help="File to write the model to.",
-)  # fmt: skip
+@model_option
 @click.option(
     "--field", "fields", type=FIELD, multiple=True,
     help="Compare this column, as text, number, date or category. May be given several times; then no other column is "
@@ -59,9 +56,7 @@ _N_WEIGHTS = 10  # of the strongest comparisons that a report shows
     "--n-candidates", type=click.IntRange(min=1), default=20, show_default=True,
     help="Records that each record is compared with.",
 )  # fmt: skip
-@click.option(
-    "--random-state", type=int, default=0, show_default=True, help="Seed; the same seed gives the same model."
-)
+@seed_option
 @table_options
 @debug_option
 def learn(table: str, model: Path, **options: Any) -> None:

@@ -9,7 +9,7 @@ import click
 
 from accord.cli.dedupe.learn import needed
 from accord.cli.dedupe.tables import load_as, need_columns, read, records_for, table_options, with_column, write
-from accord.cli.program import Interrupted, debug_option
+from accord.cli.program import debug_option, if_interrupted
 from accord.cli.terminal import computing, print_table
 from accord.exceptions import InputError
 
@@ -35,17 +35,14 @@ def apply(
       accord dedupe apply people.accord people-2.csv --index people.index > clustered.csv
     """
     rows = read(table, options)
-    with computing():
+    with computing(), if_interrupted("nothing was written"):
         fitted = load_as(model, "Deduplicator")
         _set(fitted, threshold, options)
         records = records_for(fitted, rows)
-        try:
-            ids = fitted.predict(records)
-            if index_file is not None:
-                fitted.verbose = 0
-                fitted.index(records, ids).save(index_file)
-        except KeyboardInterrupt:
-            raise Interrupted("nothing was written") from None
+        ids = fitted.predict(records)
+        if index_file is not None:
+            fitted.verbose = 0
+            fitted.index(records, ids).save(index_file)
     write(*with_column(rows, options["label_column"], ids), output, options)
     if not options["quiet"]:
         click.echo(f"{len(ids):,} records, {len(set(ids)):,} clusters", err=True)
@@ -78,7 +75,7 @@ def assign(
     """
     label = options["label_column"]
     arriving = read(new, options)
-    with computing():
+    with computing(), if_interrupted("nothing was written"):
         found = load_as(model, "Deduplicator", "RecordIndex")
         is_index = type(found).__name__ == "RecordIndex"
         fitted = found.model if is_index else found
@@ -90,12 +87,9 @@ def assign(
             )
         before = fitted.threshold
         _set(fitted, threshold, options)
-        try:
-            known = None if is_index else _clustered(str(table), options)
-            index = found if known is None else fitted.index(records_for(fitted, known), known.column(label))
-            given = index.assign_detailed(records_for(fitted, arriving))
-        except KeyboardInterrupt:
-            raise Interrupted("nothing was written") from None
+        known = None if is_index else _clustered(str(table), options)
+        index = found if known is None else fitted.index(records_for(fitted, known), known.column(label))
+        given = index.assign_detailed(records_for(fitted, arriving))
     names, rows = with_column(arriving, label, [one.id for one in given])
     if everything:
         if known is None:

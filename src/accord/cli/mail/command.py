@@ -12,6 +12,7 @@ from accord.cli.mail.options import setting_options, take_settings
 from accord.cli.mail.serve import milter, serve
 from accord.cli.mail.train import generate, train
 from accord.cli.program import InOrder, debug_option
+from accord.mail.config import example_file
 
 
 @click.group(cls=InOrder, short_help="Find batches of mail: in files, as a milter, over HTTP.")
@@ -41,8 +42,6 @@ def config(**options: Any) -> None:
       accord mail config > accord-mail.toml
       accord mail config --config accord-mail.toml --window 20000     what these two amount to
     """
-    from accord.mail.config import example_file
-
     click.echo(example_file(take_settings(options)), nl=False)
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import Field, fields
+from typing import Any
 
 import click
 
-from accord.mail.config import MailSettings
-
-if TYPE_CHECKING:
-    from dataclasses import Field
+from accord.mail.config import MailSettings, read_settings
 
 _PREFIX = "setting__"  # of the names under which click hands over values, so that no option can be mistaken for another
 
@@ -57,8 +54,6 @@ def _option(key: str, known: Field[Any]) -> Callable[[Any], Any]:
 
 def take_settings(options: dict[str, Any], **more: Any) -> MailSettings:
     """The settings of a command, taken out of its options; `more` are flags by ``table__name``."""
-    from accord.mail.config import read_settings
-
     given = {key.removeprefix(_PREFIX): options.pop(key) for key in list(options) if key.startswith(_PREFIX)}
     flags = {key.replace("__", "."): None if value == () else value for key, value in (given | more).items()}
     return read_settings(options.pop("config"), flags)

@@ -49,6 +49,7 @@ def _number(value: float | None) -> str:
 # -- what a model is ----------------------------------------------------------------------------------------------
 def describe_numbers(model: Any, _: int) -> dict[str, Any]:
     """Everything about it as plain values."""
+    chosen = {"lambda": float(model.weight_), "fallback": bool(model.fallback_)} if hasattr(model, "weight_") else {}
     return {
         "kind": type(model).__name__,
         "kernel": str(model.views_[0].kernel.kernel),
@@ -57,10 +58,7 @@ def describe_numbers(model: Any, _: int) -> dict[str, Any]:
             "coefficients": sum(int(own.size) for own in model.coefficients_),
             "outputs": int(model.y_mean_.size),
         },
-        "training": {
-            **({"lambda": float(model.weight_), "fallback": bool(model.fallback_)} if _has_lambda(model) else {}),
-            "loo_rmse": _finite(model.loo_rmse_),
-        },
+        "training": {**chosen, "loo_rmse": _finite(model.loo_rmse_)},
         "auto": [{**e, "loo_rmse": _finite(e["loo_rmse"])} for e in getattr(model, "auto_report_", None) or ()] or None,
         "parameters": parameters([model, *_parts(model)]),
     }
@@ -75,10 +73,6 @@ def _parts(model: Any) -> list[Any]:
 def _finite(value: float) -> float | None:
     """None for what JSON has no number for."""
     return float(value) if math.isfinite(value) else None
-
-
-def _has_lambda(model: Any) -> bool:
-    return hasattr(model, "weight_")
 
 
 def _views(model: Any) -> list[dict[str, Any]]:
@@ -150,7 +144,7 @@ def report_numbers(trained: Trained, example: str, _: str) -> None:
     if model.standardize and not isinstance(input_view(model), ArrayFeatures):
         click.echo("the inputs have words: their columns are compared as they are, not standardised")
     _print_views(_views(model))
-    if _has_lambda(model):
+    if hasattr(model, "weight_"):
         chosen = ' (chosen by "auto")' if model.disagreement_weight == "auto" else ""
         click.echo(f"lambda, the weight of the views' disagreement: {model.weight_:.6g}{chosen}")
         if model.auto_report_:

@@ -12,7 +12,7 @@ import click
 from accord.cli.data.layout import FORMATS, Layout, reading_options, take_reading_options
 from accord.cli.data.reading import BATCH
 from accord.cli.evaluate import score_model
-from accord.cli.models import check_place, lost_if_interrupted
+from accord.cli.models import check_place, lost_if_interrupted, model_option, seed_option
 from accord.cli.outputs.results import Trained
 from accord.cli.program import Interrupted, debug_option, noticing_interrupts
 from accord.cli.tasks import TREE, with_terminals
@@ -75,10 +75,7 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
     "--unlabeled-format", type=click.Choice(FORMATS),
     help="Format of these.  [default: by the file's name, else text for sequences and trees, else as DATA]",
 )  # fmt: skip
-@click.option(
-    "--model", "--output", "-o", "model", required=True, type=click.Path(path_type=Path),
-    help="File to write the model to.",
-)  # fmt: skip
+@model_option
 @click.option(
     "--task", type=click.Choice(list(STRUCTURES)),
     help="What is predicted.  [default: sequence for CoNLL files, tree for treebanks, taxonomy with --taxonomy, else "
@@ -109,9 +106,7 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
 @click.option(
     "--batch-size", type=click.IntRange(min=1), default=BATCH, show_default=True, help="Examples per batch of --stream."
 )
-@click.option(
-    "--random-state", type=int, default=0, show_default=True, help="Seed; the same seed gives the same model."
-)
+@seed_option
 @click.option("--n-jobs", type=int, default=1, show_default=True, help="Threads.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no report.")
 @reading_options

@@ -43,10 +43,7 @@ def _tags_bound(a, b, j, weights):
 @njit(cache=True, nogil=True)
 def _tag_weights(new, weights, tags, out):
     """Fill the tags of the new mail, 255 for those without a mark, and their weights; returns the unit of these."""
-    largest = 0.0
-    for m in range(new.marks.shape[1]):
-        largest = max(largest, weights[m])
-    unit = max(largest / 127.0, 1e-300)
+    unit = max(weights[: new.marks.shape[1]].max() / 127.0, 1e-300)
     for m in range(N_PADDED):
         tags[m], out[m] = 255, 0
         if m < new.marks.shape[1] and new.marks[0, m] != 0:
@@ -111,9 +108,7 @@ def best_batch(new, window, n_rows, places, serials, weights, bias, high, prune,
     w_subject = weights.size - 1
     w_sets = w_subject - n_sets
     w_texts = w_sets - N_TEXTS
-    rest = 0.0
-    for m in range(w_sets, w_subject + 1):
-        rest += max(weights[m], 0.0)
+    rest = np.maximum(weights[w_sets:], 0.0).sum()
     # a bigram cosine c adds w c + w' (c - t) / (1 - t) above the threshold t, which is largest at 0, t or 1
     w_bigrams, w_above = weights[w_texts + 2], weights[w_texts + 3]
     rest_bigrams = max(0.0, w_bigrams * high[1], w_bigrams + w_above)

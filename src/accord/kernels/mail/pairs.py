@@ -88,8 +88,7 @@ def jaccard(a, i, b, j, s):
 @njit(cache=True, nogil=True)
 def letter_positions(pattern, n, positions):
     """For each byte the positions in ``pattern[:n]`` where it stands, as bits."""
-    for j in range(positions.size):
-        positions[j] = 0
+    positions[:] = 0
     for j in range(n):
         positions[pattern[j]] |= np.uint64(1) << np.uint64(j)
 
@@ -126,26 +125,21 @@ def above(value, threshold):
 
 
 @njit(cache=True, nogil=True)
-def _texts(a, i, single, triples, b, j, high, out):
-    out[0] = cosine(a.words, i, b.words, j)
-    out[2] = cosine(a.bigrams, i, b.bigrams, j)
-    out[4] = equal_bins(single, b.single, j, a.lengths[i, 0], b.lengths[j, 0])
-    out[6] = equal_bins(triples, b.triples, j, a.lengths[i, 1], b.lengths[j, 1])
-    for g in range(4):
-        out[2 * g + 1] = above(out[2 * g], high[g])
-
-
-@njit(cache=True, nogil=True)
 def _fill(a, i, single, triples, b, j, positions, high, out):
     """All features of one pair; ``single``, ``triples`` and ``positions`` are made of row ``i`` of ``a``."""
-    n_marks, n_numbers = a.marks.shape[1], out.size - N_TEXTS - a.sets.shape[1] // 2 - 1 - a.marks.shape[1]
-    n_sets = a.sets.shape[1] // 2
+    n_marks, n_sets = a.marks.shape[1], a.sets.shape[1] // 2
+    n_numbers = out.size - n_marks - N_TEXTS - n_sets - 1
     for m in range(n_marks):
         out[m] = 1.0 if a.marks[i, m] == b.marks[j, m] and a.marks[i, m] != 0 else 0.0
     for m in range(n_numbers):
         out[n_marks + m] = 1.0 - min(1.0, abs(np.float64(a.numbers[i, m]) - np.float64(b.numbers[j, m])))
     at = n_marks + n_numbers
-    _texts(a, i, single, triples, b, j, high, out[at:])
+    out[at] = cosine(a.words, i, b.words, j)
+    out[at + 2] = cosine(a.bigrams, i, b.bigrams, j)
+    out[at + 4] = equal_bins(single, b.single, j, a.lengths[i, 0], b.lengths[j, 0])
+    out[at + 6] = equal_bins(triples, b.triples, j, a.lengths[i, 1], b.lengths[j, 1])
+    for g in range(4):
+        out[at + 2 * g + 1] = above(out[at + 2 * g], high[g])
     at += N_TEXTS
     for s in range(n_sets):
         out[at + s] = jaccard(a.sets, i, b.sets, j, s)
@@ -187,8 +181,4 @@ def finish_row(row, marks, numbers, is_count, scales):
         row.tags[0, m] = marks[m] % 254 + 1 if marks[m] else 0
     for m in range(numbers.size):
         row.numbers[0, m] = (np.log1p(numbers[m]) if is_count[m] else numbers[m]) / scales[m]
-    n_single, n_triples = 0, 0
-    for m in range(N_BINS):
-        n_single += row.single[0, m] != 0
-        n_triples += row.triples[0, m] != 0
-    row.lengths[0, 0], row.lengths[0, 1] = n_single, n_triples
+    row.lengths[0, 0], row.lengths[0, 1] = np.count_nonzero(row.single), np.count_nonzero(row.triples)

@@ -120,11 +120,9 @@ def scan_text(text, idf, sketches, counts, hashes, word_keys, word_counts):
     keys, tallies, used = np.zeros(TABLE, np.uint32), np.zeros(TABLE, np.int32), np.empty(TABLE // 2, np.int64)
     pairs = np.zeros(N_BIGRAMS)
     recent = np.zeros(EDGE, np.uint64)  # the last words
-    for j in range(N_BINS):
-        sketches.single[j] = 0
-        sketches.triples[j] = 0
-    for j in range(counts.size):
-        counts[j] = 0
+    sketches.single[:] = 0
+    sketches.triples[:] = 0
+    counts[:] = 0
     n_used, n_words, sequence = 0, 0, FNV_START
     hashes[1] = 0
     last_letter = np.uint64(0)
@@ -168,26 +166,11 @@ def scan_text(text, idf, sketches, counts, hashes, word_keys, word_counts):
     counts[0], counts[9], counts[10] = text.size, n_words, n_used
     _finish_hashes(n_words, sequence, recent, hashes)
     _fill_words(keys, tallies, used, n_used, idf, sketches.words, word_keys, word_counts)
-    for j in range(N_BIGRAMS):
-        pairs[j] = np.sqrt(pairs[j])
-    _scaled(pairs, sketches.bigrams)
+    _scaled(np.sqrt(pairs), sketches.bigrams)
     n_listed = min(n_used, word_keys.size)
-    _sort_words(word_keys, word_counts, n_listed)
+    order = np.argsort(word_keys[:n_listed])
+    word_keys[:n_listed], word_counts[:n_listed] = word_keys[order], word_counts[order]
     return n_listed
-
-
-@njit(cache=True, nogil=True)
-def _sort_words(keys, counts, n):
-    """Shell's sort, for a few hundred words."""
-    gap = 701
-    while gap > 0:
-        for i in range(gap, n):
-            key, count, j = keys[i], counts[i], i
-            while j >= gap and keys[j - gap] > key:
-                keys[j], counts[j] = keys[j - gap], counts[j - gap]
-                j -= gap
-            keys[j], counts[j] = key, count
-        gap = gap // 5 * 2 if gap > 5 else gap // 2
 
 
 @njit(cache=True, nogil=True)

@@ -44,8 +44,7 @@ def nearest(indptr, keys, values, key_indptr, key_rows, key_values, first, last,
                     n_touched += 1
                 sums[other] += values[e] * key_values[f]
         n = 0
-        for k in range(limit):
-            out_rows[row - first, k] = -1
+        out_rows[row - first] = -1
         for t in range(n_touched):
             n = _put(out_scores[row - first], out_rows[row - first], n, limit, sums[touched[t]], touched[t])
             sums[touched[t]] = 0.0

@@ -22,10 +22,8 @@ def _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b):
     if n_a == 0 or n_b == 0:
         return 1.0 if n_a == n_b else 0.0
     window = max(max(n_a, n_b) // 2 - 1, 0)
-    for k in range(n_a):
-        taken_a[k] = False
-    for k in range(n_b):
-        taken_b[k] = False
+    taken_a[:n_a] = False
+    taken_b[:n_b] = False
     n_common = 0
     for i in range(n_a):
         for j in range(max(0, i - window), min(n_b, i + window + 1)):
@@ -62,9 +60,8 @@ def _levenshtein(codes, a, a_end, b, b_end, places, up, down):
     n_words = (n_a + 63) // 64
     for i in range(n_a):
         places[codes[a + i], i // 64] |= _ONE << np.uint64(i % 64)
-    for w in range(n_words):
-        up[w] = _ALL
-        down[w] = _ZERO
+    up[:n_words] = _ALL
+    down[:n_words] = _ZERO
     last = _ONE << np.uint64((n_a - 1) % 64)
     distance = n_a
     for j in range(n_b):
@@ -139,8 +136,7 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
         edits = _levenshtein(codes, a, a_end, b, b_end, places, up, down)
         out[p, 1] = 1.0 - edits / longer if longer else 1.0
         if shorter == 0:
-            for k in range(2, 5):
-                out[p, k] = 1.0 if longer == 0 else 0.0
+            out[p, 2:] = 1.0 if longer == 0 else 0.0
             continue
         out[p, 2] = _longest_run(codes, a, a_end, b, b_end) / shorter
         same = 0
