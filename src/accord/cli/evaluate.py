@@ -107,14 +107,9 @@ def _score_file(predictions: str, layout: Layout, data: str, scoring: str) -> di
     trees = layout.format == "treebank"
     if not trees or scoring != "collins":  # which deletes traces, so that one side need not have them
         hint = " (--clean takes traces out of both)" if trees and not layout.clean else ""
-        _check_tokens(found, gold, predictions, hint)
+        for i, (a, b) in enumerate(zip(found.tokens or (), gold.tokens or ()), 1):
+            if a != b:
+                shown = f"{a[:5]}, {b[:5]} ...{hint}"
+                raise InputError(f"{predictions}: sentence {i} has other tokens than the labeled data: {shown}")
     keep = _labeled(gold, data)
     return layout.task.scores([gold.Y[i] for i in keep], [found.Y[i] for i in keep], scoring=scoring)
-
-
-def _check_tokens(predicted: Batch, gold: Batch, name: str, hint: str) -> None:
-    for i, (a, b) in enumerate(zip(predicted.tokens or (), gold.tokens or ())):
-        if a != b:
-            raise InputError(
-                f"{name}: sentence {i + 1} has other tokens than the labeled data: {a[:5]}, {b[:5]} ...{hint}"
-            )

@@ -16,7 +16,7 @@ def flag(argument: str) -> str:
 
 
 class Parsed(click.ParamType):
-    """A type made from a function that returns None for text it cannot read."""
+    """A type made from a function that raises a ValueError for text it cannot read."""
 
     def __init__(self, name: str, parse: Callable[[str], Any], expected: str) -> None:
         self.name = name
@@ -91,8 +91,6 @@ NUMBERS_OR_RULE = Parsed(
 )
 COUNT_OR_NONE = Parsed("N|none", _or(_count, "none"), "a number, 0 or more, or none")
 SPAN_FEATURES = Parsed(
-    "label|symbol|rule|none",
-    _or(None, "label", "symbol", "rule", "none"),
-    "one of label, symbol, rule and none",
+    "label|symbol|rule|none", _or(None, "label", "symbol", "rule", "none"), "one of label, symbol, rule and none"
 )
 COLUMN = Parsed("N|NAME", _column, "a column")

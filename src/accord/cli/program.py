@@ -19,7 +19,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 import click
@@ -143,8 +143,6 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
 def _drop_stdout() -> None:
     """Point standard output to nowhere: Python would otherwise complain at exit about what it could not flush."""
-    try:
+    with suppress(OSError, ValueError):  # standard output is no file, as in a test
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
-    except (OSError, ValueError):  # standard output is no file, as in a test
-        return

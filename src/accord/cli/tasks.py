@@ -60,11 +60,6 @@ class Task:
         return [name for name, cls in possible.items() if cls in fitting]
 
 
-# -- inputs from words ----------------------------------------------------------------------------------------------
-def _sentence(words: list[str]) -> tuple[list[str], list[str]]:
-    return words, words
-
-
 def _tagged_sentence(words: list[str]) -> tuple[list[tuple[str, str]], list[str]]:
     """Pairs (word, tag) of tokens ``word/TAG``; a token without a slash is a tag that stands for its word, too."""
     found = []
@@ -76,10 +71,6 @@ def _tagged_sentence(words: list[str]) -> tuple[list[tuple[str, str]], list[str]
     return found, [word for word, _ in found]
 
 
-def _bag_of_words(words: list[str]) -> tuple[dict[str, bool], list[str]]:
-    return {"(bias)": True, **dict.fromkeys(words, True)}, words
-
-
 # -- the kinds ------------------------------------------------------------------------------------------------------
 SEQUENCE = Task(
     name="sequence",
@@ -89,7 +80,7 @@ SEQUENCE = Task(
     formats=("conll", "text"),
     labeled_format="conll",
     view="tokens",
-    read_words=_sentence,
+    read_words=lambda words: (words, words),
     writers={"conll": label_writing.conll, "text": label_writing.text, "json": label_writing.json_line},
     scores=label_scores,
     print_scores=print_label_scores,
@@ -108,7 +99,7 @@ MULTICLASS = replace(
     formats=("text", "csv", "svmlight"),
     labeled_format="csv",
     view="numbers",
-    read_words=_bag_of_words,
+    read_words=lambda words: ({"(bias)": True, **dict.fromkeys(words, True)}, words),
     of_tokens=False,
 )
 TAXONOMY = replace(MULTICLASS, name="taxonomy")

@@ -66,8 +66,8 @@ class Column:
         """Add the cells of more records."""
         index, known = self.index, len(self.index)
         self.ids.append([-1 if cell is None else index.setdefault(cell, len(index)) for cell in cells])
-        fresh = list(index)[known:] if len(index) > known else []
-        if fresh:
+        if len(index) > known:
+            fresh = list(index)[known:]
             self.rarity.append(self.frequencies.rarity(fresh))
             self.pack(fresh)
 

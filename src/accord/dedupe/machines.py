@@ -90,5 +90,8 @@ def held_out_models(machines: Machines, labeled: Labeled) -> list[FoldModel]:
 
 def _together(sets: list[np.ndarray]) -> np.ndarray:
     """Of all pairs in sets of records whether they are in one cluster."""
-    pairs = [(truth[j] == truth[k]) for truth in sets for j, k in [pair_numbers(truth.size)]]
-    return np.concatenate([np.empty(0, np.bool_), *pairs])
+    pairs = [np.empty(0, np.bool_)]
+    for truth in sets:
+        j, k = pair_numbers(truth.size)
+        pairs.append(truth[j] == truth[k])
+    return np.concatenate(pairs)

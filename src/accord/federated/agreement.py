@@ -45,16 +45,15 @@ class LocalSites:
         if not isinstance(sites, (Mapping, list, tuple)) or not sites:
             raise InputError(f"sites is {describe(sites)}; expected a list or dict of at least one Site")
         named = sites if isinstance(sites, Mapping) else {f"site{k}": site for k, site in enumerate(sites)}
-        for key, site in named.items():
-            if not isinstance(site, Site):
-                raise InputError(f"sites[{key!r}] is {describe(site)}; expected a Site")
         self.sites = dict(named)
-        shapes = {name: site.shape for name, site in self.sites.items()}
-        self.shape = next(iter(shapes.values()))
-        for name, shape in shapes.items():
-            if shape != self.shape:
+        for name, site in self.sites.items():
+            if not isinstance(site, Site):
+                raise InputError(f"sites[{name!r}] is {describe(site)}; expected a Site")
+        self.shape = next(iter(self.sites.values())).shape
+        for name, site in self.sites.items():
+            if site.shape != self.shape:
                 raise InputError(
-                    f"sites[{name!r}] predicts {shape} numbers and another one {self.shape}; they must agree"
+                    f"sites[{name!r}] predicts {site.shape} numbers and another one {self.shape}; they must agree"
                 )
 
     def names(self) -> list[str]:

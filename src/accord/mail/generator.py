@@ -10,11 +10,11 @@ choice, ``<name>`` a slot.
 
 from __future__ import annotations
 
-import binascii
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+from zlib import crc32
 
 from accord.exceptions import InputError
 from accord.mail.generator_bytes import Look, obfuscate, wrap
@@ -235,7 +235,7 @@ class MailGenerator:
         look = self._look()
         look.kind = r.choice(["plain", "plain", "plain", look.kind])
         look.attachment = self._attachment("application/pdf") if r.random() < 0.1 else None
-        domain = self._domains[hash_of(writer) % len(self._domains)]
+        domain = self._domains[crc32(writer.encode()) % len(self._domains)]
         body = [greeting, *lines, closing, r.choice([writer, writer.split()[0]])]
         if r.random() < 0.5:
             subject = self._by_list(r.choice(self._lists), subject, body, look)
@@ -252,7 +252,7 @@ class MailGenerator:
             f"Return-Path: <{name}-admin@{domain}>", f"List-Unsubscribe: <http://{domain}/lists/{name}>",
         ]  # fmt: skip
         body += ["", "_" * 40, f"{name} mailing list", f"http://{domain}/lists/{name}"]
-        return subject if hash_of(domain) % 2 else f"[{name}] {subject}"
+        return subject if crc32(domain.encode()) % 2 else f"[{name}] {subject}"
 
     def _address(self, person: str, domain: str) -> str:
         first, _, last = person.lower().partition(" ")
@@ -263,9 +263,4 @@ class MailGenerator:
         r = self._random
         host = r.choice(sender.link_hosts)
         path = "".join(r.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=r.randint(4, 10)))
-        return f"http://www.{host}/" + (path if hash_of(sender.batch) % 3 else "apply/")
-
-
-def hash_of(text: str) -> int:
-    """A hash that is the same in every process."""
-    return binascii.crc32(text.encode())
+        return f"http://www.{host}/" + (path if crc32(sender.batch.encode()) % 3 else "apply/")

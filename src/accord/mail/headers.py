@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import binascii
 import re
-from functools import lru_cache
 
 from accord.mail.charsets import as_utf8
 
@@ -77,16 +76,12 @@ def decode_header(value: bytes) -> str:
     return " ".join(b"".join(pieces).decode("utf-8", "replace").split())
 
 
-@lru_cache(maxsize=64)
-def _parameter_pattern(name: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb";\s*" + name + rb"\*?\s*=\s*(?:\"([^\"\n]*)\"?|([^\s;\"]+))", re.IGNORECASE)
-
-
 def parameter(value: bytes, name: bytes) -> bytes:
     """A parameter of a header such as ``text/plain; charset="utf-8"``, or nothing."""
     if b"=" not in value:
         return b""
-    match = _parameter_pattern(name).search(value[:2048])
+    pattern = rb";\s*" + name + rb"\*?\s*=\s*(?:\"([^\"\n]*)\"?|([^\s;\"]+))"
+    match = re.search(pattern, value[:2048], re.IGNORECASE)
     return (match[1] or match[2] or b"").strip() if match else b""
 
 

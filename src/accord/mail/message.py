@@ -106,7 +106,6 @@ class _Collector:
         self.message = message
         self.texts: list[bytes] = []
         self.room = MAX_TEXT
-        self.n_parts = 0
 
     def part(self, headers: dict[bytes, bytes], body: bytes, default_type: str, depth: int) -> str:
         """Take in one part, and what is in it. Returns its structure."""
@@ -135,9 +134,8 @@ class _Collector:
         return name
 
     def _inner(self, piece: bytes, default_type: str, depth: int) -> str:
-        if self.n_parts >= MAX_PARTS:
+        if self.message.n_parts > MAX_PARTS:
             return "..."
-        self.n_parts += 1
         headers, _, body, _ = split_headers(piece)
         return self.part(headers, body, default_type, depth + 1)
 

@@ -136,16 +136,13 @@ class CollectiveSpamFilter(BaseEstimator):
 
     def _values(self, batch: BatchStatistics) -> tuple[np.ndarray, np.ndarray]:
         """Columns and values of a batch; a column may come several times."""
-        columns = np.empty(batch.words.size + N_EXTRA, np.int32)
-        columns[:-N_EXTRA] = batch.words & np.uint32(self.n_buckets - 1)
-        columns[-N_EXTRA:] = self.n_buckets + np.arange(N_EXTRA)
-        values = np.empty(columns.size)
-        values[:-N_EXTRA] = batch.counts
+        columns = np.append(batch.words & np.uint32(self.n_buckets - 1), self.n_buckets + np.arange(N_EXTRA))
+        values = batch.counts.astype(float)
         if self.counts == "log":
-            values[:-N_EXTRA] = np.log1p(values[:-N_EXTRA])
-            values[:-N_EXTRA] /= max(float(np.linalg.norm(values[:-N_EXTRA])), 1e-12)
-        values[-N_EXTRA:] = np.log(batch.size), batch.size > 1, batch.same_subject, batch.same_sender
-        return columns, values
+            values = np.log1p(values)
+            values /= max(float(np.linalg.norm(values)), 1e-12)
+        extra = np.log(batch.size), batch.size > 1, batch.same_subject, batch.same_sender
+        return columns.astype(np.int32), np.append(values, extra)
 
     def _rows(self, batches: list[BatchStatistics]) -> sp.csr_array:
         parts = {id(batch): batch for batch in batches}

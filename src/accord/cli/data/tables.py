@@ -19,25 +19,15 @@ from accord.exceptions import FormatError
 
 def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
     """A whole table with its column kinds found out, and the layout to read others the same way."""
-    header = "auto" if layout.header is None else layout.header
+    header: bool | str = "auto" if layout.header is None else layout.header
     kept: Any = read_again(source, layout.encoding) if layout.task.numeric else source
     table = read_csv(kept, layout.target, layout.delimiter, header, layout.encoding, categorical=layout.categorical)
-    settled = _settled(layout, table)
+    if header == "auto":  # without a header, columns are named by their numbers
+        header = not all(name.isdigit() for name in table.feature_names)
+    names, words = tuple(table.feature_names), tuple(table.categorical)
+    settled = replace(layout, label_column=layout.target, header=header, feature_names=names, categorical=words)
     y: list[Any] = layout.hide(list(table.y))
     return Batch(table.X, to_numbers(settled, kept, y) if layout.task.numeric else y), settled
-
-
-def _settled(layout: Layout, table: Table) -> Layout:
-    header = layout.header
-    if header is None:  # without a header, columns are named by their numbers
-        header = not all(name.isdigit() for name in table.feature_names)
-    return replace(
-        layout,
-        label_column=layout.target,
-        header=header,
-        feature_names=tuple(table.feature_names),
-        categorical=tuple(table.categorical),
-    )
 
 
 def table_batches(layout: Layout, source: Any, size: int, labeled: bool) -> Iterator[Batch]:

@@ -9,12 +9,11 @@ import click
 
 from accord.cli.option_types import Parsed
 from accord.cli.terminal import set_encoding
+from accord.dedupe.values import KINDS
 from accord.exceptions import FormatError, InputError
 
 if TYPE_CHECKING:
     from accord.datasets.formats.record_table import RecordRows
-
-KINDS = ("text", "number", "date", "category")
 
 
 def _field(text: str) -> tuple[str, str]:

@@ -14,15 +14,11 @@ def conll(tokens: Tokens, p: Prediction, labels: Sequence[str]) -> str:
     if tokens is None:
         return _class_line(p, labels)
     if p.k_best is not None:
-        blocks = [
-            f"# {rank} {score:.6g}\n" + "".join(f"{t}\t{y}\n" for t, y in zip(tokens, ys)) + "\n"
-            for rank, (ys, score) in enumerate(p.k_best, 1)
-        ]
-        return "".join(blocks)
+        ranked = enumerate(p.k_best, 1)
+        return "".join(f"# {rank} {score:.6g}\n{_columns(tokens, ys)}" for rank, (ys, score) in ranked)
     if p.marginals is None:
-        return "".join([f"{t}\t{y}\n" for t, y in zip(tokens, p.y)]) + "\n"
-    rows = [f"{t}\t{y}\t{_probabilities(m, labels)}\n" for t, y, m in zip(tokens, p.y, p.marginals)]
-    return "".join(rows) + "\n"
+        return _columns(tokens, p.y)
+    return _columns(tokens, [f"{y}\t{_probabilities(m, labels)}" for y, m in zip(p.y, p.marginals)])
 
 
 def text(tokens: Tokens, p: Prediction, labels: Sequence[str]) -> str:
@@ -61,6 +57,10 @@ def _class_line(p: Prediction, labels: Sequence[str]) -> str:
 
 def _probabilities(row: Any, labels: Sequence[str]) -> str:
     return "\t".join(f"{label}:{p:.6f}" for label, p in zip(labels, row.tolist()))
+
+
+def _columns(tokens: Sequence[str], labels: Sequence[Any]) -> str:
+    return "".join([f"{t}\t{y}\n" for t, y in zip(tokens, labels)]) + "\n"
 
 
 def _slashed(tokens: Sequence[str], labels: Sequence[Any]) -> str:

@@ -16,6 +16,15 @@ _LONG_WORD = 4  # shorter words differ from others by one letter too easily
 
 
 @njit(cache=True, nogil=True)
+def _n_same(codes, i, j, step, most):
+    """How many symbols are the same from places ``i`` and ``j`` on, forwards (1) or backwards (-1); `most` at most."""
+    n = 0
+    while n < most and codes[i + n * step] == codes[j + n * step]:
+        n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
 def _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b):
     """Similarity of Jaro with Winkler's reward of a common beginning."""
     n_a, n_b = a_end - a, b_end - b
@@ -42,9 +51,7 @@ def _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b):
             n_moved += codes[a + i] != codes[b + j]
             j += 1
     jaro = (n_common / n_a + n_common / n_b + (n_common - n_moved // 2) / n_common) / 3.0
-    same = 0
-    while same < min(min(n_a, n_b), _PREFIX_LENGTH) and codes[a + same] == codes[b + same]:
-        same += 1
+    same = _n_same(codes, a, b, 1, min(min(n_a, n_b), _PREFIX_LENGTH))
     return jaro + same * _PREFIX_SCALE * (1.0 - jaro)
 
 
@@ -107,11 +114,8 @@ def _longest_run(codes, a, a_end, b, b_end):
             if codes[i + place] != codes[j + place]:
                 first = place + 1
                 continue
-            begin, end = place, place + 1
-            while begin > first and codes[i + begin - 1] == codes[j + begin - 1]:
-                begin -= 1
-            while end < length and codes[i + end] == codes[j + end]:
-                end += 1
+            begin = place - _n_same(codes, i + place - 1, j + place - 1, -1, place - first)
+            end = place + _n_same(codes, i + place, j + place, 1, length - place)
             best = max(best, end - begin)
             first = end + 1
     return best
@@ -139,14 +143,8 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
             out[p, 2:] = 1.0 if longer == 0 else 0.0
             continue
         out[p, 2] = _longest_run(codes, a, a_end, b, b_end) / shorter
-        same = 0
-        while same < shorter and codes[a + same] == codes[b + same]:
-            same += 1
-        out[p, 3] = same / shorter
-        same = 0
-        while same < shorter and codes[a_end - 1 - same] == codes[b_end - 1 - same]:
-            same += 1
-        out[p, 4] = same / shorter
+        out[p, 3] = _n_same(codes, a, b, 1, shorter) / shorter
+        out[p, 4] = _n_same(codes, a_end - 1, b_end - 1, -1, shorter) / shorter
 
 
 @njit(cache=True, nogil=True)
@@ -156,11 +154,8 @@ def _one_edit(codes, a, a_end, b, b_end):
     if abs(n_a - n_b) > 1:
         return False
     shorter = min(n_a, n_b)
-    head, tail = 0, 0
-    while head < shorter and codes[a + head] == codes[b + head]:
-        head += 1
-    while tail < shorter - head and codes[a_end - 1 - tail] == codes[b_end - 1 - tail]:
-        tail += 1
+    head = _n_same(codes, a, b, 1, shorter)
+    tail = _n_same(codes, a_end - 1, b_end - 1, -1, shorter - head)
     left = max(n_a, n_b) - head - tail
     if left <= 1:
         return True
@@ -177,10 +172,7 @@ def _word_match(codes, starts, s, t):
     shorter = min(a_end - a, b_end - b)
     if shorter >= _LONG_WORD and _one_edit(codes, a, a_end, b, b_end):
         return _SIMILAR_WORD
-    for k in range(shorter):
-        if codes[a + k] != codes[b + k]:
-            return 0.0
-    return _SHORTENED_WORD
+    return _SHORTENED_WORD if _n_same(codes, a, b, 1, shorter) == shorter else 0.0
 
 
 @njit(cache=True, nogil=True)
