@@ -42,31 +42,15 @@ _PREFIX = Expected(  # ids are written into headers of mail
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The decision about one mail.
+    """The decision about one mail."""
 
-    Attributes
-    ----------
-    batch : str
-        Its batch; ids are never used again.
-    size : int
-        Mails in the batch so far, this one and those that left the window included.
-    similarity : float
-        Sum of similarities to the members in the window; below zero, or ``-inf`` if there was nothing to compare, for a
-        mail that opened a batch.
-    is_new : bool
-        It opened the batch.
-    short : bool
-        It has too little text to be compared, so it has a batch of its own.
-    statistics : BatchStatistics
-        Of the batch, for `CollectiveSpamFilter`.
-    """
-
-    batch: str
-    size: int
+    batch: str  # ids are never used again
+    size: int  # mails in the batch so far, this one and those that left the window included
+    # sum over the members in the window; for a mail that opened a batch below zero, or -inf if nothing was to compare
     similarity: float
-    is_new: bool
-    short: bool
-    statistics: BatchStatistics = field(repr=False)
+    is_new: bool  # it opened the batch
+    short: bool  # it has too little text to be compared, so it has a batch of its own
+    statistics: BatchStatistics = field(repr=False)  # of the batch, for `CollectiveSpamFilter`
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def mail() -> None:
 
 
 @click.command(short_help="Print the settings as a file with comments.")
-@setting_options("detector", "limits", "milter", "allow", "http", listen="milter")
+@setting_options("detector", "limits", "milter", "allow", "http", names=("milter.listen",))
 @debug_option
 def config(**options: Any) -> None:
     """Print all settings, with what they mean, as a TOML file; by default the defaults.

@@ -13,21 +13,15 @@ from accord.mail.config import MailSettings, read_settings
 _PREFIX = "setting__"  # of the names under which click hands over values, so that no option can be mistaken for another
 
 
-def setting_options(*tables: str, listen: str = "", names: tuple[str, ...] = ()) -> Callable[[Any], Any]:
-    """Add ``--config`` and a flag per setting of these tables (or of `names`, as ``"table.name"``) to a command.
-
-    `listen` is the table whose address ``--listen`` sets.
-    """
+def setting_options(*tables: str, names: tuple[str, ...] = ()) -> Callable[[Any], Any]:
+    """Add ``--config`` and a flag per setting of these tables, and of `names` (as ``"table.name"``), to a command."""
 
     def decorate(function: Any) -> Any:
         for table in reversed(fields(MailSettings)):
             for known in reversed(fields(table.default_factory)):  # type: ignore[arg-type]
                 key = f"{table.name}.{known.name}"
-                if known.name == "listen":
-                    wanted = table.name == listen
-                else:
-                    wanted = table.name in tables or key in names
-                if wanted:
+                # several tables have an address, but a command has one --listen
+                if key in names or (table.name in tables and known.name != "listen"):
                     function = _option(key, known)(function)
         return click.option(
             "--config", metavar="FILE", help="Settings; `accord mail config` prints a file with all of them."

@@ -17,7 +17,7 @@ _DETECTOR = ("detector", "limits")
 @click.command(short_help="Add headers to the mail of a mail server (Postfix, Sendmail).")
 @click.option("--http-listen", metavar="TEXT", help="Also serve HTTP at this address, with the same window.")
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
-@setting_options(*_DETECTOR, "milter", "allow", listen="milter", names=("http.token_file",))
+@setting_options(*_DETECTOR, "milter", "allow", names=("milter.listen", "http.token_file"))
 @debug_option
 def milter(http_listen: str | None, verbose: bool, **options: Any) -> None:
     """Be a milter: a mail server shows every message, and adds the headers it is told to.
@@ -46,7 +46,7 @@ def milter(http_listen: str | None, verbose: bool, **options: Any) -> None:
 
 @click.command(short_help="Serve the detector over HTTP.")
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
-@setting_options(*_DETECTOR, "http", listen="http")
+@setting_options(*_DETECTOR, "http", names=("http.listen",))
 @debug_option
 def serve(verbose: bool, **options: Any) -> None:
     """Serve the detector over HTTP, on the loopback interface by default.
