@@ -138,7 +138,7 @@ class RecordPairs(PairFeatures):
                 raise InputError(f"fields names {name!r}, but no record has it; there are {sorted(map(str, known))}")
         return list(self.fields)
 
-    def _values(self, name: str, cells: list[str | None]) -> list[str | None]:
+    def _values(self, name: str, cells: Sequence[str | None]) -> list[str | None]:
         """The values that are compared: cleaned, dates in one layout."""
         kind = self.fields_[name]
         spell: Callable[[str], str] = plain_words

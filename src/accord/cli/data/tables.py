@@ -19,7 +19,7 @@ from accord.exceptions import FormatError
 
 def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
     """A whole table with its column kinds found out, and the layout to read others the same way."""
-    header: bool | str = "auto" if layout.header is None else layout.header
+    header: Any = "auto" if layout.header is None else layout.header
     kept: Any = read_again(source, layout.encoding) if layout.task.numeric else source
     table = read_csv(kept, layout.target, layout.delimiter, header, layout.encoding, categorical=layout.categorical)
     if header == "auto":  # without a header, columns are named by their numbers
