@@ -32,9 +32,13 @@ def as_dense(matrix: Table) -> np.ndarray:
 
 def ragged_rows(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:
     """Row numbers of the given inputs, one after another."""
-    lengths = offsets[inputs + 1] - offsets[inputs]
-    starts = np.repeat(offsets[inputs] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-    return starts + np.arange(lengths.sum())
+    return runs(offsets[inputs], offsets[inputs + 1] - offsets[inputs])
+
+
+def runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Positions of runs that begin at ``starts``, one after another."""
+    shift = starts - (np.cumsum(lengths) - lengths)
+    return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
 
 
 def ragged_offsets(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:

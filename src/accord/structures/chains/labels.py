@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from accord.exceptions import InputError
+from accord.kernels.chains.viterbi import force_labels
 from accord.packed.rows import Rows
 from accord.structures.base import BaseStructure
 
@@ -163,24 +164,18 @@ class LabelStructure(BaseStructure):
 
     def forced_unary(self, unary: np.ndarray, given: Sequence[Any], where: str = "given") -> np.ndarray:
         """Label scores in which rows with a given label keep only that label's; ``where`` names them in errors."""
-        numbers = self.label_numbers()
-        unary = unary.copy()
+        numbers = {None: -1, **self.label_numbers()}
+        forced = np.full(len(unary), -1, np.int32)
         for t, label in enumerate(given):
-            if label is None:
-                continue
             if label not in numbers:
                 where = self._place(where, t)
                 raise InputError(f"{where} is {label!r}, which is not one of the labels {self.labels_!r}")
-            keep = unary[t, numbers[label]]
-            unary[t] = -np.inf
-            unary[t, numbers[label]] = keep
+            forced[t] = numbers[label]
+        unary = unary.copy()
+        force_labels(unary, forced)
         return unary
 
     # -- comparing --------------------------------------------------------------------------------------------------
-    def count_errors(self, y: np.ndarray, found: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
-        """How many annotated labels were predicted wrong, and how many there are."""
-        return int(np.sum((found != y) & (y >= 0))), int(np.sum(y >= 0))
-
     def score_outputs(self, X: Any, Y: Sequence[Any], found: Sequence[Any]) -> float:
         """Fraction of right labels, of those that are annotated."""
         right, total = 0, 0

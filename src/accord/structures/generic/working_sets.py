@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from accord.packed.problem import Wrong
 from accord.packed.rescaling import RESCALINGS
 from accord.packed.rows import Rows
+from accord.packed.tables import runs
 from accord.threads import map_threads
 
 
@@ -208,9 +209,3 @@ class ExampleWorkingSet(Entries):
 
     def _parts(self, i: int, unary: np.ndarray, transitions: np.ndarray) -> Any:
         return self.structure.part_scores(self._contexts[i], unary[self._span(i)], transitions)
-
-
-def runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Positions of runs that begin at ``starts``, one after another."""
-    shift = starts - (np.cumsum(lengths) - lengths)
-    return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
