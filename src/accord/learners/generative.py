@@ -20,6 +20,7 @@ from accord.learners.feature_values import check_bernoulli, moments, squared
 from accord.learners.safety import choose_weight
 from accord.packed.rows import Rows, ragged_rows
 from accord.packed.structure import Structure
+from accord.packed.tables import sums_by_input
 from accord.packed.weights import Weights
 from accord.settings import one_of
 from accord.views.base import View
@@ -251,7 +252,7 @@ class HMM(ProbabilisticLearner):
 
 def split_hidden(rows: Rows, y: np.ndarray) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:
     """Examples with all labels and those with hidden ones (-1), each as (rows, labels)."""
-    hidden = np.diff(np.concatenate([[0], np.cumsum(y < 0)])[rows.offsets]) > 0
+    hidden = sums_by_input(y < 0, rows.offsets) > 0
     parts = [np.flatnonzero(~hidden), np.flatnonzero(hidden)]
     complete, partial = ((rows.take(i), y[ragged_rows(rows.offsets, i)]) for i in parts)
     return complete, partial

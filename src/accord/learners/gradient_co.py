@@ -13,6 +13,7 @@ from accord.learners import smooth_machines as smooth
 from accord.learners.consensus import ConsensusLearner
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
+from accord.packed.tables import sums_by_input
 from accord.packed.weights import Weights
 from accord.solvers.transduction import Machine, Training, train
 from accord.views.tied import Tied
@@ -88,9 +89,8 @@ class GradientCoSVM(ConsensusLearner):
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> list[Weights]:
-        offsets = channels[0].offsets
-        hidden = np.concatenate([[0], np.cumsum(self.structure_.is_hidden(y))])
-        free = (np.diff(hidden[offsets]) == np.diff(offsets)) & (np.diff(offsets) > 0)
+        lengths = np.diff(channels[0].offsets)
+        free = (sums_by_input(self.structure_.is_hidden(y), channels[0].offsets) == lengths) & (lengths > 0)
         n_labeled = int(np.argmax(free)) if free.any() else free.size  # unlabeled examples come last
         if weight == 0.0:
             channels = [c.take(np.arange(n_labeled)) for c in channels]

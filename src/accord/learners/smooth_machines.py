@@ -59,16 +59,13 @@ def _expansion_pays(rows: Rows) -> bool:
     available = available_bytes()
     if available is not None and 3 * 8 * rows.n_rows**2 > available / 2:
         return False
-    dense = isinstance(rows.table, np.ndarray)
-    stored = sum(_stored(rows, int(first), int(last)) for first, last in rows.bounds) / (DENSE if dense else 1)
+    first, last = rows.bounds.T
+    if isinstance(rows.table, np.ndarray):
+        stored = int(np.sum(last - first)) * rows.table.shape[1] / DENSE
+    else:
+        stored = int(np.sum(rows.table.indptr[last] - rows.table.indptr[first]))
     vectors = 6  # so many passes over vectors of parameters
     return rows.n_rows**2 / DENSE + vectors * rows.n_rows < 2 * stored + vectors * rows.n_dims
-
-
-def _stored(rows: Rows, first: int, last: int) -> int:
-    if isinstance(rows.table, np.ndarray):
-        return (last - first) * rows.table.shape[1]
-    return int(rows.table.indptr[last] - rows.table.indptr[first])
 
 
 def checksum(rows: Rows) -> int:

@@ -22,6 +22,7 @@ from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.safety import choose
 from accord.packed.rows import Rows, join_inputs, ragged_rows
 from accord.packed.structure import Structure
+from accord.packed.tables import sums_by_input
 from accord.packed.weights import Weights
 from accord.settings import FLAG, NOT_NEGATIVE, either, generator, whole
 from accord.views.base import View
@@ -185,7 +186,7 @@ class TypeConsistency(StructuredLearner):
         return base
 
     def _first_model(self, parts: Parts, seed: int) -> Weights:
-        given = np.flatnonzero(_labeled(parts.y, parts.rows.offsets))
+        given = np.flatnonzero(sums_by_input(parts.y >= 0, parts.rows.offsets))
         part = clone(self.learner)
         if "random_state" in part.get_params():
             part.set_params(random_state=seed)
@@ -196,7 +197,7 @@ class TypeConsistency(StructuredLearner):
         """A perceptron that learns pseudo-labels, and the labeled sentences several times."""
         rows = parts.student_rows
         assert rows is not None
-        known = _labeled(parts.y, rows.offsets)
+        known = sums_by_input(parts.y >= 0, rows.offsets) > 0
         others = np.flatnonzero(~known)
         if others.size > self.max_student:
             others = rng.choice(others, self.max_student, replace=False)
@@ -255,8 +256,3 @@ class TypeConsistency(StructuredLearner):
 def _spread(scores: np.ndarray) -> float:
     """Typical difference between the scores of two labels of a token."""
     return float(np.mean(np.std(scores, axis=1)))
-
-
-def _labeled(y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Which sentences have a labeled token; those without tokens have none."""
-    return np.diff(np.append(0, np.cumsum(y >= 0))[offsets]) > 0

@@ -41,6 +41,11 @@ def runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
 
 
+def sums_by_input(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """The sums (n_inputs,) of the values of all rows of each input."""
+    return np.diff(np.append(0, np.cumsum(values))[offsets])
+
+
 def ragged_offsets(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:
     """Offsets after taking the given inputs."""
     return np.concatenate([[0], np.cumsum(offsets[inputs + 1] - offsets[inputs])]).astype(np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 from accord.kernels.chains import co_perceptron, co_svm
 from accord.kernels.chains.viterbi import force_labels
 from accord.packed.rows import Rows, stack_channels
+from accord.packed.tables import sums_by_input
 from accord.packed.weights import ViewWeights
 from accord.structures.chains.decoding import ChainDecoders
 from accord.structures.chains.problem import ChainProblem
@@ -49,9 +50,7 @@ class ChainConsensusProblem(ViewedProblem):
             self.window = windows[0]._replace(size=0)
         self.outside = np.array([w.outside + u for w, u in zip(windows, units)], np.int64)
         self.label_map = structure.label_map()
-        known = np.add.reduceat(np.append(self.y >= 0, False), np.minimum(self.offsets[:-1], self.y.size))
-        lengths = np.diff(self.offsets)
-        known = np.where(lengths > 0, known, 0)
+        known, lengths = sums_by_input(self.y >= 0, self.offsets), np.diff(self.offsets)
         self.is_labeled = known == lengths
         self.labeled = np.flatnonzero(self.is_labeled)
         self.unlabeled = np.flatnonzero(known < lengths)

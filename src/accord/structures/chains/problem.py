@@ -17,6 +17,7 @@ from accord.kernels.chains.violator import find_violators
 from accord.kernels.chains.viterbi import force_labels, viterbi_batch
 from accord.packed.rescaling import RESCALINGS
 from accord.packed.rows import Rows
+from accord.packed.tables import sums_by_input
 from accord.packed.weights import Weights
 from accord.structures.chains.decoding import ChainDecoders
 from accord.structures.chains.working_sets import blocks
@@ -90,8 +91,7 @@ class ChainProblem:
     @cached_property
     def partial(self) -> np.ndarray:
         """Which examples have hidden labels (n_examples,)."""
-        hidden = np.concatenate([[0], np.cumsum(self.y < 0)])
-        return np.diff(hidden[self.offsets]) > 0
+        return sums_by_input(self.y < 0, self.offsets) > 0
 
     @cached_property
     def _partial_rows(self) -> np.ndarray:
