@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,8 @@ class ClusteringSVM(BaseEstimator):
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
+
+    weights_: np.ndarray = field(init=False)
 
     # -- training -----------------------------------------------------------------------------------------------
     def fit(
