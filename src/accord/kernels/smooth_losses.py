@@ -88,16 +88,6 @@ def _soft_maximum(s, n, rho, share, slope):
 
 
 @njit(cache=True, nogil=True)
-def soft_maxima(s, segments, rho, value, share):
-    """Soft maximum of every segment of ``s``, and its derivatives; segments are not empty."""
-    ones = np.ones(s.size)
-    for i in range(segments.size):
-        lo = segments[i]
-        hi = segments[i + 1] if i + 1 < segments.size else s.size
-        value[i] = _soft_maximum(s[lo:hi], hi - lo, rho, share[lo:hi], ones)
-
-
-@njit(cache=True, nogil=True)
 def slacks(kind, width, t, delta, segments, rho, xi, gradient):
     """Slack of every example, and its derivatives with respect to the margins of its entries."""
     value, slope = np.empty(t.size), np.empty(t.size)

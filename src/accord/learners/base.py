@@ -186,9 +186,7 @@ class StructuredLearner(BaseEstimator):
 
     def _keep_products(self) -> dict[str, np.ndarray]:
         """Products of the view's own table with the weights, made once per fitted model."""
-        if "_products" not in self.__dict__:
-            self._products: dict[str, np.ndarray] = {}
-        return self._products
+        return self.__dict__.setdefault("_products", {})
 
     def _rows(self, X: Any) -> Rows:
         seen = self.structure_.view_inputs(X)
@@ -199,14 +197,6 @@ class StructuredLearner(BaseEstimator):
 
     def _label_scores(self, rows: Rows) -> np.ndarray:
         return self.structure_.label_scores(rows.scores(self.weights_.unary, self._keep_products()))
-
-    def _marginals(self, X: Any) -> list[Any]:
-        check_is_fitted(self, "weights_")
-        out: list[Any] = []
-        for first, chunk in inputs.chunks(X, CHUNK):
-            rows = self._rows(chunk)
-            out += self.structure_.marginals_of(rows, self._label_scores(rows), self.weights_.transitions, first)
-        return out
 
 
 # What other learners can be made of.
@@ -224,7 +214,11 @@ class ProbabilisticLearner(StructuredLearner):
 
         For trees one dict per input, from constituents (label, left, right) to probabilities.
         """
-        marginals = self._marginals(X)
+        check_is_fitted(self, "weights_")
+        marginals: list[Any] = []
+        for first, chunk in inputs.chunks(X, CHUNK):
+            rows = self._rows(chunk)
+            marginals += self.structure_.marginals_of(rows, self._label_scores(rows), self.weights_.transitions, first)
         if self.structure_.single_row:
             return np.concatenate(marginals) if marginals else np.zeros((0, self.structure_.n_labels_))
         return marginals

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ METHODS = ("pairwise", "iterative", "compact", "sequential")
 LARGE, ROWS = 1000, 256
 
 
+@dataclass(eq=False, repr=False)
 class ClusteringSVM(BaseEstimator):
     """Learn which objects belong together: ``similarity(a, b) = <w, psi(a, b)>``, clustered by its signs and sizes.
 
@@ -99,39 +101,23 @@ class ClusteringSVM(BaseEstimator):
     [[0, 1, 0, 1, 2]]
     """
 
-    def __init__(
-        self,
-        method: str = "sequential",
-        decoder: str = "sequential",
-        C: float = 1.0,
-        pair_features: PairFeatures | None = None,
-        loss: str = "total",
-        training_decoder: str = "agglomerative",
-        standardize: bool = True,
-        bias: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.method = method
-        self.decoder = decoder
-        self.C = C
-        self.pair_features = pair_features
-        self.loss = loss
-        self.training_decoder = training_decoder
-        self.standardize = standardize
-        self.bias = bias
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    method: str = "sequential"
+    decoder: str = "sequential"
+    C: float = 1.0
+    pair_features: PairFeatures | None = None
+    loss: str = "total"
+    training_decoder: str = "agglomerative"
+    standardize: bool = True
+    bias: bool = True
+    tol: float = 1e-3
+    max_iter: int = 1000
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    weights_: np.ndarray = field(init=False)
 
     # -- training -----------------------------------------------------------------------------------------------
-    weights_: np.ndarray
-
     def fit(
         self, sets: Sequence[Any], partitions: Sequence[Any], pairs: Any = None, together: Any = None
     ) -> ClusteringSVM:

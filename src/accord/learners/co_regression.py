@@ -18,14 +18,7 @@ from accord.learners.unlabeled import UnlabeledBlocks
 from accord.learners.view_choice import SINGLE, Candidate, choose
 from accord.progress import Progress
 from accord.settings import SHARED, Expected, generator, one_of, renamed
-from accord.solvers.least_squares import (
-    Exact,
-    SemiParametric,
-    Solution,
-    feature_map,
-    is_well_conditioned,
-    mapped_products,
-)
+from accord.solvers import least_squares
 from accord.threads import map_in_order
 from accord.views.block_values import BlockValues
 from accord.views.gram import check_memory
@@ -198,18 +191,18 @@ class CoRLSR(KernelRegressor):
             return Candidate("views", weight, tuned, bases, solution.coefficients, errors)
 
         own_bases = [t.base for t in tuned]
-        alone = Solution(*([own for t in tuned for own in t.solution[k]] for k in range(2)))
+        alone = least_squares.Solution(*([own for t in tuned for own in t.solution[k]] for k in range(2)))
         found = [candidate(0.0, alone, own_bases)]
         if len(tuned) == 1 or self.disagreement_weight == 0 or not blocks:
             return found
-        problem: Exact | SemiParametric
+        problem: least_squares.Exact | least_squares.SemiParametric
         if self.mode == "exact":
             kernels, bases, m = _all_kernels(tuned, labeled, blocks)
-            problem = Exact(kernels, targets, etas, labeled, names)
+            problem = least_squares.Exact(kernels, targets, etas, labeled, names)
         else:
-            maps = [feature_map(gram, name) for gram, name in zip(grams, names)]
+            maps = [least_squares.feature_map(gram, name) for gram, name in zip(grams, names)]
             products, m = self._products(tuned, maps, blocks)
-            bases, problem = own_bases, SemiParametric(grams, maps, targets, etas, labeled, products)
+            bases, problem = own_bases, least_squares.SemiParametric(grams, maps, targets, etas, labeled, products)
         if not m:
             return found
         weights = [self.disagreement_weight]
@@ -251,7 +244,7 @@ class CoRLSR(KernelRegressor):
         self, tuned: Sequence[TunedView], maps: Sequence[np.ndarray], blocks: UnlabeledBlocks
     ) -> tuple[np.ndarray, int]:
         """Products of unlabeled examples, as :class:`SemiParametric` takes them, and the number of the examples."""
-        late = all(map(is_well_conditioned, maps))
+        late = all(map(least_squares.is_well_conditioned, maps))
         values_of = BlockValues([t.view for t in tuned], [t.base for t in tuned])
 
         def product(block: Any) -> tuple[np.ndarray, int]:
@@ -269,7 +262,7 @@ class CoRLSR(KernelRegressor):
                 total += found
                 m += n_rows
                 progress.advance(info=f"{m} rows")
-        return mapped_products(total, maps) if late else total, m
+        return least_squares.mapped_products(total, maps) if late else total, m
 
 
 def _all_kernels(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from accord.exceptions import InputError
 from accord.packed.rows import Rows, as_table
@@ -14,17 +13,11 @@ from accord.packed.rows import Rows, as_table
 def squared(rows: Rows) -> Rows:
     """The same rows with every feature squared (slots never share a feature, so squaring the table is enough)."""
     rows = rows.merged()  # one table, also if they come from several views
-    power = [
-        None if t is None else t**2 if isinstance(t, np.ndarray) else squared_csr(t) for t in (rows.table, rows.extra)
-    ]
-    return replace(rows, table=power[0], extra=power[1], shared=False)
-
-
-def squared_csr(table: sp.csr_array) -> sp.csr_array:
-    """Squares of the entries; a feature that is listed twice in a row counts as the sum."""
-    table = table.copy()
-    table.sum_duplicates()
-    return as_table(table.power(2))
+    if isinstance(rows.table, np.ndarray):
+        return replace(rows, table=rows.table**2, shared=False)
+    table = rows.table.copy()
+    table.sum_duplicates()  # a feature that is listed twice in a row counts as the sum
+    return replace(rows, table=as_table(table.power(2)), shared=False)
 
 
 def moments(parts: list[Rows]) -> tuple[np.ndarray, np.ndarray]:

@@ -17,15 +17,13 @@ from accord.kernels.chains import forward_backward as fb
 from accord.kernels.chains import viterbi as vit
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.feature_values import check_bernoulli, moments, squared
-from accord.learners.safety import Candidate, choose
+from accord.learners.safety import choose_weight
 from accord.packed.rows import Rows, ragged_rows
 from accord.packed.structure import Structure
+from accord.packed.tables import sums_by_input
 from accord.packed.weights import Weights
-from accord.settings import generator, one_of
+from accord.settings import one_of
 from accord.views.base import View
-
-# What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
-UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -104,29 +102,14 @@ class HMM(ProbabilisticLearner):
         if unlabeled.n_inputs == 0:
             weight = 0.0
         elif weight == "auto":
-            weight = self._choose_weight(labeled, y, unlabeled)
+            names = "supervised", "Baum-Welch"
+            weight = choose_weight(self, labeled, y, unlabeled, names, self._train, self._decode)
         self.unlabeled_weight_ = float(weight)
         self._train(labeled, y, unlabeled, self.unlabeled_weight_)
-        self.transduction_ = self._decode(unlabeled) if unlabeled.n_inputs else []
+        self.transduction_: list[Any] = []
+        if unlabeled.n_inputs:
+            self.transduction_ = self.structure_.outputs(self._decode(unlabeled), unlabeled.offsets)
         return self
-
-    def _choose_weight(self, labeled: Rows, y: np.ndarray, unlabeled: Rows) -> float:
-        """The weight that pays on held-out labeled folds, or 0."""
-        n = labeled.n_inputs
-
-        def errors(candidate: Candidate, used: np.ndarray, held_out: np.ndarray) -> tuple[int, int]:
-            rest, hidden = used[used < n], used[used >= n] - n
-            some = labeled.take(rest), take_labels(y, labeled, rest), unlabeled.take(hidden)
-            self._train(*some, candidate.weight)
-            truth = take_labels(y, labeled, held_out)
-            kept = labeled.take(held_out)
-            return self.structure_.count_errors(truth, self._decode_numbers(kept), kept.offsets)
-
-        candidates = [Candidate("Baum-Welch" if weight else "supervised", weight, []) for weight in UNLABELED_WEIGHTS]
-        classes = self.structure_.strata(y)
-        rng = generator(self.random_state)
-        chosen, self.auto_report_ = choose(candidates, errors, n, n + unlabeled.n_inputs, classes, rng)
-        return float(chosen.weight)
 
     def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float) -> None:
         """Count labels; Baum-Welch for the hidden ones of labeled examples, and for unlabeled ones that weigh."""
@@ -260,24 +243,16 @@ class HMM(ProbabilisticLearner):
             scores += squared(rows).scores(self.square_weights_)
         return scores
 
-    def _decode_numbers(self, rows: Rows) -> np.ndarray:
+    def _decode(self, rows: Rows) -> np.ndarray:
         y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
         chain = self.structure_.chain(self.weights_.transitions)
         vit.viterbi_batch(rows.offsets, self._label_scores(rows), *chain, y, scores)
         return y
 
-    def _decode(self, rows: Rows) -> list[Any]:
-        return self.structure_.outputs(self._decode_numbers(rows), rows.offsets)
-
 
 def split_hidden(rows: Rows, y: np.ndarray) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:
     """Examples with all labels and those with hidden ones (-1), each as (rows, labels)."""
-    hidden = np.diff(np.concatenate([[0], np.cumsum(y < 0)])[rows.offsets]) > 0
+    hidden = sums_by_input(y < 0, rows.offsets) > 0
     parts = [np.flatnonzero(~hidden), np.flatnonzero(hidden)]
-    complete, partial = ((rows.take(i), take_labels(y, rows, i)) for i in parts)
+    complete, partial = ((rows.take(i), y[ragged_rows(rows.offsets, i)]) for i in parts)
     return complete, partial
-
-
-def take_labels(y: np.ndarray, rows: Rows, inputs: np.ndarray) -> np.ndarray:
-    """Label numbers of the given inputs."""
-    return y[ragged_rows(rows.offsets, inputs)]

@@ -7,22 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from accord.learners import smooth_machines as smooth
 from accord.learners.base import StructuredLearner
-from accord.learners.smooth_machines import (
-    SOLVER,
-    add_unlabeled,
-    as_before_if_refused,
-    checksum,
-    keep_outcome,
-    last_training,
-    make_space,
-    merged_features,
-    new_machine,
-    one_blas_thread,
-    settings_of,
-    warn_of_end,
-)
-from accord.learners.svm import first_guess
 from accord.packed.rows import Rows
 from accord.packed.spaces import ExpansionSpace
 from accord.packed.structure import Structure
@@ -103,7 +89,7 @@ class GradientSVM(StructuredLearner):
     n_jobs: int | None = None
     verbose: int = 0
 
-    expects: ClassVar = {"solver": SOLVER}
+    expects: ClassVar = {"solver": smooth.SOLVER}
     tau = 0.4  # of the unlabeled examples' loss
     ramp = 0
 
@@ -111,10 +97,10 @@ class GradientSVM(StructuredLearner):
         """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
         self._check_params()
         rng = generator(self.random_state)
-        with as_before_if_refused(self), one_blas_thread():
+        with smooth.as_before_if_refused(self), smooth.one_blas_thread():
             rows, y, _ = self._prepare(X, Y)
             training, _ = self._solve(rows, y, rows.n_inputs, 0.0, rng, show=True)
-        warn_of_end(training, self.max_iter, stacklevel=3)
+        smooth.warn_of_end(training, self.max_iter, stacklevel=3)
         return self
 
     def _solve(
@@ -128,10 +114,10 @@ class GradientSVM(StructuredLearner):
         if not use_unlabeled:
             rows = rows.take(np.arange(n_labeled))
         y = y[: rows.offsets[n_labeled]]
-        tied = merged_features(rows)
+        tied = smooth.merged_features(rows)
         task = self._task(rows, tied.rows, y, n_labeled, use_unlabeled) if self.warm_start and show else {}
-        settings = settings_of(self, weight, 1.0, "symmetric")
-        training = last_training(self, task, settings) if task else None
+        settings = smooth.settings_of(self, weight, 1.0, "symmetric")
+        training = smooth.last_training(self, task, settings) if task else None
         if training is None:
             training = Training([self._machine(rows, tied.rows, y, n_labeled, use_unlabeled, rng)])
         with self._progress(self.max_iter if show else 0, type(self).__name__) as progress:
@@ -139,7 +125,7 @@ class GradientSVM(StructuredLearner):
         machine = training.machines[0]
         self.weights_ = self._untied(tied, machine.space.weights(machine.point.x))
         self._forget_products()
-        keep_outcome(self, training)
+        smooth.keep_outcome(self, training)
         self.solver_ = "expansion" if isinstance(machine.space, ExpansionSpace) else "primal"
         if task:
             self._training = (task, settings, training)
@@ -150,25 +136,20 @@ class GradientSVM(StructuredLearner):
         return training, bias
 
     def _machine(self, rows: Rows, merged: Rows, y: np.ndarray, n_labeled: int, use_unlabeled: bool, rng: Any) -> Any:
-        labeled = rows.take(np.arange(n_labeled))
-        problem = self._problem(labeled, y)
-        targets = first_guess(problem, rng) if problem.partial.any() else y
         centre, bias = None, None
         if use_unlabeled and getattr(self, "balance", False):
-            centre = (labeled.n_rows, rows.n_rows)
+            centre = (int(rows.offsets[n_labeled]), rows.n_rows)
             counts = self.structure_.label_counts(y)
             bias = counts / counts.sum() - 1.0 / counts.size
-        space = make_space(self.structure_, merged, self.solver, centre)
-        offsets = rows.offsets
-        machine = new_machine(space, offsets[: n_labeled + 1], y, targets, problem.constrained, self.n_jobs, bias)
+        machine = smooth.new_machine(self, rows, merged, y, n_labeled, rng, centre, bias)
         if use_unlabeled:
-            add_unlabeled(machine, offsets[n_labeled:], 0, self.n_jobs)
+            smooth.add_unlabeled(machine, rows.offsets[n_labeled:], 0, self.n_jobs)
         return machine
 
     def _task(self, rows: Rows, merged: Rows, y: np.ndarray, n_labeled: int, use_unlabeled: bool) -> dict[str, Any]:
         """What has to be the same for a fit to go on with the last one, by the name of its argument."""
         return {
-            "X": (rows.offsets.tolist(), checksum(merged)),
+            "X": (rows.offsets.tolist(), smooth.checksum(merged)),
             "Y": (y.tolist(), n_labeled, getattr(self.structure_, "labels_", None)),
             "structure": repr(self.structure),
             "solver": self.solver,

@@ -9,23 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from accord.learners import smooth_machines as smooth
 from accord.learners.consensus import ConsensusLearner
-from accord.learners.smooth_machines import (
-    SOLVER,
-    add_unlabeled,
-    as_before_if_refused,
-    checksum,
-    keep_outcome,
-    last_training,
-    make_space,
-    merged_features,
-    new_machine,
-    one_blas_thread,
-    settings_of,
-)
-from accord.learners.svm import first_guess
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
+from accord.packed.tables import sums_by_input
 from accord.packed.weights import Weights
 from accord.solvers.transduction import Machine, Training, train
 from accord.views.tied import Tied
@@ -91,33 +79,32 @@ class GradientCoSVM(ConsensusLearner):
     n_jobs: int | None = None
     verbose: int = 0
 
-    expects: ClassVar = {"solver": SOLVER}
+    expects: ClassVar = {"solver": smooth.SOLVER}
 
     def fit(self, X: Any, Y: Any) -> GradientCoSVM:
         """Train on labeled and unlabeled examples (``Y[i] is None``; within a sequence, ``None`` for single tokens)."""
-        with as_before_if_refused(self):
+        with smooth.as_before_if_refused(self):
             return super().fit(X, Y)
 
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> list[Weights]:
-        offsets = channels[0].offsets
-        hidden = np.concatenate([[0], np.cumsum(self.structure_.is_hidden(y))])
-        free = (np.diff(hidden[offsets]) == np.diff(offsets)) & (np.diff(offsets) > 0)
+        lengths = np.diff(channels[0].offsets)
+        free = (sums_by_input(self.structure_.is_hidden(y), channels[0].offsets) == lengths) & (lengths > 0)
         n_labeled = int(np.argmax(free)) if free.any() else free.size  # unlabeled examples come last
         if weight == 0.0:
             channels = [c.take(np.arange(n_labeled)) for c in channels]
-        tied = [merged_features(c) for c in channels]
-        settings = settings_of(self, weight, 0.5, "huber")
+        tied = [smooth.merged_features(c) for c in channels]
+        settings = smooth.settings_of(self, weight, 0.5, "huber")
         task = self._task(channels, tied, y, n_labeled) if self.warm_start and show else {}
-        training = last_training(self, task, settings) if task else None
-        with one_blas_thread(), self._progress(self.max_iter if show else 0, "gradient co-SVM") as progress:
+        training = smooth.last_training(self, task, settings) if task else None
+        with smooth.one_blas_thread(), self._progress(self.max_iter if show else 0, "gradient co-SVM") as progress:
             if training is None:
                 training = Training(self._machines(channels, tied, y, n_labeled, weight, rng))
             train(training, settings, lambda info: progress.advance(info=info))
         if task:
             self._training = (task, settings, training)
-        keep_outcome(self, training)
+        smooth.keep_outcome(self, training)
         if not (training.converged or training.interrupted or training.phase != "labels"):
             warnings.warn(f"stopped after max_iter={self.max_iter} rounds", ConvergenceWarning, stacklevel=3)
         return [self._untied(t, m.space.weights(m.point.x)) for t, m in zip(tied, training.machines)]
@@ -133,12 +120,13 @@ class GradientCoSVM(ConsensusLearner):
     ) -> list[Machine]:
         """A machine per view; each learns unlabeled examples from all others."""
         offsets = channels[0].offsets
-        machines = [self._machine(c, t.rows, y, n_labeled, rng) for c, t in zip(channels, tied)]
+        y = y[: offsets[n_labeled]]
+        machines = [smooth.new_machine(self, c, t.rows, y, n_labeled, rng) for c, t in zip(channels, tied)]
         if weight > 0.0 and n_labeled < channels[0].n_inputs:
             for v, machine in enumerate(machines):
                 for peer in range(len(machines)):
                     if peer != v or len(machines) == 1:
-                        add_unlabeled(machine, offsets[n_labeled:], peer, self.n_jobs)
+                        smooth.add_unlabeled(machine, offsets[n_labeled:], peer, self.n_jobs)
         return machines
 
     def _task(self, channels: list[Rows], tied: list[Tied], y: np.ndarray, n_labeled: int) -> dict[str, Any]:
@@ -146,14 +134,7 @@ class GradientCoSVM(ConsensusLearner):
         return {
             "X": channels[0].offsets.tolist(),
             "Y": (y.tolist(), n_labeled, getattr(self.structure_, "labels_", None)),
-            "the features of the views": [checksum(t.rows) for t in tied],
+            "the features of the views": [smooth.checksum(t.rows) for t in tied],
             "structure": repr(self.structure),
             "solver": self.solver,
         }
-
-    def _machine(self, rows: Rows, merged: Rows, y: np.ndarray, n_labeled: int, rng: np.random.Generator) -> Machine:
-        y = y[: rows.offsets[n_labeled]]
-        problem = self._problem(rows.take(np.arange(n_labeled)), y)
-        targets = first_guess(problem, rng) if problem.partial.any() else y
-        space = make_space(self.structure_, merged, self.solver)
-        return new_machine(space, rows.offsets[: n_labeled + 1], y, targets, problem.constrained, self.n_jobs)

@@ -19,6 +19,8 @@ from accord.registry import ASKED, CAPABILITIES, TABLE, entry_of, learners_for
 from accord.views import compose, default
 from accord.views.base import View
 
+LISTS = (list, tuple, np.ndarray)
+
 
 def count(X: Any) -> int:
     """Number of inputs in a list, array, sparse matrix or DataFrame."""
@@ -49,19 +51,13 @@ def output_list(X: Any, Y: Any) -> list[Any]:
         raise InputError(f"X has {count(X)} inputs but Y has {len(Y)} outputs; they must pair up")
     outputs = [None if is_unlabeled(y) else y for y in Y]
     try:
-        distinct = set().union(*(y for y in outputs if isinstance(y, (list, tuple, np.ndarray))))
+        distinct = set().union(*(y for y in outputs if isinstance(y, LISTS)))
     except TypeError:  # refused by check_outputs
         return outputs
     if any(label is not None and is_unlabeled(label) for label in distinct):
-        return [_with_none(y) for y in outputs]
+        # what a DataFrame makes of None inside a sequence becomes None again
+        return [[None if is_unlabeled(t) else t for t in y] if isinstance(y, LISTS) else y for y in outputs]
     return outputs
-
-
-def _with_none(y: Any) -> Any:
-    """What a DataFrame makes of None inside a sequence becomes None again."""
-    if not isinstance(y, (list, tuple, np.ndarray)):
-        return y
-    return [None if is_unlabeled(label) else label for label in y]
 
 
 def labeled_inputs(outputs: Sequence[Any]) -> np.ndarray:
@@ -76,8 +72,7 @@ def unlabeled_inputs(X: Any, Y: Any) -> np.ndarray:
 
 
 def _is_hidden(y: Any) -> bool:
-    listed = isinstance(y, (list, tuple, np.ndarray))
-    return listed and len(y) > 0 and y[0] is None and all(label is None for label in y)
+    return isinstance(y, LISTS) and len(y) > 0 and y[0] is None and all(label is None for label in y)
 
 
 def is_unlabeled(y: Any) -> bool:

@@ -69,7 +69,9 @@ class OnlineLearner(StructuredLearner):
         if not structure.single_row:
             structure.check_partial(y, [len(outputs[i]) for i in labeled], labeled)
         rows = inputs.with_tokens(structure, view.fit_rows(seen) if first else view.extend_rows(seen), X)
-        self._grow_weights(rows.n_dims)
+        self._forget_products()
+        if hasattr(self, "weights_"):  # new features start at zero, also when their batch is not learned from
+            self.weights_ = self.weights_.grown(rows.n_dims)
         structure.check_rows(rows, outputs)
         self.structure_, self.view_ = structure, view
         return self._problem(rows.take(labeled), y) if labeled.size else None
@@ -82,12 +84,6 @@ class OnlineLearner(StructuredLearner):
             raise InputError("the first batch has no labeled example: pass classes=[...] to fix the labels")
         structure.fit(structure.check_outputs(outputs))
         return structure
-
-    def _grow_weights(self, n_dims: int) -> None:
-        """New features start at zero, also when the batch that brought them is not learned from."""
-        self._forget_products()
-        if hasattr(self, "weights_"):
-            self.weights_ = self.weights_.grown(n_dims)
 
     def _continue(self, problem: Problem) -> None:
         """Train on one batch."""

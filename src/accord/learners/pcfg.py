@@ -16,17 +16,14 @@ import numpy as np
 from accord.kernels.trees import inside_outside
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.inputs import unlabeled_inputs
-from accord.learners.safety import Candidate, choose
-from accord.packed.rows import Rows, ragged_rows
+from accord.learners.safety import choose_weight
+from accord.packed.rows import Rows
 from accord.packed.structure import Structure
-from accord.settings import generator
 from accord.structures.trees.tree import Tree
 from accord.threads import map_threads
 from accord.views.base import View
 from accord.views.default import names_only
 
-# What "auto" tries for unlabeled_weight; 0 is supervised maximum likelihood.
-UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
 # Sentences whose expected counts are added up together: one table of counts for each block, not for each sentence.
 BLOCK = 256
 
@@ -109,7 +106,8 @@ class PCFG(ProbabilisticLearner):
         self.auto_report_: list[dict[str, Any]] | None = None
         weight = self.unlabeled_weight if unlabeled.n_inputs else 0.0
         if weight == "auto":
-            weight = self._choose_weight(labeled, y, unlabeled)
+            names = "PCFG", "inside-outside"
+            weight = choose_weight(self, labeled, y, unlabeled, names, self._train, self._parse_quietly)
         self.unlabeled_weight_ = float(weight)
         self._train(labeled, y, unlabeled, self.unlabeled_weight_, self.verbose > 0)
         self.transduction_: list[Any] = []
@@ -120,9 +118,6 @@ class PCFG(ProbabilisticLearner):
             self.transduction_ = self.structure_.outputs(found, unlabeled.offsets, unlabeled.tokens)
         return self
 
-    def _check_params(self) -> None:
-        super()._check_params()
-
     def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
         prepared = super()._prepare(X, Y)
         self.structure_.without_span_features()
@@ -132,27 +127,14 @@ class PCFG(ProbabilisticLearner):
         """Words are known by their numbers in the lexicon, so that features have nothing to say."""
         return names_only(0)
 
-    def _choose_weight(self, labeled: Rows, y: np.ndarray, unlabeled: Rows) -> float:
-        n = labeled.n_inputs
-
-        def errors(candidate: Candidate, used: np.ndarray, held_out: np.ndarray) -> tuple[int, int]:
-            rest, hidden = used[used < n], used[used >= n] - n
-            self._train(labeled.take(rest), y[ragged_rows(labeled.offsets, rest)], unlabeled.take(hidden),
-                        candidate.weight, False)  # fmt: skip
-            rows = labeled.take(held_out)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # no parse counts as an error here
-                found = self.structure_.best_outputs(rows, self._label_scores(rows), self.weights_.transitions)
-            return self.structure_.count_errors(y[ragged_rows(labeled.offsets, held_out)], found, rows.offsets)
-
-        candidates = [Candidate("PCFG" if w == 0 else "inside-outside", w, []) for w in UNLABELED_WEIGHTS]
-        chosen, self.auto_report_ = choose(
-            candidates, errors, n, n + unlabeled.n_inputs, None, generator(self.random_state)
-        )
-        return chosen.weight
+    def _parse_quietly(self, rows: Rows) -> np.ndarray:
+        """The best trees; no parse counts as an error where weights are compared."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.structure_.best_outputs(rows, self._label_scores(rows), self.weights_.transitions)
 
     # -- estimation -------------------------------------------------------------------------------------------------
-    def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float, show: bool) -> None:
+    def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float, show: bool = False) -> None:
         counts = self._counted(labeled, y)
         self._estimate(counts)
         self.log_likelihood_: list[float] = []

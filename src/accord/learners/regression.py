@@ -148,10 +148,6 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         empty = np.empty((0, self.y_mean_.size))
         return [np.vstack([empty, *own]) * self.y_scale_ + self.y_mean_ for own in out]
 
-    def _rmse(self, residuals: np.ndarray) -> float:
-        """Root mean squared residual in the scale of ``y``."""
-        return float(np.sqrt(np.mean((residuals * self.y_scale_) ** 2)))
-
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self.single_output_ else values
 
@@ -211,9 +207,9 @@ class RLSR(KernelRegressor):
         settings.check(self)
         n_inputs = inputs.count(X)
         labeled, targets = self._set_targets(y, n_inputs, ["X"])
-        view = joined(
-            kernel_views(self._view(), self._default_kernel(), bool(self.standardize), UnlabeledBlocks(X).sample())
-        )
+        kernel = self._default_kernel()
+        own = KernelFeatures(**kernel._asdict()) if self.view is None else self.view
+        view = joined(kernel_views(own, kernel, bool(self.standardize), UnlabeledBlocks(X).sample()))
         if view is None:
             raise InputError("view has several views with kernels of their own; RLSR takes one, CoRLSR takes several")
         check_precomputed([view], X, n_inputs)
@@ -221,11 +217,9 @@ class RLSR(KernelRegressor):
         self._keep([tuned], tuned.solution.coefficients, [tuned.base])
         self.gamma_, self.eta_ = self.gammas_[0], self.etas_[0]
         self.labeled_, self.targets_ = labeled[0], targets[0]
-        self.loo_rmse_ = self._rmse(tuned.solution.left_out[0] - tuned.targets)
+        residuals = (tuned.solution.left_out[0] - tuned.targets) * self.y_scale_
+        self.loo_rmse_ = float(np.sqrt(np.mean(residuals**2)))
         return self
-
-    def _view(self) -> Any:
-        return KernelFeatures(**self._default_kernel()._asdict()) if self.view is None else self.view
 
 
 def check_precomputed(views: Sequence[KernelView], X: Any, n_inputs: int) -> None:

@@ -7,9 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from accord.packed.rows import Rows, ragged_rows
+from accord.settings import generator
+
 FOLDS = 4
 # Unlabeled examples used while candidates are compared; the chosen one is trained on all of them.
 MAX_UNLABELED = 1000
+# What "auto" tries for unlabeled_weight of generative learners; 0 is supervised maximum likelihood.
+UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
 
 
 class Candidate(NamedTuple):
@@ -63,6 +68,28 @@ def choose(
             why = f"worse than supervised in {int(np.sum(counts[c] > counts[0]))} of {len(folds)} folds"
         report.append(_entry(candidate, (counts[c] / np.maximum(total, 1)).tolist(), c == best, why))
     return candidates[best], report
+
+
+def choose_weight(
+    learner: Any, labeled: Rows, y: np.ndarray, unlabeled: Rows, names: tuple[str, str],
+    train: Callable[[Rows, np.ndarray, Rows, float], None], decode: Callable[[Rows], np.ndarray],
+) -> float:  # fmt: skip
+    """The weight of unlabeled examples that pays for a generative learner, or 0; ``names`` are those of 0 and others.
+
+    ``train(labeled, y, unlabeled, weight)`` learns, ``decode(rows)`` predicts. Sets ``auto_report_``.
+    """
+    n = labeled.n_inputs
+
+    def errors(candidate: Candidate, used: np.ndarray, held_out: np.ndarray) -> tuple[int, int]:
+        rest, hidden = used[used < n], used[used >= n] - n
+        train(labeled.take(rest), y[ragged_rows(labeled.offsets, rest)], unlabeled.take(hidden), candidate.weight)
+        kept = labeled.take(held_out)
+        return learner.structure_.count_errors(y[ragged_rows(labeled.offsets, held_out)], decode(kept), kept.offsets)
+
+    candidates = [Candidate(names[weight > 0], weight, []) for weight in UNLABELED_WEIGHTS]
+    classes, rng = learner.structure_.strata(y), generator(learner.random_state)
+    chosen, learner.auto_report_ = choose(candidates, errors, n, n + unlabeled.n_inputs, classes, rng)
+    return float(chosen.weight)
 
 
 def _entry(candidate: Any, rates: list[float], chosen: bool, why: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
+from accord.learners.svm import first_guess
 from accord.packed.rows import Rows
 from accord.packed.spaces import ExpansionSpace, PrimalSpace
 from accord.packed.structure import Structure
@@ -34,10 +35,7 @@ def one_blas_thread() -> Any:
 
 def merged_features(rows: Rows) -> Tied:
     """Rows without features that nothing tells apart, and without units that do not occur."""
-    tied = tie(rows)
-    if not isinstance(rows.table, np.ndarray):
-        return tied
-    return Tied(rows.without_idle_units())
+    return Tied(rows.without_idle_units()) if isinstance(rows.table, np.ndarray) else tie(rows)
 
 
 def make_space(structure: Structure, rows: Rows, solver: str, centre: tuple[int, int] | None = None) -> PrimalSpace:
@@ -61,42 +59,38 @@ def _expansion_pays(rows: Rows) -> bool:
     available = available_bytes()
     if available is not None and 3 * 8 * rows.n_rows**2 > available / 2:
         return False
-    dense = isinstance(rows.table, np.ndarray)
-    stored = sum(_stored(rows, int(first), int(last)) for first, last in rows.bounds) / (DENSE if dense else 1)
+    first, last = rows.bounds.T
+    if isinstance(rows.table, np.ndarray):
+        stored = int(np.sum(last - first)) * rows.table.shape[1] / DENSE
+    else:
+        stored = int(np.sum(rows.table.indptr[last] - rows.table.indptr[first]))
     vectors = 6  # so many passes over vectors of parameters
     return rows.n_rows**2 / DENSE + vectors * rows.n_rows < 2 * stored + vectors * rows.n_dims
 
 
-def _stored(rows: Rows, first: int, last: int) -> int:
-    if isinstance(rows.table, np.ndarray):
-        return (last - first) * rows.table.shape[1]
-    return int(rows.table.indptr[last] - rows.table.indptr[first])
-
-
 def checksum(rows: Rows) -> int:
     """A number that tells whether rows are the same."""
-    table = rows.table
-    parts = [table] if isinstance(table, np.ndarray) else [table.data, table.indices, table.indptr]
     found = 0
-    for part in (*parts, rows.slots, rows.base, rows.stride):
-        found = zlib.crc32(np.ascontiguousarray(part).tobytes(), found)
+    for part in rows.features():
+        found = zlib.crc32(part.tobytes(), found)
     return found
 
 
 def new_machine(
-    space: PrimalSpace,
-    offsets: np.ndarray,
-    y: np.ndarray,
-    targets: np.ndarray,
-    constrained: bool,
-    n_jobs: int | None,
-    bias: np.ndarray | None = None,
-) -> Machine:
-    """A machine with labeled examples: label numbers ``y`` (-1: hidden) and the same with hidden ones guessed."""
-    labeled = space.structure.working_set(space.rows, offsets, targets, n_jobs or 1)
+    learner: Any, rows: Rows, merged: Rows, y: np.ndarray, n_labeled: int, rng: np.random.Generator,
+    centre: tuple[int, int] | None = None, bias: np.ndarray | None = None,
+) -> Machine:  # fmt: skip
+    """A machine in the space of the ``merged`` rows, with the first ``n_labeled`` of ``rows`` as labeled examples.
+
+    Where their label numbers ``y`` are hidden (-1) they are guessed.
+    """
+    problem = learner._problem(rows.take(np.arange(n_labeled)), y)
+    partial = problem.partial.any()
+    targets = first_guess(problem, rng) if partial else y
+    space = make_space(learner.structure_, merged, learner.solver, centre)
+    labeled = space.structure.working_set(merged, rows.offsets[: n_labeled + 1], targets, learner.n_jobs or 1)
     bias = np.zeros(space.n_columns) if bias is None else bias
-    hidden = np.any(space.structure.is_hidden(y))
-    return Machine(space, [labeled], [None], constrained, bias, y if hidden else None)
+    return Machine(space, [labeled], [None], problem.constrained, bias, y if partial else None)
 
 
 def add_unlabeled(machine: Machine, offsets: np.ndarray, teacher: int, n_jobs: int | None) -> None:

@@ -22,6 +22,7 @@ from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.safety import choose
 from accord.packed.rows import Rows, join_inputs, ragged_rows
 from accord.packed.structure import Structure
+from accord.packed.tables import sums_by_input
 from accord.packed.weights import Weights
 from accord.settings import FLAG, NOT_NEGATIVE, either, generator, whole
 from accord.views.base import View
@@ -134,7 +135,7 @@ class TypeConsistency(StructuredLearner):
             stage = self._choose(parts, n_labeled, rng)
         self.strength_, self.student_ = stage.weight, stage.student and stage.weight > 0
         self._assemble(parts, stage, rng)
-        found = self._decode(self._all_scores(), parts.rows.offsets)
+        found = self._decode(self._scores, self.weights_.transitions, parts.rows.offsets)
         self.transduction_ = self.structure_.outputs(found, parts.rows.offsets)[n_labeled:]
         return self
 
@@ -159,10 +160,9 @@ class TypeConsistency(StructuredLearner):
         base = self._first_model(parts, seed) if base is None else base
         unary = parts.rows.scores(base.unary)
         views, blocks, transitions = [self._base_view], [base.unary], base.transitions
-        self._scores = unary
         if stage.weight > 0:
             odds = TypeOdds(self._keys(), self.smoothing, self._words())
-            tagged = self._with_truth(self._decode((unary, transitions), parts.rows.offsets), parts)
+            tagged = self._taught(parts, unary, transitions)
             odds.learn(parts.X, tagged, self.structure_.n_labels_)
             evidence = odds.transform(parts.X).scores(np.eye(self.structure_.n_labels_))
             factor = stage.weight
@@ -172,8 +172,7 @@ class TypeConsistency(StructuredLearner):
             views.append(odds)
             blocks.append(factor * np.eye(self.structure_.n_labels_))
             if stage.student and parts.student_rows is not None:
-                taught = self._with_truth(self._decode((unary, transitions), parts.rows.offsets), parts)
-                learned = self._teach(parts, taught, rng)
+                learned = self._teach(parts, self._taught(parts, unary, transitions), rng)
                 scores = parts.student_rows.scores(learned.unary)
                 factor = float(unary.std() / max(scores.std(), 1e-12))
                 unary = unary + factor * scores
@@ -182,12 +181,12 @@ class TypeConsistency(StructuredLearner):
                 blocks.append(factor * learned.unary)
         self.view_ = ConcatenatedViews.of_fitted(views) if len(views) > 1 else views[0]
         self.weights_ = Weights(np.concatenate(blocks), transitions)
-        self._scores = unary
+        self._scores = unary  # of all training tokens
         self._forget_products()
         return base
 
     def _first_model(self, parts: Parts, seed: int) -> Weights:
-        given = np.flatnonzero(_labeled(parts.y, parts.rows.offsets))
+        given = np.flatnonzero(sums_by_input(parts.y >= 0, parts.rows.offsets))
         part = clone(self.learner)
         if "random_state" in part.get_params():
             part.set_params(random_state=seed)
@@ -198,7 +197,7 @@ class TypeConsistency(StructuredLearner):
         """A perceptron that learns pseudo-labels, and the labeled sentences several times."""
         rows = parts.student_rows
         assert rows is not None
-        known = _labeled(parts.y, rows.offsets)
+        known = sums_by_input(parts.y >= 0, rows.offsets) > 0
         others = np.flatnonzero(~known)
         if others.size > self.max_student:
             others = rng.choice(others, self.max_student, replace=False)
@@ -224,7 +223,8 @@ class TypeConsistency(StructuredLearner):
             inner = Parts([parts.X[i] for i in both], parts.rows.take(both), student_rows, hidden)
             fold = int(held_out[0])
             first_models[fold] = self._assemble(inner, stage, generator(seed), first_models.get(fold))
-            found = self._decode(self._all_scores(), inner.rows.offsets)[hidden.size - truth.size :]
+            found = self._decode(self._scores, self.weights_.transitions, inner.rows.offsets)
+            found = found[hidden.size - truth.size :]
             return int(np.sum((found != truth) & (truth >= 0))), int(np.sum(truth >= 0))
 
         chosen, self.auto_report_ = choose(stages, errors, n_labeled, parts.rows.n_inputs, None, rng, strict=False)
@@ -239,19 +239,15 @@ class TypeConsistency(StructuredLearner):
         parts = [self._base_view, *getattr(self._base_view, "views_", [])]
         return next((v for v in parts if getattr(v, "n_classes", 0) and hasattr(v, "word_classes")), None)
 
-    def _decode(self, scores: tuple[np.ndarray, np.ndarray], offsets: np.ndarray) -> np.ndarray:
-        unary, transitions = scores
+    def _decode(self, unary: np.ndarray, transitions: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         y, best = np.empty(unary.shape[0], np.int32), np.empty(offsets.size - 1)
         vit.viterbi_batch(offsets, unary, *self.structure_.chain(transitions), y, best)
         return y
 
-    def _all_scores(self) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of all training tokens, as the last call of ``_assemble`` left them."""
-        return self._scores, self.weights_.transitions
-
-    @staticmethod
-    def _with_truth(y: np.ndarray, parts: Parts) -> np.ndarray:
-        return np.where(parts.y >= 0, parts.y, y).astype(np.int32)
+    def _taught(self, parts: Parts, unary: np.ndarray, transitions: np.ndarray) -> np.ndarray:
+        """The labels that are known, and what these scores predict for all other tokens."""
+        predicted = self._decode(unary, transitions, parts.rows.offsets)
+        return np.where(parts.y >= 0, parts.y, predicted).astype(np.int32)
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in super().__getstate__().items() if k not in ("_scores", "_base_view", "_student_view")}
@@ -260,8 +256,3 @@ class TypeConsistency(StructuredLearner):
 def _spread(scores: np.ndarray) -> float:
     """Typical difference between the scores of two labels of a token."""
     return float(np.mean(np.std(scores, axis=1)))
-
-
-def _labeled(y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Which sentences have a labeled token; those without tokens have none."""
-    return np.diff(np.append(0, np.cumsum(y >= 0))[offsets]) > 0

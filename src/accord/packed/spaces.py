@@ -40,9 +40,7 @@ class PrimalSpace:
     def coefficients(self, parts: np.ndarray) -> np.ndarray:
         """Transpose of :meth:`forward` after :meth:`part_scores`, in the metric of this space."""
         per_node, transitions = self._per_node(parts)
-        if self.centre is not None:
-            per_node = self._uncentred(per_node)
-        return np.concatenate([self.rows.transpose_scores(per_node).ravel(), transitions])
+        return np.concatenate([self.rows.transpose_scores(self._uncentred(per_node)).ravel(), transitions])
 
     def inner(self, a: np.ndarray, b: np.ndarray, forward_b: np.ndarray) -> float:
         """Inner product of the weights that two vectors stand for."""

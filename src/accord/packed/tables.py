@@ -32,9 +32,18 @@ def as_dense(matrix: Table) -> np.ndarray:
 
 def ragged_rows(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:
     """Row numbers of the given inputs, one after another."""
-    lengths = offsets[inputs + 1] - offsets[inputs]
-    starts = np.repeat(offsets[inputs] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-    return starts + np.arange(lengths.sum())
+    return runs(offsets[inputs], offsets[inputs + 1] - offsets[inputs])
+
+
+def runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Positions of runs that begin at ``starts``, one after another."""
+    shift = starts - (np.cumsum(lengths) - lengths)
+    return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
+
+
+def sums_by_input(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """The sums (n_inputs,) of the values of all rows of each input."""
+    return np.diff(np.append(0, np.cumsum(values))[offsets])
 
 
 def ragged_offsets(offsets: np.ndarray, inputs: np.ndarray) -> np.ndarray:

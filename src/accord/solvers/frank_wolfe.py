@@ -67,17 +67,8 @@ def train(
                 break
         else:
             on_epoch(f"estimated gap {float(dual.gaps.sum()):.3g}")
-    return SVMResult(
-        weights,
-        primal,
-        value,
-        n_iter,
-        int(np.count_nonzero(dual.mass)),
-        n_iter * n,
-        primal - value <= tol * primal,
-        None,
-        history,
-    )
+    n_used, converged = int(np.count_nonzero(dual.mass)), primal - value <= tol * primal
+    return SVMResult(weights, primal, value, n_iter, n_used, n_iter * n, converged, history=history)
 
 
 def _order(gaps: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -117,18 +117,14 @@ def _two_loop(g: np.ndarray, steps: list[np.ndarray], changes: list[np.ndarray])
         return d
     inverse = [1.0 / float(s @ y) for s, y in zip(steps, changes)]
     alphas = []
+    # daxpy(x, d, a=a) is d += a x without a temporary array
     for s, y, rho in zip(reversed(steps), reversed(changes), reversed(inverse)):
         alphas.append(rho * float(s @ d))
-        _axpy(-alphas[-1], y, d)
+        daxpy(y, d, a=-alphas[-1])
     d *= 1.0 / (inverse[-1] * float(changes[-1] @ changes[-1]))
     for s, y, rho, alpha in zip(steps, changes, inverse, reversed(alphas)):
-        _axpy(alpha - rho * float(y @ d), s, d)
+        daxpy(s, d, a=alpha - rho * float(y @ d))
     return d
-
-
-def _axpy(a: float, x: np.ndarray, y: np.ndarray) -> None:
-    """y += a x without a temporary array."""
-    daxpy(x, y, a=a)
 
 
 def stochastic(

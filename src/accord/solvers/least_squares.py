@@ -29,6 +29,7 @@ known in closed form, too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -76,6 +77,7 @@ class Ridge:
         return Solution([alpha], [self.targets - alpha / diagonal[:, None]])
 
 
+@dataclass(eq=False)
 class Exact:
     """Co-regularised least squares with an expansion over all examples.
 
@@ -91,15 +93,11 @@ class Exact:
         Of the views, for error messages.
     """
 
-    def __init__(
-        self,
-        kernels: Sequence[np.ndarray],
-        targets: Sequence[np.ndarray],
-        etas: Sequence[float],
-        labeled: Sequence[np.ndarray],
-        names: Sequence[str],
-    ) -> None:
-        self.kernels, self.targets, self.etas, self.labeled, self.names = kernels, targets, etas, labeled, names
+    kernels: Sequence[np.ndarray]
+    targets: Sequence[np.ndarray]
+    etas: Sequence[float]
+    labeled: Sequence[np.ndarray]
+    names: Sequence[str]
 
     def solve(self, lambda_: float) -> Solution:
         """The optimum for one weight of the disagreement."""

@@ -22,37 +22,31 @@ def solve(H: np.ndarray, q: np.ndarray, groups: np.ndarray, budget: float) -> np
     if n == 1 and H[0, 0] > 0.0:
         return np.clip(q / H[0, 0], 0.0, budget)
     ridged = H + RIDGE * max(float(np.trace(H)) / n, 1e-12) * np.eye(n)
+    G = np.zeros((int(groups.max()) + 1 if np.isfinite(budget) else 0, n))  # which variables are in which group
+    if len(G):
+        G[groups, np.arange(n)] = 1.0
     a = None
     if n <= TINY:
-        a = _active_set(ridged, q, groups, budget)
+        a = _active_set(ridged, q, G, budget)
     if a is None:
-        a = _interior_point(ridged, q, groups, budget)
+        a = _interior_point(ridged, q, G, budget)
     return np.maximum(a, 0.0)
 
 
-def _active_set(H: np.ndarray, q: np.ndarray, groups: np.ndarray, budget: float) -> np.ndarray | None:
-    n = q.size
-    upper = np.full(n, 1e30)
-    A = np.empty((0, n))
-    if np.isfinite(budget):
-        A = np.zeros((int(groups.max()) + 1, n))
-        A[groups, np.arange(n)] = 1.0
-        upper = np.concatenate([upper, np.full(A.shape[0], budget)])
-    lower = np.concatenate([np.zeros(n), np.full(A.shape[0], -1e30)])
-    a, _, flag, _ = daqp.solve(H, -q, A, upper, lower, primal_tol=1e-11, dual_tol=1e-11)
+def _active_set(H: np.ndarray, q: np.ndarray, G: np.ndarray, budget: float) -> np.ndarray | None:
+    upper = np.concatenate([np.full(q.size, 1e30), np.full(len(G), budget)])
+    lower = np.concatenate([np.zeros(q.size), np.full(len(G), -1e30)])
+    a, _, flag, _ = daqp.solve(H, -q, G, upper, lower, primal_tol=1e-11, dual_tol=1e-11)
     return a if flag == 1 and np.all(np.isfinite(a)) else None
 
 
-def _interior_point(H: np.ndarray, q: np.ndarray, groups: np.ndarray, budget: float) -> np.ndarray:
-    n = q.size
+def _interior_point(H: np.ndarray, q: np.ndarray, G: np.ndarray, budget: float) -> np.ndarray:
+    n, n_groups = q.size, len(G)
     solver = piqp.DenseSolver()  # H has hardly a zero: the sparse solver takes ten times as long
     solver.settings.eps_abs = 1e-10
     solver.settings.eps_rel = 1e-11
     solver.settings.max_iter = 500
-    if np.isfinite(budget):
-        n_groups = int(groups.max()) + 1
-        G = np.zeros((n_groups, n))
-        G[groups, np.arange(n)] = 1.0
+    if n_groups:
         solver.setup(H, -q, None, None, G, np.full(n_groups, -np.inf), np.full(n_groups, budget), np.zeros(n), None)
     else:
         solver.setup(H, -q, None, None, None, None, None, np.zeros(n), None)

@@ -39,17 +39,6 @@ def loss(name: str, t: np.ndarray, delta: np.ndarray, width: float) -> tuple[np.
     return value, slope
 
 
-def smax(s: np.ndarray, segments: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
-    """Soft maximum of every segment of non-negative numbers, and its derivatives.
-
-    ``segments`` are the first positions of the segments, which are not empty. With ``rho = inf`` the derivative is 1
-    for the first largest number.
-    """
-    value, share = np.empty(segments.size), np.empty(s.size)
-    smooth_losses.soft_maxima(s, segments, float(rho), value, share)
-    return value, share
-
-
 def smax_raise(before: np.ndarray, s: np.ndarray, rho: float) -> np.ndarray:
     """How much a soft maximum rises when one more number joins it."""
     if rho == 0.0:

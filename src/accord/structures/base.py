@@ -221,7 +221,7 @@ class BaseStructure(BaseEstimator):
     def count_errors(self, y: np.ndarray, found: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
         """How many rows of known outputs were predicted wrong, and how many there are."""
         known = ~self.is_hidden(y)
-        different = (y != found).reshape(len(y), -1).any(axis=1)
+        different = (y != found).any(axis=tuple(range(1, y.ndim)))
         return int(np.sum(different & known)), int(np.sum(known))
 
     def score_outputs(self, X: Any, Y: Sequence[Any], found: Sequence[Any]) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import numpy as np
 
@@ -22,6 +21,8 @@ _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"), ("-LRB-", "-RRB-"), ("«", "»"
 _QUOTES = (('"', '"'), ("'", "'"), ("``", "''"))
 N_PAIRS = len(_BRACKETS) + len(_QUOTES)
 
+_classes = np.zeros(0x110000, np.uint8)  # of each code point met so far, 0 elsewhere
+
 
 def pack(strings: Sequence[str]) -> text.Text:
     """The strings as one array of code points with their classes."""
@@ -35,20 +36,9 @@ def code_points(string: str) -> np.ndarray:
 
 
 def _classes_of(codes: np.ndarray) -> np.ndarray:
-    table = _class_table()
-    classes = table[codes]
-    unknown = codes[classes == 0]
-    if unknown.size:
-        for code in np.unique(unknown):
-            table[code] = _class_of(chr(code))
-        classes = table[codes]
-    return classes
-
-
-@cache
-def _class_table() -> np.ndarray:
-    """The class of each code point met so far, 0 elsewhere."""
-    return np.zeros(0x110000, np.uint8)
+    for code in np.unique(codes[_classes[codes] == 0]):
+        _classes[code] = _class_of(chr(code))
+    return _classes[codes]
 
 
 def _class_of(character: str) -> int:

@@ -174,7 +174,9 @@ class _Packer:
         for name, value in token.items():
             kind = type(value)
             if type(name) is not str:
-                self._add_value(self._checked(prefix, name, where), value, where)
+                if not isinstance(name, str):
+                    raise InputError(f"{where} has the feature name {describe(name)}; expected a string")
+                self._add_value(prefix + name, value, where)
             elif kind is str:
                 own = texts.get(prefix + name)
                 if own is None:
@@ -185,11 +187,6 @@ class _Packer:
                     add(self.columns[prefix + name])
             else:
                 self._add_value(prefix + name, value, where)
-
-    def _checked(self, prefix: str, name: Any, where: str) -> str:
-        if not isinstance(name, str):
-            raise InputError(f"{where} has the feature name {describe(name)}; expected a string")
-        return prefix + name
 
     def _add_value(self, name: str, value: Any, where: str) -> None:
         if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):

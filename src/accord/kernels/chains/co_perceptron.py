@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 
 from accord.kernels.chains.online import LabelMap, clear, refresh_chain, score_input, score_work, to_nodes
-from accord.kernels.chains.violator import Loss, copy_labels
-from accord.kernels.chains.viterbi import viterbi
+from accord.kernels.chains.violator import Loss, copy_labels, same
+from accord.kernels.chains.viterbi import longest_chain, viterbi
 from accord.kernels.features.sparse import Features, Window, add_row
 
 NEG_INF = -np.inf
@@ -34,15 +34,6 @@ def known_labels(y):
     for t in range(y.size):
         n += y[t] >= 0
     return n
-
-
-@njit(cache=True, nogil=True)
-def same(a, b):
-    """Whether two outputs are equal."""
-    different = 0
-    for t in range(a.size):
-        different += a[t] != b[t]
-    return different == 0
 
 
 @njit(cache=True, nogil=True)
@@ -129,9 +120,7 @@ def co_perceptron_epoch(views, model, order_of_examples, unlabeled_weight, pseud
     those, updates).
     """
     n_views, n_labels = model.W.shape[0], model.init.shape[1]
-    longest = 0
-    for i in range(views.offsets.size - 1):
-        longest = max(longest, views.offsets[i + 1] - views.offsets[i])
+    longest = longest_chain(views.offsets)
     unary, forced = np.empty((longest, n_labels)), np.empty((longest, n_labels))
     scoring = score_work(longest, views.window, model.W[0])
     found, target = np.empty((n_views, longest), np.int32), np.empty((n_views, longest), np.int32)

@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from accord.kernels.chains.co_perceptron import differing_tokens, force, known_labels, same, transitions_of
+from accord.kernels.chains.co_perceptron import differing_tokens, force, known_labels, transitions_of
 from accord.kernels.chains.margin import best_with_margin
 from accord.kernels.chains.online import path_score, refresh_chain, score_input, score_work
 from accord.kernels.chains.subspace import add_difference, gram_row, maximise_subspace
-from accord.kernels.chains.violator import SLACK, copy_labels, find_violator, loss_value
+from accord.kernels.chains.violator import SLACK, copy_labels, find_violator, loss_value, same
+from accord.kernels.chains.viterbi import longest_chain
 from accord.kernels.features.sparse import Window
 
 NEG_INF = -np.inf
@@ -291,10 +292,7 @@ def keep_constraint(blocks, gram, i, p, lo, n, source, place, size):
 @njit(cache=True, nogil=True)
 def predict_with_margin(offsets, unary, init, step, final, labels, margins):
     """Best output of every packed chain and the score by which it beats the second best (infinite: there is none)."""
-    longest = 0
-    for i in range(offsets.size - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    decoding = np.empty((longest, step.shape[0] * step.shape[1]))
+    decoding = np.empty((longest_chain(offsets), step.shape[0] * step.shape[1]))
     for i in range(offsets.size - 1):
         lo, hi = offsets[i], offsets[i + 1]
         margins[i] = np.inf

@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit
 
+from accord.kernels.chains.viterbi import longest_chain
+
 NEG_INF = -np.inf
 # Finite scores within SPREAD of each other and probabilities above TINY cannot underflow in one step:
 # exp(-SPREAD) ** 2 * TINY is still a normal number. Anything wilder goes through log space.
@@ -221,24 +223,13 @@ def workspace(n_tokens, step):
 @njit(cache=True, nogil=True)
 def forward_backward_batch(offsets, unary, init, step, final, marginals, log_z, d_init, d_step, d_final):
     """Log partition functions and marginals of packed chains; expected transition counts are added up."""
-    longest = 0
-    for i in range(offsets.size - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
+    longest = longest_chain(offsets)
     work = workspace(longest, step)
     exps = exponentials(init, step, final)
     for i in range(offsets.size - 1):
         lo, hi = offsets[i], offsets[i + 1]
         log_z[i] = forward_backward(
-            unary[lo:hi],
-            init,
-            step,
-            final,
-            exps,
-            work,
-            marginals[lo:hi],
-            d_init,
-            d_step,
-            d_final,
+            unary[lo:hi], init, step, final, exps, work, marginals[lo:hi], d_init, d_step, d_final
         )
 
 

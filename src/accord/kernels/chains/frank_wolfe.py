@@ -8,16 +8,10 @@ replaced by its root for r = 2. So rescaling concerns only how a constraint is m
 import numpy as np
 from numba import njit
 
-from accord.kernels.chains.online import (
-    clear,
-    count_transitions,
-    path_score,
-    refresh_chain,
-    score_input,
-    score_work,
-    to_nodes,
-)
+from accord.kernels.chains.online import clear, path_score, refresh_chain, score_input, score_work, to_nodes
+from accord.kernels.chains.subspace import add_difference, clear_row
 from accord.kernels.chains.violator import MARGIN, find_violator, loss_value
+from accord.kernels.chains.viterbi import longest_chain
 from accord.kernels.features.sparse import add_row
 
 
@@ -72,9 +66,7 @@ def frank_wolfe_epoch(
     zero array like ``W`` (work space). ``gaps[i]`` receives the block's duality gap.
     """
     n_labels = init.size
-    longest = 0
-    for i in range(offsets.size - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
+    longest = longest_chain(offsets)
     unary = np.empty((longest, n_labels))
     turned = np.empty((longest, n_labels))
     scoring = score_work(longest, window, W)
@@ -116,16 +108,7 @@ def frank_wolfe_epoch(
         cross = 0.0
         clear(counts)
         if h > 0.0:
-            for t in range(n):
-                if found[t] != y[lo + t]:
-                    per_label[y[lo + t]] = scale
-                    per_label[found[t]] = -scale
-                    to_nodes(label_map, per_label, per_node)
-                    add_row(features, lo + t, per_node, direction)
-                    per_label[y[lo + t]] = 0.0
-                    per_label[found[t]] = 0.0
-            count_transitions(y[lo:hi], scale * eta, n_labels, order, counts)
-            count_transitions(found[:n], -scale * eta, n_labels, order, counts)
+            add_difference(features, label_map, lo, y[lo:hi], found[:n], scale, eta, order, n_labels, direction, counts)
             score_input(features, window, label_map, lo, direction, scoring, turned[:n])
             for t in range(n):
                 for c in range(n_labels):
@@ -174,47 +157,23 @@ def frank_wolfe_epoch(
 
 
 @njit(cache=True, nogil=True)
-def clear_row(features, row, weights):
-    """Set the weights of one row's features to zero."""
-    for k in range(features.slots.shape[1]):
-        unit = features.slots[row, k]
-        base, stride = features.base[k], features.stride[k]
-        if features.indptr.size == 0:
-            for j in range(features.dense.shape[1]):
-                weights[base + j * stride] = 0.0
-        else:
-            for p in range(features.indptr[unit], features.indptr[unit + 1]):
-                weights[base + features.indices[p] * stride] = 0.0
-
-
-@njit(cache=True, nogil=True)
 def joint_difference(features, label_map, first_row, y, found, order, eta, n_transitions, direction):
     """Sparse difference of the joint features of ``y`` and ``found``: (flat indices, values), transitions last.
 
     ``direction`` is a zero array like ``W`` (work space).
     """
-    n_labels = label_map.indptr.size - 1
-    n_nodes = direction.shape[1]
-    per_label = np.zeros(n_labels)
-    per_node = np.empty(n_nodes)
+    n_labels, n_nodes = label_map.indptr.size - 1, direction.shape[1]
+    counts = np.zeros(n_transitions)
+    add_difference(features, label_map, first_row, y, found, 1.0, eta, order, n_labels, direction, counts)
     size = 0
     for t in range(y.size):
         if y[t] != found[t]:
-            per_label[y[t]] = 1.0
-            per_label[found[t]] = -1.0
-            to_nodes(label_map, per_label, per_node)
-            add_row(features, first_row + t, per_node, direction)
-            per_label[y[t]] = 0.0
-            per_label[found[t]] = 0.0
             for k in range(features.slots.shape[1]):
                 unit = features.slots[first_row + t, k]
                 if features.indptr.size == 0:
                     size += features.dense.shape[1]
                 else:
                     size += features.indptr[unit + 1] - features.indptr[unit]
-    counts = np.zeros(n_transitions)
-    count_transitions(y, eta, n_labels, order, counts)
-    count_transitions(found, -eta, n_labels, order, counts)
     indices = np.empty(size * n_nodes + n_transitions, np.int64)
     values = np.empty(size * n_nodes + n_transitions)
     used = 0

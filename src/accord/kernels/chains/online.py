@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from accord.kernels.chains.forward_backward import exponentials, forward_backward, workspace
-from accord.kernels.chains.viterbi import force_labels, viterbi
+from accord.kernels.chains.viterbi import force_labels, longest_chain, viterbi
 from accord.kernels.features.sparse import add_row, score_rows
 
 NEG_INF = -np.inf
@@ -143,9 +143,7 @@ def perceptron_epoch(
     output that has the others. Returns (clock, wrong outputs, wrong tokens).
     """
     n_labels = init.size
-    longest = 0
-    for i in range(offsets.size - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
+    longest = longest_chain(offsets)
     unary = np.empty((longest, n_labels))
     scoring = score_work(longest, window, W)
     found, target = np.empty(longest, np.int32), np.empty(longest, np.int32)
@@ -208,9 +206,7 @@ def crf_epoch(
     likelihood is that of all outputs that have the others. Returns (clock, summed loss).
     """
     n_labels = init.size
-    longest = 0
-    for i in range(offsets.size - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
+    longest = longest_chain(offsets)
     unary = np.empty((longest, n_labels))
     scoring = score_work(longest, window, W)
     marginals, agreeing = np.empty((longest, n_labels)), np.empty((longest, n_labels))

@@ -3,7 +3,6 @@
 import numpy as np
 from numba import njit
 
-from accord.kernels.chains.frank_wolfe import clear_row
 from accord.kernels.chains.online import clear, count_transitions, to_nodes
 from accord.kernels.features.sparse import add_row
 
@@ -108,6 +107,20 @@ def dot_difference(features, label_map, first_row, target, output, eta, order, n
     for p in range(tw.size):
         total += counts[p] * tw[p]
     return total
+
+
+@njit(cache=True, nogil=True)
+def clear_row(features, row, weights):
+    """Set the weights of one row's features to zero."""
+    for k in range(features.slots.shape[1]):
+        unit = features.slots[row, k]
+        base, stride = features.base[k], features.stride[k]
+        if features.indptr.size == 0:
+            for j in range(features.dense.shape[1]):
+                weights[base + j * stride] = 0.0
+        else:
+            for p in range(features.indptr[unit], features.indptr[unit + 1]):
+                weights[base + features.indices[p] * stride] = 0.0
 
 
 @njit(cache=True, nogil=True)

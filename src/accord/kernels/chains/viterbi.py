@@ -7,6 +7,15 @@ NEG_INF = -np.inf
 
 
 @njit(cache=True, nogil=True)
+def longest_chain(offsets):
+    """Rows of the longest of packed chains."""
+    longest = 0
+    for i in range(offsets.size - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    return longest
+
+
+@njit(cache=True, nogil=True)
 def viterbi(unary, init, step, final, labels):
     """Write the best labels of one chain into ``labels`` and return its score (minus infinity: infeasible)."""
     n_tokens, n_labels = unary.shape

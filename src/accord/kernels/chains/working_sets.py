@@ -7,8 +7,8 @@ import numpy as np
 from numba import njit
 
 from accord.kernels.chains.online import path_score
-from accord.kernels.chains.violator import COST, MARGIN, ZERO_ONE, find_violator, loss_value
-from accord.kernels.chains.viterbi import viterbi
+from accord.kernels.chains.violator import COST, MARGIN, ZERO_ONE, find_violator, loss_value, same
+from accord.kernels.chains.viterbi import longest_chain
 
 NEG_INF = -np.inf
 
@@ -90,9 +90,7 @@ def wrong_outputs(loss, offsets, unary, init, step, final, y, labels, delta, mar
     for 0/1 loss and losses that add over tokens. For the others the most violating output counts, which may be ``y``
     itself: then ``delta`` is -1, too.
     """
-    longest = 0
-    for i in range(offsets.size - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
+    longest = longest_chain(offsets)
     augmented = np.empty((longest, unary.shape[1]))
     score, on = np.empty((longest, step.shape[0] * step.shape[1])), np.empty(longest)
     for i in range(offsets.size - 1):
@@ -113,21 +111,10 @@ def wrong_outputs(loss, offsets, unary, init, step, final, y, labels, delta, mar
                 continue
         else:
             find_violator(loss, MARGIN, 1, here, init, step, final, target, true_score, found)
-            same = True
-            for t in range(n):
-                same &= found[t] == target[t]
-            if same:
+            if same(found, target):
                 continue
         delta[i] = loss_value(loss, target, found)
         margin[i] = true_score - path_score(here, init, step, final, found)
-
-
-@njit(cache=True, nogil=True)
-def decode(offsets, unary, init, step, final, labels, feasible):
-    """Best outputs of packed chains; ``feasible`` tells which have one."""
-    for i in range(offsets.size - 1):
-        lo, hi = offsets[i], offsets[i + 1]
-        feasible[i] = viterbi(unary[lo:hi], init, step, final, labels[lo:hi]) > NEG_INF
 
 
 @njit(cache=True, nogil=True)
@@ -137,15 +124,10 @@ def is_listed(offsets, labels, first, starts, listed, out):
     ``listed[starts[k]:]`` holds entry ``k``; chain ``i`` has the entries from ``first[i]`` to ``first[i + 1]``.
     """
     for i in range(offsets.size - 1):
-        lo, n = offsets[i], offsets[i + 1] - offsets[i]
+        output = labels[offsets[i] : offsets[i + 1]]
         out[i] = False
         for k in range(first[i], first[i + 1]):
-            same = True
-            for t in range(n):
-                if listed[starts[k] + t] != labels[lo + t]:
-                    same = False
-                    break
-            if same:
+            if same(output, listed[starts[k] :]):
                 out[i] = True
                 break
 

@@ -33,7 +33,7 @@ def relaxed(similarities: np.ndarray) -> Relaxed:
     """The best z of the relaxation, in condensed order, and its value; component after component."""
     values = condensed(similarities)
     z, bound = np.zeros(values.size), 0.0
-    for pairs, here in _parts(values):
+    for _, pairs, here in _parts(values):
         if np.all(here >= 0.0):
             z[pairs], part = 1.0, float(here.sum())
         else:
@@ -77,36 +77,27 @@ def exact(similarities: np.ndarray) -> Clustering:
             f'decoder="exact" would have to search {largest} objects linked by positive similarities, of a set '
             f'of {n}; it takes up to {MAX_EXACT}; use decoder="lp", which gives an upper bound as well'
         )
-    for pairs, here in _parts(values):
+    for members, _, here in _parts(values):
         found = (
             _branch_and_bound(here)
             if np.any(here < 0.0)
             else Clustering(np.zeros(n_objects(here.size), np.int64), float(here.sum()), 0.0)
         )
-        members = _members(pairs)
         labels[members] = labels.max() + 1 + found.labels
         value += found.value
     return Clustering(cc.numbered(labels), value, value)
 
 
-def _parts(values: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each component with several objects: its pairs (numbers), and their similarities."""
+def _parts(values: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """For each component with several objects: the objects, their pairs (numbers), and the similarities of these."""
     labels = cc.components(values)
     out = []
     for c in np.flatnonzero(np.bincount(labels, minlength=1) > 1):
         members = np.flatnonzero(labels == c)
         j, k = pair_numbers(members.size)
         pairs = members[j] * (members[j] - 1) // 2 + members[k]
-        out.append((pairs, values[pairs]))
+        out.append((members, pairs, values[pairs]))
     return out
-
-
-def _members(pairs: np.ndarray) -> np.ndarray:
-    """The objects of a component from the numbers of its pairs: the pairs (1, 0), (2, 0), (3, 0), ... name them."""
-    later = (1 + np.sqrt(1.0 + 8.0 * pairs).astype(np.int64)) // 2
-    later -= later * (later - 1) // 2 > pairs
-    first = pairs[0] - later[0] * (later[0] - 1) // 2
-    return np.concatenate([[first], np.unique(later)])
 
 
 def _branch_and_bound(values: np.ndarray) -> Clustering:

@@ -108,9 +108,9 @@ class TriangleProgram:
         if chosen.size > limit:
             chosen = np.sort(chosen[np.argsort(-broken[chosen], kind="stable")[:limit]])
         if chosen.size:
-            columns = np.empty((chosen.size, 3), np.int32)
-            _columns(self.n, chosen, middle, columns)
-            m = chosen.size
+            m, k = chosen.size, middle[chosen]
+            j, l = (objects[chosen] for objects in pair_numbers(self.n))
+            columns = np.stack([_pair(j, k), _pair(k, l), chosen], axis=1).astype(np.int32)
             coefficients = np.tile([1.0, 1.0, -1.0], m)
             starts = np.arange(0, 3 * m, 3, dtype=np.int32)
             low = np.full(m, -self.api.kHighsInf)
@@ -165,20 +165,7 @@ def _shortest_paths(distance):
                         distance[j, l] = way + distance[k, l]
 
 
-@njit(cache=True, nogil=True)
-def _pair(a, b):
-    return a * (a - 1) // 2 + b if a > b else b * (b - 1) // 2 + a
-
-
-@njit(cache=True, nogil=True)
-def _columns(n, chosen, middle, columns):
-    """The pairs (j, k), (k, l), (j, l) of the chosen inequalities."""
-    row, pair = 0, 0
-    for j in range(1, n):
-        for l in range(j):
-            if row < chosen.size and chosen[row] == pair:
-                columns[row, 0] = _pair(j, middle[pair])
-                columns[row, 1] = _pair(middle[pair], l)
-                columns[row, 2] = pair
-                row += 1
-            pair += 1
+def _pair(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Numbers of pairs of objects."""
+    later = np.maximum(a, b)
+    return later * (later - 1) // 2 + np.minimum(a, b)

@@ -12,6 +12,7 @@ from accord.exceptions import InfeasibleError, InputError
 from accord.kernels.chains import forward_backward as fb
 from accord.kernels.chains import viterbi as vit
 from accord.packed.rows import Rows
+from accord.packed.tables import sums_by_input
 from accord.packed.weights import Parts
 from accord.structures.base import input_numbers, raise_infeasible
 from accord.structures.chains.consensus import ChainConsensusProblem
@@ -32,8 +33,7 @@ class ChainStructure(ChainDecoders):
         vit.force_labels(unary, y)
         scores = np.empty(offsets.size - 1)
         vit.viterbi_batch(offsets, unary, *self.allowed(), np.empty_like(y), scores)
-        hidden = np.diff(np.concatenate([[0], np.cumsum(y < 0)])[offsets]) > 0
-        bad = np.flatnonzero(hidden & (scores == -np.inf))
+        bad = np.flatnonzero((sums_by_input(y < 0, offsets) > 0) & (scores == -np.inf))
         if bad.size:
             raise InfeasibleError(
                 f"Y[{index[bad[0]]}]: no output that the constraints allow has its labels, whatever the hidden ones "

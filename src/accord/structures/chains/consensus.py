@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from accord.kernels.chains import co_perceptron, co_svm
-from accord.packed.rescaling import RESCALINGS
+from accord.kernels.chains.viterbi import force_labels
 from accord.packed.rows import Rows, stack_channels
+from accord.packed.tables import sums_by_input
 from accord.packed.weights import ViewWeights
 from accord.structures.chains.decoding import ChainDecoders
 from accord.structures.chains.problem import ChainProblem
@@ -40,11 +41,7 @@ class ChainConsensusProblem(ViewedProblem):
         rescaling: str = "margin",
         norm: int = 1,
     ) -> None:
-        self.structure = structure
-        self.channels = [c.merged() for c in channels]
-        first = self.channels[0]
-        self.n_views, self.offsets, self.y = len(channels), first.offsets, np.ascontiguousarray(y, np.int32)
-        self.n_dims = first.n_dims
+        super().__init__(structure, channels, np.ascontiguousarray(y, np.int32), rescaling, norm)
         self.features = stack_channels(self.channels).features()
         windows = [c.window() for c in self.channels]
         units = np.cumsum([0] + [c.table.shape[0] for c in self.channels[:-1]])
@@ -53,10 +50,7 @@ class ChainConsensusProblem(ViewedProblem):
             self.window = windows[0]._replace(size=0)
         self.outside = np.array([w.outside + u for w, u in zip(windows, units)], np.int64)
         self.label_map = structure.label_map()
-        self.rescaling, self.norm = RESCALINGS[rescaling], norm
-        known = np.add.reduceat(np.append(self.y >= 0, False), np.minimum(self.offsets[:-1], self.y.size))
-        lengths = np.diff(self.offsets)
-        known = np.where(lengths > 0, known, 0)
+        known, lengths = sums_by_input(self.y >= 0, self.offsets), np.diff(self.offsets)
         self.is_labeled = known == lengths
         self.labeled = np.flatnonzero(self.is_labeled)
         self.unlabeled = np.flatnonzero(known < lengths)
@@ -89,11 +83,7 @@ class ChainConsensusProblem(ViewedProblem):
         s, w = self.structure, weights.view(v)
         rows = self.channels[v].take(self.unlabeled)
         unary = s.label_scores(rows.scores(w.unary))
-        y = self.y[np.repeat(~self.is_labeled, np.diff(self.offsets))]
-        known = np.flatnonzero(y >= 0)
-        keep = unary[known, y[known]]
-        unary[known] = -np.inf
-        unary[known, y[known]] = keep
+        force_labels(unary, self.y[np.repeat(~self.is_labeled, np.diff(self.offsets))])
         return rows.offsets, unary, s.chain(w.transitions, self.constrained)
 
     def pseudo_outputs(self, weights: ViewWeights, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

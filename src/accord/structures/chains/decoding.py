@@ -101,13 +101,9 @@ class ChainDecoders(LabelStructure):
         return Parts(unary, *self.chain(transitions))
 
     # -- decoders (label numbers) -----------------------------------------------------------------------------
-    def decode(self, parts: Parts) -> tuple[np.ndarray, float]:
-        """Best output and its score."""
+    def best(self, parts: Parts) -> tuple[np.ndarray, float]:
         y = np.empty(parts.unary.shape[0], np.int32)
-        score = vit.viterbi(*parts, y)
-        if score == -np.inf:
-            raise InfeasibleError("no output is allowed: the constraints and minus-infinite scores exclude all of them")
-        return y, float(score)
+        return y, float(vit.viterbi(*parts, y))
 
     def k_best(self, parts: Parts, k: int) -> list[tuple[np.ndarray, float]]:
         """At most ``k`` best outputs, distinct, best first; fewer if fewer are allowed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from accord.exceptions import InputError
+from accord.kernels.chains.viterbi import force_labels
 from accord.packed.rows import Rows
 from accord.structures.base import BaseStructure
 
@@ -80,17 +81,20 @@ class LabelStructure(BaseStructure):
 
     def _raise_bad_label(self, i: int, labels: Iterable[Any], declared: set | None) -> None:
         """Name the label of output ``i`` that cannot be used."""
+        wish = f"among labels={list(self.labels or [])!r}; add it there or fix Y"
         for t, label in enumerate(labels):
-            if label is None:
-                continue
-            where = self._place(f"Y[{i}]", t)
-            try:
-                known = hash(label) is not None and (declared is None or label in declared)
-            except TypeError:
-                raise InputError(f"{where} is a {type(label).__name__}; expected a label, such as a string") from None
-            if not known:
-                listed = list(self.labels or [])
-                raise InputError(f"{where} is {label!r}, which is not among labels={listed!r}; add it there or fix Y")
+            if label is not None:
+                self._check_label(f"Y[{i}]", t, label, declared, wish)
+
+    def _check_label(self, where: str, t: int, label: Any, known: Collection[Any] | None, wish: str) -> None:
+        """A label can be one, and is known; ``wish`` says what it should be."""
+        try:
+            hash(label)
+        except TypeError:
+            kind = type(label).__name__
+            raise InputError(f"{self._place(where, t)} is a {kind}; expected a label, such as a string") from None
+        if known is not None and label not in known:
+            raise InputError(f"{self._place(where, t)} is {label!r}, which is not {wish}")
 
     def check_rows(self, rows: Rows, Y: Sequence[Any]) -> None:
         """Every labeled input has as many rows as its output has labels."""
@@ -136,19 +140,10 @@ class LabelStructure(BaseStructure):
             raise
 
     def _raise_unknown(self, Y: Sequence[Any], numbers: dict, index: Any) -> None:
+        wish = f"one of the labels {self.labels_!r}; fix Y, or declare all labels when training starts"
         for i, y in enumerate(Y):
-            where = f"Y[{i if index is None else index[i]}]"
             for t, label in enumerate(self._rows_of(y)):
-                spot = self._place(where, t)
-                try:
-                    known = label in numbers
-                except TypeError:
-                    raise InputError(f"{spot} is a {type(label).__name__}; expected a label") from None
-                if not known:
-                    raise InputError(
-                        f"{spot} is {label!r}, which is not one of the labels {self.labels_!r}; fix Y, or declare all "
-                        "labels when training starts"
-                    )
+                self._check_label(f"Y[{i if index is None else index[i]}]", t, label, numbers, wish)
 
     def outputs(self, y: np.ndarray, offsets: np.ndarray, tokens: Any = None) -> list[Any]:
         """Outputs as users write them, from packed label numbers."""
@@ -163,24 +158,16 @@ class LabelStructure(BaseStructure):
 
     def forced_unary(self, unary: np.ndarray, given: Sequence[Any], where: str = "given") -> np.ndarray:
         """Label scores in which rows with a given label keep only that label's; ``where`` names them in errors."""
-        numbers = self.label_numbers()
-        unary = unary.copy()
+        numbers = {None: -1, **self.label_numbers()}
+        forced, wish = np.full(len(unary), -1, np.int32), f"one of the labels {self.labels_!r}"
         for t, label in enumerate(given):
-            if label is None:
-                continue
-            if label not in numbers:
-                where = self._place(where, t)
-                raise InputError(f"{where} is {label!r}, which is not one of the labels {self.labels_!r}")
-            keep = unary[t, numbers[label]]
-            unary[t] = -np.inf
-            unary[t, numbers[label]] = keep
+            self._check_label(where, t, label, numbers, wish)
+            forced[t] = numbers[label]
+        unary = unary.copy()
+        force_labels(unary, forced)
         return unary
 
     # -- comparing --------------------------------------------------------------------------------------------------
-    def count_errors(self, y: np.ndarray, found: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
-        """How many annotated labels were predicted wrong, and how many there are."""
-        return int(np.sum((found != y) & (y >= 0))), int(np.sum(y >= 0))
-
     def score_outputs(self, X: Any, Y: Sequence[Any], found: Sequence[Any]) -> float:
         """Fraction of right labels, of those that are annotated."""
         right, total = 0, 0

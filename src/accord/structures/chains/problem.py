@@ -17,12 +17,11 @@ from accord.kernels.chains.violator import find_violators
 from accord.kernels.chains.viterbi import force_labels, viterbi_batch
 from accord.packed.rescaling import RESCALINGS
 from accord.packed.rows import Rows
+from accord.packed.tables import sums_by_input
 from accord.packed.weights import Weights
 from accord.structures.chains.decoding import ChainDecoders
+from accord.structures.chains.working_sets import blocks
 from accord.threads import map_threads
-
-# Examples per block of parallel work. Fixed, so that sums do not depend on the number of threads.
-BLOCK = 1024
 
 
 class ChainProblem:
@@ -92,8 +91,7 @@ class ChainProblem:
     @cached_property
     def partial(self) -> np.ndarray:
         """Which examples have hidden labels (n_examples,)."""
-        hidden = np.concatenate([[0], np.cumsum(self.y < 0)])
-        return np.diff(hidden[self.offsets]) > 0
+        return sums_by_input(self.y < 0, self.offsets) > 0
 
     @cached_property
     def _partial_rows(self) -> np.ndarray:
@@ -149,7 +147,7 @@ class ChainProblem:
         unary = self.scores(weights)
         chain = self.chain(weights)
         residual = np.empty_like(unary)
-        calls = [(lo, hi, unary, chain, residual) for lo, hi in self._blocks()]
+        calls = [(lo, hi, unary, chain, residual) for lo, hi in blocks(self.n_examples)]
         done = map_threads(self._block_likelihood, calls, self.n_jobs)
         total = float(sum(d[0] for d in done))
         np.negative(residual, out=residual)
@@ -198,10 +196,6 @@ class ChainProblem:
         for a, b in zip(counts, agreeing_counts):
             a -= b
 
-    def _blocks(self) -> list[tuple[int, int]]:
-        starts = range(0, self.n_examples, BLOCK)
-        return [(lo, min(lo + BLOCK, self.n_examples)) for lo in starts]
-
     # -- margins --------------------------------------------------------------------------------------------------
     def violations(self, weights: Weights) -> np.ndarray:
         """Slack of every example: the violation of its most violating output (0 at least)."""
@@ -219,7 +213,7 @@ class ChainProblem:
                 found[first:last], violations[lo:hi],
             )  # fmt: skip
 
-        map_threads(block, self._blocks(), self.n_jobs)
+        map_threads(block, blocks(self.n_examples), self.n_jobs)
         return np.maximum(violations, 0.0)
 
     def violator(self, i: int, weights: Weights, chain) -> tuple[float, float, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Seq
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from accord.structures.chains.chain import ChainStructure
 from accord.structures.chains.labels import Label
 
 
+@dataclass(eq=False, repr=False)
 class Sequence(ChainStructure):
     """One label per token.
 
@@ -48,32 +50,18 @@ class Sequence(ChainStructure):
     ['B-PER', 'I-PER']
     """
 
+    loss: str = "hamming"
+    labels: Seq[Label] | None = None
+    constraints: Any = None
+    order: int = 1
+    normalize: bool = True
+    label_weights: Mapping[Label, float] | None = None
+    relevant: Seq[Label] | None = None
+    outside: Label = "O"
+    transition_weight: float = 1.0
+
     single_row = False
     has_transitions = True
-    forbidden_: np.ndarray
-
-    def __init__(
-        self,
-        loss: str = "hamming",
-        labels: Seq[Label] | None = None,
-        constraints: Any = None,
-        order: int = 1,
-        normalize: bool = True,
-        label_weights: Mapping[Label, float] | None = None,
-        relevant: Seq[Label] | None = None,
-        outside: Label = "O",
-        transition_weight: float = 1.0,
-    ) -> None:
-        self.loss = loss
-        self.labels = labels
-        self.constraints = constraints
-        self.order = order
-        self.normalize = normalize
-        self.label_weights = label_weights
-        self.relevant = relevant
-        self.outside = outside
-        self.transition_weight = transition_weight
-
     expects: ClassVar = {
         "loss": settings.one_of("hamming", "zero-one", "f1", "macro-f1"),
         "normalize": settings.FLAG,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +17,7 @@ from accord.structures.chains.chain import ChainStructure
 from accord.structures.chains.labels import Label, sorted_labels
 
 
+@dataclass(eq=False, repr=False)
 class Taxonomy(ChainStructure):
     """One class per input; classes are nodes of a taxonomy. Phi = psi(x) (x) Lambda(y).
 
@@ -39,19 +42,12 @@ class Taxonomy(ChainStructure):
     (1.0, 2.0)
     """
 
-    def __init__(
-        self,
-        taxonomy: Mapping[Label, Any],
-        loss: str = "tree",
-        predict: str = "leaves",
-        beta: str = "one",
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.loss = loss
-        self.predict = predict
-        self.beta = beta
+    taxonomy: Mapping[Label, Any]
+    loss: str = "tree"
+    predict: str = "leaves"
+    beta: str = "one"
 
-    labels: Sequence[Label] | None = None
+    labels = None
     expects: ClassVar = {
         "loss": one_of("tree", "zero-one"),
         "predict": one_of("leaves", "all"),
@@ -134,12 +130,7 @@ def ancestors(node: Label, parents: dict[Label, list[Label]]) -> set[Label]:
 def heights(parents: dict[Label, list[Label]]) -> dict[Label, int]:
     """Length of the longest path from each node down to a leaf."""
     height = dict.fromkeys(parents, 0)
-    changed = True
-    while changed:
-        changed = False
-        for child, ps in parents.items():
-            for p in ps:
-                if height[p] < height[child] + 1:
-                    height[p] = height[child] + 1
-                    changed = True
+    for child in reversed(list(TopologicalSorter(parents).static_order())):
+        for parent in parents[child]:
+            height[parent] = max(height[parent], height[child] + 1)
     return height

@@ -6,24 +6,27 @@ import numpy as np
 import scipy.sparse as sp
 
 from accord.kernels.chains import working_sets as kernels
-from accord.kernels.chains.viterbi import force_labels
+from accord.kernels.chains.viterbi import force_labels, viterbi_batch
 from accord.packed.problem import Wrong
-from accord.structures.generic.working_sets import Entries, runs
+from accord.packed.tables import runs
+from accord.structures.generic.working_sets import Entries
 from accord.threads import map_threads
 
 # Examples per block of parallel work. Fixed, so that results do not depend on the number of threads.
 BLOCK = 1024
 
 
+def blocks(n_examples: int) -> list[tuple[int, int]]:
+    """The first and the last example of each block of parallel work, the last not included."""
+    return [(lo, min(lo + BLOCK, n_examples)) for lo in range(0, n_examples, BLOCK)]
+
+
 class ChainWorkingSet(Entries):
     """Wrong label sequences: the worst of each example, and of classes all."""
 
-    def _blocks(self) -> list[tuple[int, int]]:
-        return [(lo, min(lo + BLOCK, self.n_examples)) for lo in range(0, self.n_examples, BLOCK)]
-
     def predict(self, unary: np.ndarray, chain: tuple, given: np.ndarray | None = None) -> np.ndarray:
         """Best outputs for the scores of these rows, -1 for examples without one; ``given`` label numbers are kept."""
-        found, feasible = np.empty(self.targets.size, np.int32), np.empty(self.n_examples, np.bool_)
+        found, scores = np.empty(self.targets.size, np.int32), np.empty(self.n_examples)
         if given is not None:
             unary = unary.copy()
             force_labels(unary, given)
@@ -31,10 +34,10 @@ class ChainWorkingSet(Entries):
         def block(lo: int, hi: int) -> None:
             first, last = self.offsets[lo], self.offsets[hi]
             offsets = self.offsets[lo : hi + 1] - first
-            kernels.decode(offsets, unary[first:last], *chain, found[first:last], feasible[lo:hi])
+            viterbi_batch(offsets, unary[first:last], *chain, found[first:last], scores[lo:hi])
 
-        map_threads(block, self._blocks(), self.n_jobs)
-        found[~np.repeat(feasible, self.lengths)] = -1
+        map_threads(block, blocks(self.n_examples), self.n_jobs)
+        found[~np.repeat(scores > -np.inf, self.lengths)] = -1
         return found
 
     def find(self, unary: np.ndarray, chain: tuple) -> Wrong:
@@ -55,7 +58,7 @@ class ChainWorkingSet(Entries):
             )
             kernels.is_listed(offsets, found[a:b], first[lo : hi + 1], starts, self.labels, listed[lo:hi])
 
-        map_threads(block, self._blocks(), self.n_jobs)
+        map_threads(block, blocks(self.n_examples), self.n_jobs)
         new = np.flatnonzero((delta >= 0.0) & ~listed & self.has_target)
         return Wrong(new, found[runs(self.offsets[new], self.lengths[new])], delta[new], margin[new])
 

@@ -22,12 +22,8 @@ class ExampleConsensusProblem(ViewedProblem):
     def __init__(
         self, structure: Any, channels: Sequence[Rows], y: np.ndarray, rescaling: str = "margin", norm: int = 1
     ) -> None:
-        self.structure, self.y = structure, y
-        self.channels = [c.merged() for c in channels]
+        super().__init__(structure, channels, y, rescaling, norm)
         self.views = [Examples(structure, c) for c in self.channels]
-        self.n_views, self.n_dims = len(channels), self.channels[0].n_dims
-        self.offsets = self.views[0].offsets
-        self.rescaling, self.norm = RESCALINGS[rescaling], norm
         lengths = np.diff(self.offsets)
         first = np.minimum(self.offsets[:-1], max(len(y) - 1, 0))
         self.is_labeled = (lengths == 0) | (~structure.is_hidden(y[first]) if len(y) else True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from accord.packed.rescaling import RESCALINGS
 from accord.packed.rows import Rows
 from accord.packed.weights import ViewWeights
 
@@ -13,14 +15,14 @@ from accord.packed.weights import ViewWeights
 class ViewedProblem:
     """Examples in several views; see :class:`accord.packed.problem.ConsensusProblem`."""
 
-    structure: Any
-    channels: list[Rows]
-    n_views: int
-    n_dims: int
-    offsets: np.ndarray
-    y: np.ndarray
     is_labeled: np.ndarray  # (n_examples,) fully
     labeled: np.ndarray  # their numbers
+
+    def __init__(self, structure: Any, channels: Sequence[Rows], y: np.ndarray, rescaling: str, norm: int) -> None:
+        self.structure, self.y = structure, y
+        self.channels = [c.merged() for c in channels]
+        self.n_views, self.n_dims, self.offsets = len(channels), channels[0].n_dims, channels[0].offsets
+        self.rescaling, self.norm = RESCALINGS[rescaling], norm
 
     @property
     def n_examples(self) -> int:

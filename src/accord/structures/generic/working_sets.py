@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from accord.packed.problem import Wrong
 from accord.packed.rescaling import RESCALINGS
 from accord.packed.rows import Rows
+from accord.packed.tables import runs, sums_by_input
 from accord.threads import map_threads
 
 
@@ -71,7 +72,7 @@ class Entries:
         A first target is no change.
         """
         different = (targets != self.targets).reshape(len(targets), -1).any(axis=1)
-        changed = np.diff(np.concatenate([[0], np.cumsum(different)])[self.offsets]) > 0
+        changed = sums_by_input(different, self.offsets) > 0
         n_changed = int(np.count_nonzero(changed & self.has_target))
         self.targets = np.ascontiguousarray(targets, np.int32).copy()
         return n_changed, self.keep(~changed[self.example])
@@ -208,9 +209,3 @@ class ExampleWorkingSet(Entries):
 
     def _parts(self, i: int, unary: np.ndarray, transitions: np.ndarray) -> Any:
         return self.structure.part_scores(self._contexts[i], unary[self._span(i)], transitions)
-
-
-def runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Positions of runs that begin at ``starts``, one after another."""
-    shift = starts - (np.cumsum(lengths) - lengths)
-    return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))

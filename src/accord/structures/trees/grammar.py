@@ -84,9 +84,7 @@ class TreebankGrammar:
         phrases = sorted({parent for parent, _, _ in counts}, key=_order)
         numbers = {(s, True): i for i, s in enumerate(leaf_list)}
         numbers |= {(s, False): len(leaf_list) + i for i, s in enumerate(phrases)}
-        rules = sorted(
-            ((numbers[a], numbers[b], numbers[p, False], count) for (p, a, b), count in counts.items()),
-        )
+        rules = sorted((numbers[a], numbers[b], numbers[p, False], count) for (p, a, b), count in counts.items())
         array = np.array([(p, a, b) for a, b, p, _ in rules], np.int32).reshape(-1, 3)
         start_counts = np.zeros(len(numbers))
         for symbol, count in starts.items():

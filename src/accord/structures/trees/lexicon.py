@@ -9,6 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from accord.packed.tables import runs
+
 ANY = "\t"  # the signature of all words
 
 
@@ -117,6 +119,4 @@ class Lexicon:
         """Which entries (tags with counts) the terminals of tokens have: places among the tokens, and the entries."""
         known = np.flatnonzero(numbers >= 0)
         first, last = self.ptr[numbers[known]], self.ptr[numbers[known] + 1]
-        lengths = last - first
-        starts = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-        return np.repeat(known, lengths), starts + np.arange(int(lengths.sum()))
+        return np.repeat(known, last - first), runs(first, last - first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ from accord.structures.trees.grammar import ANCHORS, TreebankGrammar
 from accord.structures.trees.lexicon import Lexicon
 
 
+@dataclass(eq=False, repr=False)
 class Tree(TreeDecoders):
     """A parse tree over the tokens of a sentence, by the grammar of a treebank.
 
@@ -57,6 +59,14 @@ class Tree(TreeDecoders):
     [['S', ['NP', ['D', 'D'], ['N', 'N']], ['V', 'V']]]
     """
 
+    loss: str = "f1"
+    terminals: str = "words"
+    horizontal: int | None = 0
+    vertical: int = 1
+    span_features: str | None = "label"
+    rare: int = 1
+    grammar: Sequence[Any] | None = None
+
     expects: ClassVar = {
         "loss": one_of(*LOSSES),
         "terminals": one_of("words", "tags"),
@@ -65,24 +75,6 @@ class Tree(TreeDecoders):
         "span_features": one_of(*ANCHORS, None),
         "rare": whole(0),
     }
-
-    def __init__(
-        self,
-        loss: str = "f1",
-        terminals: str = "words",
-        horizontal: int | None = 0,
-        vertical: int = 1,
-        span_features: str | None = "label",
-        rare: int = 1,
-        grammar: Sequence[Any] | None = None,
-    ) -> None:
-        self.loss = loss
-        self.terminals = terminals
-        self.horizontal = horizontal
-        self.vertical = vertical
-        self.span_features = span_features
-        self.rare = rare
-        self.grammar = grammar
 
     def __sklearn_clone__(self) -> Tree:
         """A copy that is not fitted. The treebank is only read, and may be large and deep: it is shared."""
@@ -229,7 +221,7 @@ class Tree(TreeDecoders):
                 found.append({})
                 failed.append(first + i)
         if failed:
-            warnings.warn(NoParseWarning(failed), stacklevel=4)
+            warnings.warn(NoParseWarning(failed), stacklevel=3)
         return found
 
     def hidden(self, n_rows: int) -> np.ndarray:
