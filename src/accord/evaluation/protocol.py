@@ -15,6 +15,7 @@ import numpy as np
 
 from accord.evaluation.metrics import is_sequence
 from accord.exceptions import InputError
+from accord.learners.inputs import take
 
 Seed = int | Sequence[int] | np.random.Generator | None
 
@@ -47,15 +48,6 @@ class Fold(NamedTuple):
 
     train: np.ndarray
     test: np.ndarray
-
-
-def take(X: Any, indices: np.ndarray) -> Any:
-    """The chosen examples of a list, array, sparse matrix or DataFrame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[indices]
-    if hasattr(X, "shape"):
-        return X[indices]
-    return [X[i] for i in indices]
 
 
 def is_unlabeled(y: Any) -> bool:

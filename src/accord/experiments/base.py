@@ -19,7 +19,7 @@ from accord.evaluation import Metric, Published, Results, Task, expand_grid, mak
 from accord.evaluation.registry import describe_metric
 from accord.evaluation.tables import format_value, setting_label
 from accord.exceptions import InputError
-from accord.experiments.ordering import Claim, claim_notes, plain_setting
+from accord.experiments.ordering import Claim, claim_notes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,8 +101,8 @@ class Experiment(ABC):
         return claim_notes(results, self.claims, describe_metric(self.metrics[0]).name, self.describe)
 
     def describe(self, setting: Mapping[str, Any]) -> str:
-        """How sentences about claims call a setting."""
-        return plain_setting(setting)
+        """How sentences about claims call a setting: ``Spanish 10``."""
+        return " ".join(map(str, setting.values()))
 
     def figures(self, results: Results) -> Figures:
         """Figures that take the place of the usual plot of a metric, see `write_report`."""

@@ -25,13 +25,8 @@ SHARE_OF_BATCHES = 0.8  # the thesis: 2,402 of 3,000
 N_TRAINING, QUICK_TRAINING = 9, 2  # sets to learn similarities from
 SMALLEST = (2, 5)  # mails of a batch; those of a provider are large: 17.7 mails on average in the thesis
 NOISE = (0.1, 0.2, 0.3, 0.4, 0.5)
-SINGLE, PERFECT, LP, SEQUENTIAL, ONLINE = (
-    "single mails",
-    "true batches",
-    "found, LP",
-    "found, sequential",
-    "found, online",
-)
+SINGLE, PERFECT = "single mails", "true batches"
+LP, SEQUENTIAL, ONLINE = "found, LP", "found, sequential", "found, online"
 LP_SET = 100  # mails; linear programs over all of them would take hours
 NOISY = {f"true batches, {noise:.0%} wrong": noise for noise in NOISE}
 METHODS = (SINGLE, PERFECT, LP, SEQUENTIAL, ONLINE, *NOISY)

@@ -64,14 +64,9 @@ class Pool:
     Y: list[str]
     n_first: int
 
-    def first(self) -> View:
-        return Select(slice(0, self.n_first), features())
-
-    def second(self) -> View:
-        return Select(slice(self.n_first, None), features())
-
     def views(self) -> dict[str, View]:
-        return {"first": self.first(), "second": self.second()}
+        halves = {"first": slice(0, self.n_first), "second": slice(self.n_first, None)}
+        return {name: Select(half, features()) for name, half in halves.items()}
 
 
 def features() -> ArrayFeatures:
@@ -99,8 +94,8 @@ def _perceptrons(weight: float | str) -> Make:
 
 SUPERVISED: dict[str, Make] = {
     "SVM": lambda structure, pool, seed: _svm(structure, features(), seed),
-    "SVM, first view": lambda structure, pool, seed: _svm(structure, pool.first(), seed),
-    "SVM, second view": lambda structure, pool, seed: _svm(structure, pool.second(), seed),
+    "SVM, first view": lambda structure, pool, seed: _svm(structure, pool.views()["first"], seed),
+    "SVM, second view": lambda structure, pool, seed: _svm(structure, pool.views()["second"], seed),
     "two SVMs": lambda structure, pool, seed: SumOfViews(_svm(structure, None, seed), views=pool.views()),
     "perceptron": lambda structure, pool, seed: StructuredPerceptron(
         structure, features(), averaged=False, random_state=seed
