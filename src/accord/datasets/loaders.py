@@ -57,8 +57,7 @@ def _load_columns(name: str, folder: Path, parts: tuple[str, ...], extra: bool) 
     """Token sets: ``<prefix>.<part>.tsv`` with the columns token, part of speech, label."""
     prefix = _COLUMN_PREFIX[name]
     X, Y, pos, split = [], [], [], []
-    unique: dict[str, str] = {}
-    share = unique.setdefault  # one string object per distinct word: a corpus repeats them many times over
+    share = dict[str, str]().setdefault  # one string object per distinct word: a corpus repeats them many times over
     for part in parts:
         path = stored_file(folder, f"{prefix}.{part}.tsv")
         for tokens, labels, (tags,) in iter_conll(path, columns=3, extra_columns=[1]):
