@@ -16,7 +16,7 @@ from accord.datasets.formats.record_table import read_records
 from accord.datasets.formats.source import iter_lines
 from accord.datasets.formats.taxonomy_file import read_taxonomy
 from accord.datasets.formats.treebank import read_trees
-from accord.datasets.numbers import read_learning_file, read_numbers, with_indicators
+from accord.datasets.numbers import read_learning_file, read_numbers
 from accord.datasets.stored import stored_arrays, stored_file, stored_levels, stored_matrix, stored_members
 from accord.exceptions import FormatError
 
@@ -116,7 +116,7 @@ def _load_numbers(name: str, folder: Path, parts: tuple[str, ...], extra: bool) 
     if name == "regression":
         found = read_numbers(stored_file(folder, f"{parts[0]}.npz"))
     elif name == "kdd98_proxy":
-        found = with_indicators(read_numbers(stored_file(folder, "pva97nk.npz")))
+        found = read_numbers(stored_file(folder, "pva97nk.npz"), indicators=True)
     else:
         found = read_learning_file(stored_file(folder, "cup98LRN.txt"))
     about = {"columns": found.columns, "attribute": found.attribute} if extra else {}

@@ -31,11 +31,14 @@ class Numbers:
     y: np.ndarray
     columns: np.ndarray
     attribute: np.ndarray
-    missing: np.ndarray | None = None  # which inputs are guesses: the mean of the column
 
 
-def read_numbers(path: Path) -> Numbers:
-    """An archive with the arrays X, y, columns, column_attribute and missing (packed bits, or empty)."""
+def read_numbers(path: Path, indicators: bool = False) -> Numbers:
+    """An archive with the arrays X, y, columns, column_attribute and missing (packed bits, or empty).
+
+    With `indicators` there is a further column, 1 where the value is missing, for each column of numbers in which some
+    are; values that are missing are the mean of their column.
+    """
     a = stored_arrays(path, "X", "y", "columns", "column_attribute", "missing")
     X = a["X"].astype(np.float64)
     if X.shape != (len(a["y"]), len(a["columns"])) or X.shape[1] != len(a["column_attribute"]):
@@ -44,24 +47,14 @@ def read_numbers(path: Path) -> Numbers:
             f"{len(a['column_attribute'])} attribute numbers of columns",
             str(path),
         )
-    missing = np.zeros(X.shape, bool)
-    if a["missing"].size:
+    columns, attribute = a["columns"], a["column_attribute"].astype(np.int64)
+    if indicators and a["missing"].size:
         missing = np.unpackbits(a["missing"], axis=1)[:, : X.shape[1]].astype(bool)
-    return Numbers(X, a["y"].astype(np.float64), a["columns"], a["column_attribute"].astype(np.int64), missing)
-
-
-def with_indicators(data: Numbers) -> Numbers:
-    """Add a column that is 1 where the value is missing, for each column of numbers in which some are."""
-    if data.missing is None:
-        return data
-    sizes = np.bincount(data.attribute)
-    lacking = np.flatnonzero(data.missing.any(axis=0) & (sizes[data.attribute] == 1))
-    return Numbers(
-        np.hstack([data.X, data.missing[:, lacking].astype(float)]),
-        data.y,
-        np.concatenate([data.columns, [f"{data.columns[j]} is missing" for j in lacking]]),
-        np.concatenate([data.attribute, data.attribute[lacking]]),
-    )
+        lacking = np.flatnonzero(missing.any(axis=0) & (np.bincount(attribute)[attribute] == 1))
+        X = np.hstack([X, missing[:, lacking].astype(float)])
+        columns = np.concatenate([columns, [f"{columns[j]} is missing" for j in lacking]])
+        attribute = np.concatenate([attribute, attribute[lacking]])
+    return Numbers(X, a["y"].astype(np.float64), columns, attribute)
 
 
 def read_learning_file(path: Path) -> Numbers:

@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from accord.exceptions import FormatError, InputError
@@ -64,9 +63,7 @@ class Journal:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         os.close(self._fd)
 
     def append(self, key: str, record: Mapping[str, Any]) -> None:

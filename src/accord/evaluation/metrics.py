@@ -33,7 +33,8 @@ def is_sequence(output: Any) -> bool:
     return isinstance(output, (list, tuple)) or getattr(output, "ndim", 0) >= 1
 
 
-def _as_list(outputs: Any) -> list[Any]:
+def as_list(outputs: Any) -> list[Any]:
+    """A list of an array, a tuple or a list."""
     return outputs.tolist() if hasattr(outputs, "tolist") else list(outputs)
 
 
@@ -41,7 +42,7 @@ def _outputs(outputs: Any, name: str) -> tuple[list[Any], bool]:
     """One argument as a list of labels or of label lists, and whether it holds sequences."""
     if isinstance(outputs, (str, bytes)) or not hasattr(outputs, "__len__"):
         raise InputError(f"{name} must be a list of outputs, one per example, but it is {outputs!r}")
-    items = _as_list(outputs)
+    items = as_list(outputs)
     if not items:
         raise InputError(f"{name} is empty: there is nothing to score; pass at least one output")
     first = is_sequence(items[0])
@@ -52,7 +53,7 @@ def _outputs(outputs: Any, name: str) -> tuple[list[Any], bool]:
             kinds = ("a sequence of labels", "a single label")
             here, there = kinds if not first else kinds[::-1]
             raise InputError(f"{name}[{i}] is {here} but {name}[0] is {there}: do not mix the two")
-    return ([_as_list(item) for item in items] if first else items), first
+    return ([as_list(item) for item in items] if first else items), first
 
 
 def check_pair(y_true: Any, y_pred: Any) -> tuple[list[Any], list[Any], bool]:

@@ -91,14 +91,7 @@ def page_style(dark: bool) -> dict[Any, Any]:
         "legend.frameon": False,
     }
     style |= dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), paper)
-    inks = (
-        "text.color",
-        "axes.labelcolor",
-        "axes.edgecolor",
-        "xtick.color",
-        "ytick.color",
-        "axes.titlecolor",
-    )
+    inks = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
     return style | dict.fromkeys(inks, ink)
 
 
@@ -213,12 +206,7 @@ def _curves(
 
 
 def _dots(
-    axes: Axes,
-    summaries: list[Summary],
-    methods: list[str],
-    figures: list[Published],
-    info: Metric,
-    dark: bool,
+    axes: Axes, summaries: list[Summary], methods: list[str], figures: list[Published], info: Metric, dark: bool
 ) -> None:
     scale = 100 if info.percent else 1
     for s in summaries:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from accord.evaluation.metrics import is_sequence
+from accord.evaluation.metrics import as_list, is_sequence
 from accord.exceptions import InputError
 from accord.learners.inputs import take
 
@@ -120,19 +120,14 @@ def _label_table(
     Y: list[Any], labels_of: Callable[[Any], Iterable[Hashable]] | None
 ) -> tuple[np.ndarray, list[Hashable]]:
     """Which example (row) has which label (column), and the labels' names."""
-    sets = [set(labels_of(y) if labels_of else _labels(y)) for y in Y]
+    labels_of = labels_of or (lambda y: as_list(y) if is_sequence(y) else [y])
+    sets = [set(labels_of(y)) for y in Y]
     names = sorted(set().union(*sets), key=lambda v: (str(type(v)), str(v)))
     column = {name: k for k, name in enumerate(names)}
     has = np.zeros((len(Y), len(names)), dtype=bool)
     for i, labels in enumerate(sets):
         has[i, [column[name] for name in labels]] = True
     return has, names
-
-
-def _labels(y: Any) -> Iterable[Hashable]:
-    if not is_sequence(y):
-        return (y,)
-    return y.tolist() if hasattr(y, "tolist") else y
 
 
 def _covering_draw(

@@ -133,12 +133,8 @@ def _markdown(
 ) -> str:
     blocks = [f"# {title}"] + ([description] if description else [])
     for s in sections:
-        name = s.metric.name
-        blocks += [
-            f"## {_heading(s.metric)}",
-            s.table.to_markdown().strip(),
-            f"![{s.metric.label}]({name}.png)",
-        ]
+        plot = f"![{s.metric.label}]({s.metric.name}.png)"
+        blocks += [f"## {_heading(s.metric)}", s.table.to_markdown().strip(), plot]
         if s.tests is not None:
             blocks += ["### Paired tests", s.tests.to_markdown().strip()]
     if notes:

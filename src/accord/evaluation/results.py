@@ -77,15 +77,10 @@ class Results:
         """From finished tasks as the runner records them."""
         rows = []
         for record in records:
-            head = {"experiment": record["experiment"], "method": record["method"], **record["setting"]}
+            task = {name: record[name] for name in ("experiment", "method", "repetition", "seconds")}
             for metric, value in record["metrics"].items():
-                tail = {
-                    "repetition": record["repetition"],
-                    "metric": metric,
-                    "value": math.nan if value is None else value,
-                    "seconds": record["seconds"],
-                }
-                rows.append({**head, **tail})
+                figure = {"metric": metric, "value": math.nan if value is None else value}
+                rows.append({**task, **record["setting"], **figure})
         return cls(rows)
 
     @classmethod

@@ -107,10 +107,7 @@ class CollectiveSpam(Experiment):
             )
             parts.append(f"batches of {smallest} mails or more: {', '.join(cuts)}")
         thesis = f"the thesis: {REDUCTION_PERFECT} % with true and {REDUCTION_FOUND} % with found batches"
-        return [
-            f"How much of 1 − AUC goes away, {'; '.join(parts)} ({thesis}).",
-            *super().notes(results),
-        ]
+        return [f"How much of 1 − AUC goes away, {'; '.join(parts)} ({thesis}).", *super().notes(results)]
 
 
 def _draw(loaded: Loaded, smallest: int, rng: np.random.Generator) -> Draw:

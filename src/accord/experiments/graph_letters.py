@@ -16,7 +16,7 @@ from scipy.ndimage import gaussian_filter
 from sklearn.metrics.pairwise import rbf_kernel
 
 from accord.datasets import load
-from accord.evaluation import Metric, Published, Results, Task
+from accord.evaluation import Metric, Published, Results, Task, accuracy
 from accord.evaluation.protocol import take
 from accord.experiments.base import DataFolder, Experiment, grid, published_notes
 from accord.experiments.ordering import Claim
@@ -222,6 +222,5 @@ def _scaled_rbf(x: np.ndarray, z: np.ndarray, gamma: float, scale: float) -> np.
 
 
 def _accuracy(predicted: Sequence[Any], Y: Sequence[Sequence[str]]) -> float:
-    letters = [label for y in Y for label in y]
-    found = [label for y in predicted for label in y]  # a single letter is a list of itself
-    return float(np.mean([a == b for a, b in zip(found, letters, strict=True)]))
+    letters, found = ([label for y in part for label in y] for part in (Y, predicted))  # a letter is a list of itself
+    return accuracy(letters, found)
