@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -169,8 +168,8 @@ def _load_mail(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> 
     """
     path, archive = (stored_file(folder, f"{parts[0]}.{ending}") for ending in ("batches.tsv", "tar.xz"))
     raw = stored_members(archive)
-    with open(path, encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t"))
+    table = read_records(path, "\t")
+    rows = [dict(zip(table.names, cells)) for cells in table.rows]
     for number, row in enumerate(rows, start=2):
         if row["id"] not in raw:
             raise FormatError(f"there is no mail {row['id']!r} in {archive.name}", str(path), number)

@@ -201,9 +201,7 @@ def bracket_scores(Y_true: Sequence[Any], Y_pred: Sequence[Any], *, options: Bra
         pred = None if found is None else as_tree(found, f"Y_pred[{i}]")
         rows.append((i, *_compared(true, pred, options, f"[{i}]")))
     columns = np.array(rows, dtype=np.int64).reshape(len(rows), 7).T
-    index, matched, gold, predicted, crossing, right_tags, words = columns
-    skipped = len(Y_true) - len(rows)
-    return BracketScores(index, matched, gold, predicted, crossing, right_tags, words, skipped, n_failed)
+    return BracketScores(*columns, n_skipped=len(Y_true) - len(rows), n_failed=n_failed)
 
 
 def bracket_f1(y_true: Any, y_pred: Any, *, options: BracketOptions = PAPERS) -> float:
@@ -275,8 +273,6 @@ def _counted(tree: Tree, kept: list[bool], options: BracketOptions) -> list[Cons
 
 def _crossing(gold: list[Constituent], found: list[Constituent]) -> int:
     """How many of the found constituents cross one of the true ones."""
-    if not gold or not found:
-        return 0
     left, right = (np.array([c[k] for c in gold]) for k in (1, 2))
     start, end = (np.array([c[k] for c in found])[:, None] for k in (1, 2))
     crosses = ((left < start) & (start < right) & (right < end)) | ((start < left) & (left < end) & (end < right))

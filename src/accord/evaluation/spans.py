@@ -9,6 +9,7 @@ if type, start and end are all right.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,8 +56,6 @@ def extract_spans(labels: Sequence[str]) -> list[tuple[str, int, int]]:
     >>> extract_spans(["I-PER", "I-PER", "O", "B-LOC", "B-LOC", "I-ORG"])
     [('PER', 0, 2), ('LOC', 3, 4), ('LOC', 4, 5), ('ORG', 5, 6)]
     """
-    if not len(labels):
-        return []
     coded = _Coded([list(labels)], "labels[{j}]")
     starts, ends, types = coded.spans
     return [(coded.types[k], int(i), int(j)) for i, j, k in zip(starts, ends, types)]
@@ -70,15 +69,10 @@ def span_scores(y_true: Any, y_pred: Any) -> SpanScores:
     y_true, y_pred : lists of label lists
     """
     true, pred, hits, same = _match(y_true, y_pred)
-    names = sorted(set(true.types) | set(pred.types))
-    column = {name: k for k, name in enumerate(names)}
-    tables = []
-    for coded, pick in ((true, slice(None)), (pred, slice(None)), (true, hits)):
-        recode = np.array([column[name] for name in coded.types], dtype=np.int64)
-        tables.append(np.bincount(recode[coded.spans[2][pick]], minlength=len(names)))
-    per_type = {name: Counts(*(int(t[k]) for t in tables)) for name, k in column.items()}
-    per_type = {name: c for name, c in per_type.items() if c.n_true or c.n_pred}
-    overall = Counts(*(int(t.sum()) for t in tables))
+    found = ((true, true.spans[2]), (pred, pred.spans[2]), (true, true.spans[2][hits]))
+    n_true, n_pred, n_correct = (Counter(coded.types[k] for k in types) for coded, types in found)
+    per_type = {name: Counts(n_true[name], n_pred[name], n_correct[name]) for name in sorted({*n_true, *n_pred})}
+    overall = Counts(n_true.total(), n_pred.total(), n_correct.total())
     return SpanScores(overall, per_type, float(same.mean()) if len(same) else 0.0, len(same))
 
 
@@ -141,9 +135,6 @@ class _Coded:
     @cached_property
     def spans(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Start, end (exclusive) and type code of every span, in order."""
-        if not len(self.ids):
-            empty = np.zeros(0, dtype=np.int64)
-            return empty, empty, empty
         kind, type_ = self._kind[self.ids], self._type[self.ids]
         before, type_before = np.roll(kind, 1), np.roll(type_, 1)
         first = self.offsets[:-1][np.diff(self.offsets) > 0]

@@ -81,9 +81,9 @@ def _svm(structure: MultiClass, view: View | None, seed: int) -> StructuredSVM:
     return StructuredSVM(structure, view, C=C, norm=2, random_state=seed)
 
 
-def _co_svm(weight: float | str, **settings: Any) -> Make:
+def _co_svm(weight: float | str, views: Callable[[Pool], Any] = Pool.views, **settings: Any) -> Make:
     options = {"C": C, "norm": 2, "unlabeled_weight": weight, **PASSES, **settings}
-    return lambda structure, pool, seed: CoSVM(structure, pool.views(), random_state=seed, **options)
+    return lambda structure, pool, seed: CoSVM(structure, views(pool), random_state=seed, **options)
 
 
 def _perceptrons(weight: float | str) -> Make:
@@ -103,9 +103,7 @@ SUPERVISED: dict[str, Make] = {
     "two perceptrons": _perceptrons(0.0),
 }
 SEMI_SUPERVISED: dict[str, Make] = {
-    "self-training": lambda structure, pool, seed: CoSVM(
-        structure, features(), C=C, norm=2, unlabeled_weight=WEIGHT, random_state=seed, **PASSES
-    ),
+    "self-training": _co_svm(WEIGHT, lambda pool: features()),
     **{f"coSVM, {weight:g}": _co_svm(weight) for weight in WEIGHTS},
     "coSVM, auto": _co_svm("auto"),
     f"coSVM, {WEIGHT:g}, balanced": _co_svm(WEIGHT, balance=True),

@@ -120,13 +120,11 @@ class FederatedRounds(Experiment):
         sentences = []
         for mode, n_sites in product(MODES, sorted({s["n_sites"] for s in results.settings})):
             told = []
+            here = results.where(metric=ROUNDS.name, mode=mode, n_sites=n_sites)
             for method in METHODS:
-                values = [
-                    row["value"]
-                    for row in results.where(method=method, metric=ROUNDS.name, mode=mode, n_sites=n_sites).rows
-                ]
+                values = [row["value"] for row in here.where(method=method).rows]
                 missed = sum(value > MAX_ROUNDS for value in values)
-                mean = mean_of(results, method, ROUNDS.name, mode=mode, n_sites=n_sites)
+                mean = mean_of(here, method, ROUNDS.name)
                 most = "not reached" if missed == len(values) else f"{mean:.1f} (most {max(values):.0f})"
                 told.append(f"{method} {most}" + (f", {missed} of {len(values)} not reached" if missed else ""))
             sentences.append(f"{mode}, {n_sites} sites, rounds to {GOAL:g}: {'; '.join(told)}.")
