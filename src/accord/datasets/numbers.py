@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from accord.datasets.formats.csv_table import floats
 from accord.datasets.formats.source import iter_lines
 from accord.datasets.stored import stored_arrays
 from accord.exceptions import FormatError
@@ -71,13 +72,19 @@ def read_learning_file(path: Path) -> Numbers:
     columns: list[str] = []
     attribute: list[int] = []
     y = np.empty(0)
-    for k, (name, table, numbers) in enumerate(zip(names, tables, codes)):
-        values, code = [value.strip() for value in table], np.frombuffer(numbers, np.int32)
+    for k, (name, table, which) in enumerate(zip(names, tables, codes)):
+        values, code = [value.strip() for value in table], np.frombuffer(which, np.int32)
+        numbers = floats(values)
         if name == "TARGET_D":
-            y = _as_numbers(values, name, path)[code]
+            if numbers is None or np.isnan(numbers).any():
+                raise FormatError(f"the column {name!r} has a value that is no number", str(path))
+            y = numbers[code]
         if name in _NOT_INPUTS:
             continue
-        found, own = _nominal(name, values, code) if not _are_numbers(values) else _continuous(name, values, code)
+        if numbers is None or np.isnan(numbers).all():
+            found, own = _nominal(name, values, code)
+        else:
+            found, own = _continuous(name, numbers[code])
         parts += found
         columns += own
         attribute += [k] * len(own)
@@ -101,20 +108,6 @@ def _read_columns(path: Path) -> tuple[list[str], list[dict[str, int]], list[arr
     return names, tables, codes
 
 
-def _are_numbers(values: list[str]) -> bool:
-    try:
-        return bool([float(value) for value in values if value])
-    except ValueError:
-        return False
-
-
-def _as_numbers(values: list[str], name: str, path: Path) -> np.ndarray:
-    try:
-        return np.array([float(value) for value in values])
-    except ValueError:
-        raise FormatError(f"the column {name!r} has a value that is no number", str(path)) from None
-
-
 def _nominal(name: str, values: list[str], code: np.ndarray) -> tuple[list[sp.csc_array], list[str]]:
     known = sorted({value for value in values if value})
     if not 0 < len(known) < MAX_NOMINAL:
@@ -126,8 +119,7 @@ def _nominal(name: str, values: list[str], code: np.ndarray) -> tuple[list[sp.cs
     return [matrix], [f"{name}={value}" for value in known]
 
 
-def _continuous(name: str, values: list[str], code: np.ndarray) -> tuple[list[sp.csc_array], list[str]]:
-    column = np.array([float(value) if value else np.nan for value in values])[code]
+def _continuous(name: str, column: np.ndarray) -> tuple[list[sp.csc_array], list[str]]:
     missing = np.isnan(column)
     column[missing] = column[~missing].mean()
     found, names = [sp.csc_array(column[:, None])], [name]

@@ -73,16 +73,6 @@ def check_pair(y_true: Any, y_pred: Any) -> tuple[list[Any], list[Any], bool]:
     return true, pred, nested
 
 
-def flat_labels(y_true: Any, y_pred: Any) -> tuple[list[Label], list[Label]]:
-    """All labels of all outputs, pooled."""
-    true, pred, nested = check_pair(y_true, y_pred)
-    if nested:
-        true, pred = list(chain.from_iterable(true)), list(chain.from_iterable(pred))
-    if not true:
-        raise InputError(_NO_TOKENS)
-    return true, pred
-
-
 # ------------------------------------------------------------------------------- statistics per example, and ratios
 def zero_one_statistics(y_true: Any, y_pred: Any) -> np.ndarray:
     """(n, 2): is the output wrong, 1."""
@@ -233,7 +223,11 @@ def label_scores(
     labels : labels to count; by default every label that occurs in either argument
     exclude : labels that are not relevant, such as the "outside" label; ignored when `labels` is given
     """
-    true, pred = flat_labels(y_true, y_pred)
+    true, pred, nested = check_pair(y_true, y_pred)
+    if nested:
+        true, pred = list(chain.from_iterable(true)), list(chain.from_iterable(pred))
+    if not true:
+        raise InputError(_NO_TOKENS)
     n_true, n_pred = Counter(true), Counter(pred)
     n_correct = Counter(t for t, p in zip(true, pred) if t == p)
     if labels is None:

@@ -194,9 +194,7 @@ def _rank_sum_distribution(doubled_ranks: np.ndarray) -> np.ndarray:
     distribution = np.zeros(int(doubled_ranks.sum()) + 1)
     distribution[0] = 1.0
     for rank in doubled_ranks.astype(int):
-        shifted = np.zeros_like(distribution)
-        shifted[rank:] = distribution[: len(distribution) - rank]
-        distribution = (distribution + shifted) / 2
+        distribution = (distribution + np.roll(distribution, rank)) / 2  # zeros roll in: the sum cannot be so large yet
     return distribution
 
 

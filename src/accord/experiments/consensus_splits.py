@@ -56,10 +56,7 @@ class ConsensusSplits(shared.CoLearning):
     settings = grid(data=[SPANISH], n_labeled=SIZES)
     quick_settings = grid(data=[GENES], n_labeled=shared.QUICK_SIZES)
     metrics = ("token_error",)
-    claims = (
-        *_claims("co-perceptron", "perceptron", "two perceptrons"),
-        *_claims("coSVM", "SVM", "two SVMs"),
-    )
+    claims = _claims("co-perceptron", "perceptron", "two perceptrons") + _claims("coSVM", "SVM", "two SVMs")
     x = "n_labeled"
 
     def sizes(self, setting: Mapping[str, Any]) -> tuple[int, int]:

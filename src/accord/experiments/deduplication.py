@@ -109,7 +109,8 @@ class Deduplication(Experiment):
         given, truth = clusters[labeled], clusters[test]
         if task.method in (PLAIN, SINGLE):
             view = RecordPairs().fit([records])
-            weights, bias = _single_machine(view, records[: labeled.size], given)
+            machine = ClusteringSVM("pairwise").fit([view.pairs(records[: labeled.size])], [given])
+            weights, bias = machine.weights_[:-1], float(machine.weights_[-1])
         else:
             model = Deduplicator(**METHODS[task.method], random_state=task.repetition)
             model.fit(records, [*given.tolist(), *[None] * test.size])
@@ -123,12 +124,6 @@ class Deduplication(Experiment):
         else:
             found = model.predict_table(packed)
         return {**scores(truth, numbered(found)), **_reach(truth, left, right)}
-
-
-def _single_machine(view: RecordPairs, records: list[Any], clusters: np.ndarray) -> tuple[np.ndarray, float]:
-    """Weights and bias of a support vector machine for all pairs of the records and all comparisons."""
-    machine = ClusteringSVM("pairwise").fit([view.pairs(records)], [clusters])
-    return machine.weights_[:-1], float(machine.weights_[-1])
 
 
 def _components(n: int, left: np.ndarray, right: np.ndarray, similar: np.ndarray) -> np.ndarray:

@@ -144,13 +144,10 @@ class GraphLetters(Experiment):
         view = _view(kernel, loaded.widths[name, seed], protocol.scale)
         structure = Chain(normalize=False) if chain else MultiClass()
         model = machines(2 * protocol.C)[learner](structure, view, seed)
-        X_unlabeled, X_test = take(images, unlabeled), take(images, test)
-        if not chain:
-            X, X_unlabeled, X_test = (np.vstack(words) for words in (X, X_unlabeled, X_test))
-            Y = [label for y in Y for label in y]
-            model.fit(np.vstack([X, X_unlabeled]), [*Y, *[None] * len(X_unlabeled)])
-        else:
-            model.fit([*X, *X_unlabeled], [*Y, *[None] * len(X_unlabeled)])
+        joined: Any = list if chain else np.vstack
+        X, X_unlabeled, X_test = (joined(words) for words in (X, take(images, unlabeled), take(images, test)))
+        Y = Y if chain else [label for y in Y for label in y]
+        model.fit(joined([*X, *X_unlabeled]), [*Y, *[None] * len(X_unlabeled)])
         return {
             "test_accuracy": _accuracy(model.predict(X_test), take(loaded.Y, test)),
             "unlabeled_accuracy": _accuracy(model.predict(X_unlabeled), take(loaded.Y, unlabeled)),

@@ -108,10 +108,10 @@ class TableReader:
 
 
 def _is_number(cell: str) -> bool:
-    return bool(cell) and _floats([cell]) is not None
+    return bool(cell) and floats([cell]) is not None
 
 
-def _floats(cells: Sequence[str]) -> np.ndarray | None:
+def floats(cells: Sequence[str]) -> np.ndarray | None:
     """The column as floats, empty cells as nan; None if some cell is not a number."""
     try:
         values = np.array([float(cell) if cell else np.nan for cell in cells])
@@ -131,7 +131,7 @@ def _build(
     for k in features:
         if categorical is not None and names[k] in categorical:
             continue
-        values = _floats(columns[k])
+        values = floats(columns[k])
         if values is not None:
             numeric[names[k]] = values
         elif categorical is not None:
@@ -210,7 +210,7 @@ def read_csv(
     reader = TableReader(source, label_column, delimiter, header, encoding)
     numbered = list(reader.checked())
     if reader.header == "auto":
-        below = [_floats(column) for column in zip(*(row for _, row in numbered[1:]))]
+        below = [floats(column) for column in zip(*(row for _, row in numbered[1:]))]
         if all(values is None for values in below):
             raise FormatError(
                 "no column is numeric, so it cannot be told whether the first row is a header; say whether it is",
