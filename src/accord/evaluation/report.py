@@ -11,6 +11,7 @@ import html
 import platform
 import string
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
@@ -56,10 +57,8 @@ def package_versions() -> dict[str, str]:
     """Versions of Python and of the packages that results depend on."""
     versions = {"Python": platform.python_version()}
     for name in _PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return versions
 
 
