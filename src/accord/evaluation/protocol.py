@@ -184,11 +184,8 @@ def folds(n: int, n_folds: int, rng: Seed = None, inverse: bool = False) -> list
     if not 2 <= n_folds <= n:
         raise InputError(f"n_folds must lie between 2 and the number of examples, {n}, but it is {n_folds}")
     parts = np.array_split(np.random.default_rng(rng).permutation(n), n_folds)
-    splits = []
-    for part in parts:
-        inside, outside = np.sort(part), np.setdiff1d(np.arange(n), part)
-        splits.append(Fold(inside, outside) if inverse else Fold(outside, inside))
-    return splits
+    splits = [Fold(np.setdiff1d(np.arange(n), part), np.sort(part)) for part in parts]
+    return [Fold(inside, outside) for outside, inside in splits] if inverse else splits
 
 
 def per_class_folds(

@@ -86,8 +86,7 @@ def corrected_resampled_t_test(
     for name, value in (("n_train", n_train), ("n_test", n_test)):
         if not value > 0:
             raise InputError(f"{name} must be above 0, but it is {value}")
-    test = "corrected resampled t test"
-    return _t_test(test, paired_differences(a, b, 2), n_test / n_train, alternative, names)
+    return _t_test("corrected resampled t test", paired_differences(a, b, 2), n_test / n_train, alternative, names)
 
 
 def wilcoxon_signed_ranks(

@@ -103,8 +103,7 @@ def _match(y_true: Any, y_pred: Any) -> tuple[_Coded, _Coded, np.ndarray, np.nda
     starts, ends, types = true.spans
     p_starts, p_ends, p_types = pred.spans
     # end and type of the predicted span that starts at a token; -1: none starts there
-    end_at = np.full(len(true.ids), -1)
-    type_at = np.full(len(true.ids), -1)
+    end_at, type_at = np.full((2, len(true.ids)), -1)
     in_true = {name: k for k, name in enumerate(true.types)}
     recode = np.array([in_true.get(name, -2) for name in pred.types], dtype=np.int64)
     end_at[p_starts], type_at[p_starts] = p_ends, recode[p_types]

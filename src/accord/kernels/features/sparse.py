@@ -81,9 +81,7 @@ def _add_windows(features, window, first_row, weights, wide, out):
     width = window.size * n_out
     base = features.base[window.first]
     for t in range(n_rows + 1):
-        unit = window.outside
-        if t < n_rows:
-            unit = slots[first_row + t, window.first + window.before]
+        unit = slots[first_row + t, window.first + window.before] if t < n_rows else window.outside
         total = wide[t]
         for z in range(width):
             total[z] = 0.0
