@@ -201,7 +201,9 @@ def bracket_scores(Y_true: Sequence[Any], Y_pred: Sequence[Any], *, options: Bra
         pred = None if found is None else as_tree(found, f"Y_pred[{i}]")
         rows.append((i, *_compared(true, pred, options, f"[{i}]")))
     columns = np.array(rows, dtype=np.int64).reshape(len(rows), 7).T
-    return BracketScores(*columns, n_skipped=len(Y_true) - len(rows), n_failed=n_failed)
+    index, matched, gold, predicted, crossing, right_tags, words = columns
+    skipped = len(Y_true) - len(rows)
+    return BracketScores(index, matched, gold, predicted, crossing, right_tags, words, skipped, n_failed)
 
 
 def bracket_f1(y_true: Any, y_pred: Any, *, options: BracketOptions = PAPERS) -> float:

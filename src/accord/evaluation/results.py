@@ -166,9 +166,9 @@ class Results:
     # -------------------------------------------------------------------------------------------------- summarising
     def aggregate(self) -> list[Summary]:
         """Mean, standard error and number of values of each experiment, method, setting and metric (NaN left out)."""
-        groups: dict[str, tuple[list[Any], list[float]]] = {}
+        groups: dict[str, tuple[tuple[str, str, dict[str, Any], str], list[float]]] = {}
         for row in self.rows:
-            cell = [row["experiment"], row["method"], self.setting_of(row), row["metric"]]
+            cell = (row["experiment"], row["method"], self.setting_of(row), row["metric"])
             groups.setdefault(json.dumps(cell, sort_keys=True), (cell, []))[1].append(row["value"])
         summaries = []
         for cell, found in groups.values():
