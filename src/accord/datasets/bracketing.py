@@ -14,7 +14,6 @@ Extra = Literal["drop", "error"]
 # Only these separate tokens: str.split() would also cut at no-break spaces, which words of real treebanks hold.
 WHITE_SPACE = " \t\r\n"
 _TOKEN = re.compile(rf"[()]|[^(){WHITE_SPACE}]+")
-_SPECIAL = re.compile(f"[(){WHITE_SPACE}]")
 
 
 def parse_brackets(
@@ -114,8 +113,6 @@ def bracketed(tree: Tree) -> str:
 
 def _written(given: Any, what: str) -> str:
     text = str(given)  # the labels of binary trees are symbols
-    if text and not _SPECIAL.search(text):
-        return text
     if not text or not set(WHITE_SPACE).isdisjoint(text):
         raise InputError(f"the {what} {text!r} cannot be written in brackets: it is empty or has a blank in it")
     return text.replace("(", "-LRB-").replace(")", "-RRB-")

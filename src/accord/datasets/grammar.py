@@ -102,20 +102,17 @@ def _checked(grammar: Any, start: str) -> Rules:
         raise InputError(f"grammar is of type {type(grammar).__name__}; expected a dict of rules for each symbol")
     if start not in grammar:
         raise InputError(f"start is {start!r}, which has no rules in the grammar; its symbols are {list(grammar)}")
-    rules: Rules = {}
-    for symbol, given in grammar.items():
-        rules[symbol] = []
-        for rule in given:
-            rules[symbol].append(_rule(symbol, rule))
-            right = rules[symbol][-1][0]
+    rules = {symbol: [_rule(symbol, rule) for rule in given] for symbol, given in grammar.items()}
+    for symbol, found in rules.items():
+        if not found:
+            raise InputError(f"grammar[{symbol!r}] has no rules; give it some, or leave the symbol out")
+        for right, _ in found:
             unknown = [part for part in right if part not in grammar]
             if unknown and len(right) > 1:
                 raise InputError(
                     f"grammar[{symbol!r}] has the rule {right}, but {unknown[0]!r} has no rules; a word must stand "
                     "alone on a right-hand side"
                 )
-        if not rules[symbol]:
-            raise InputError(f"grammar[{symbol!r}] has no rules; give it some, or leave the symbol out")
     return rules
 
 
@@ -127,7 +124,7 @@ def _rule(symbol: str, rule: Any) -> tuple[tuple[str, ...], float]:
     except (TypeError, ValueError):
         raise InputError(f"grammar[{symbol!r}] has {rule!r}; {expected}") from None
     listed = isinstance(right, (tuple, list)) and len(right) and all(isinstance(part, str) for part in right)
-    if not listed or not (math.isfinite(weight) and weight > 0):
+    if not listed or not 0 < weight < math.inf:
         raise InputError(f"grammar[{symbol!r}] has {rule!r}; {expected}")
     return tuple(right), weight
 

@@ -17,44 +17,33 @@ from accord.exceptions import InputError
 
 Tagged = list[tuple[str, str]]  # (token, label) pairs
 
-
-def _split(table: dict[str, str]) -> dict[str, list[str]]:
-    return {kind: words.split() for kind, words in table.items()}
-
-
-_SYLLABLES = _split(
-    {
-        "onset": "b br c ch d dr f fr g gr h j k kl l m n p r s st t tr v w",
-        "vowel": "a e i o u ai ea ou",
-        "coda": "l m n r s th x ck nd rt",
-    }
-)
+_SYLLABLES = {
+    "onset": "b br c ch d dr f fr g gr h j k kl l m n p r s st t tr v w",
+    "vowel": "a e i o u ai ea ou",
+    "coda": "l m n r s th x ck nd rt",
+}
 # Endings are hints, not proofs: the lists overlap.
-_ENDINGS = _split(
-    {
-        "given": "a o io ina ert en y",
-        "surname": "son ez low man ton field ley sky",
-        "place": "ton field ley burg ford land low stad",
-        "firm": "ex ia co tech low ton is",
-    }
-)
+_ENDINGS = {
+    "given": "a o io ina ert en y",
+    "surname": "son ez low man ton field ley sky",
+    "place": "ton field ley burg ford land low stad",
+    "firm": "ex ia co tech low ton is",
+}
 _SHARE_NEW = 0.35  # part of the names that is made up on the spot
 _LEXICON_SIZE = 60  # known names per kind; drawn with Zipf's law
 
-_WORDS = _split(
-    {
-        "adj": "new old small strong quiet large bright early common heavy",
-        "noun": "report plan match bridge market house letter vote road garden concert deal",
-        "nouns": "prices workers visitors voters doctors trains talks shares books rivers",
-        "verb": "visited left praised criticised joined supported met ignored",
-        "said": "said announced denied repeated explained",
-        "moved": "rose fell recovered slipped",
-        "day": "Monday Tuesday Friday Sunday March July October",
-        "role": "minister coach singer judge lawyer striker mayor",
-        "title": "Mr Mrs Dr President Captain",
-        "number": "3 7 12 40 250 1,400",
-    }
-)
+_WORDS = {
+    "adj": "new old small strong quiet large bright early common heavy",
+    "noun": "report plan match bridge market house letter vote road garden concert deal",
+    "nouns": "prices workers visitors voters doctors trains talks shares books rivers",
+    "verb": "visited left praised criticised joined supported met ignored",
+    "said": "said announced denied repeated explained",
+    "moved": "rose fell recovered slipped",
+    "day": "Monday Tuesday Friday Sunday March July October",
+    "role": "minister coach singer judge lawyer striker mayor",
+    "title": "Mr Mrs Dr President Captain",
+    "number": "3 7 12 40 250 1,400",
+}
 
 # Forms of entities, with the share of those that are of this form or one before it. Slots: kinds of names, choices with
 # bars, LETTERS for three of them, other entities, and words.
@@ -104,10 +93,10 @@ according to ORG , nouns moved .
 def _new_name(kind: str, rng: np.random.Generator) -> str:
     stem = ""
     for _ in range(1 + int(rng.random() < 0.4)):
-        stem += _pick(_SYLLABLES["onset"], rng) + _pick(_SYLLABLES["vowel"], rng)
+        stem += _pick(_SYLLABLES["onset"].split(), rng) + _pick(_SYLLABLES["vowel"].split(), rng)
         if rng.random() < 0.4:
-            stem += _pick(_SYLLABLES["coda"], rng)
-    return (stem + _pick(_ENDINGS[kind], rng)).capitalize()
+            stem += _pick(_SYLLABLES["coda"].split(), rng)
+    return (stem + _pick(_ENDINGS[kind].split(), rng)).capitalize()
 
 
 @lru_cache(maxsize=1)
@@ -155,7 +144,7 @@ def _sentence(rng: np.random.Generator) -> Tagged:
             kind = "ORG" if slot == "CLUB" else slot
             tagged += [(word, f"{'I' if k else 'B'}-{kind}") for k, word in enumerate(_entity(slot, rng))]
         else:
-            tagged.append((_pick(_WORDS[slot], rng) if slot in _WORDS else slot, "O"))
+            tagged.append((_pick(_WORDS[slot].split(), rng) if slot in _WORDS else slot, "O"))
     first, label = tagged[0]
     tagged[0] = (first[0].upper() + first[1:], label)
     return tagged

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from accord.datasets.formats.record_table import read_records
 from accord.datasets.formats.source import iter_lines
 from accord.datasets.formats.taxonomy_file import read_taxonomy
 from accord.datasets.formats.treebank import read_trees
-from accord.datasets.numbers import read_learning_file, read_numbers, with_indicators
+from accord.datasets.numbers import read_learning_file, read_numbers
 from accord.datasets.stored import stored_arrays, stored_file, stored_levels, stored_matrix, stored_members
 from accord.exceptions import FormatError
 
@@ -57,8 +56,7 @@ def _load_columns(name: str, folder: Path, parts: tuple[str, ...], extra: bool) 
     """Token sets: ``<prefix>.<part>.tsv`` with the columns token, part of speech, label."""
     prefix = _COLUMN_PREFIX[name]
     X, Y, pos, split = [], [], [], []
-    unique: dict[str, str] = {}
-    share = unique.setdefault  # one string object per distinct word: a corpus repeats them many times over
+    share = dict[str, str]().setdefault  # one string object per distinct word: a corpus repeats them many times over
     for part in parts:
         path = stored_file(folder, f"{prefix}.{part}.tsv")
         for tokens, labels, (tags,) in iter_conll(path, columns=3, extra_columns=[1]):
@@ -117,7 +115,7 @@ def _load_numbers(name: str, folder: Path, parts: tuple[str, ...], extra: bool) 
     if name == "regression":
         found = read_numbers(stored_file(folder, f"{parts[0]}.npz"))
     elif name == "kdd98_proxy":
-        found = with_indicators(read_numbers(stored_file(folder, "pva97nk.npz")))
+        found = read_numbers(stored_file(folder, "pva97nk.npz"), indicators=True)
     else:
         found = read_learning_file(stored_file(folder, "cup98LRN.txt"))
     about = {"columns": found.columns, "attribute": found.attribute} if extra else {}
@@ -170,8 +168,8 @@ def _load_mail(name: str, folder: Path, parts: tuple[str, ...], extra: bool) -> 
     """
     path, archive = (stored_file(folder, f"{parts[0]}.{ending}") for ending in ("batches.tsv", "tar.xz"))
     raw = stored_members(archive)
-    with open(path, encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t"))
+    table = read_records(path, "\t")
+    rows = [dict(zip(table.names, cells)) for cells in table.rows]
     for number, row in enumerate(rows, start=2):
         if row["id"] not in raw:
             raise FormatError(f"there is no mail {row['id']!r} in {archive.name}", str(path), number)

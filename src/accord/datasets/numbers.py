@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from accord.datasets.formats.csv_table import floats
 from accord.datasets.formats.source import iter_lines
 from accord.datasets.stored import stored_arrays
 from accord.exceptions import FormatError
@@ -31,11 +32,14 @@ class Numbers:
     y: np.ndarray
     columns: np.ndarray
     attribute: np.ndarray
-    missing: np.ndarray | None = None  # which inputs are guesses: the mean of the column
 
 
-def read_numbers(path: Path) -> Numbers:
-    """An archive with the arrays X, y, columns, column_attribute and missing (packed bits, or empty)."""
+def read_numbers(path: Path, indicators: bool = False) -> Numbers:
+    """An archive with the arrays X, y, columns, column_attribute and missing (packed bits, or empty).
+
+    With `indicators` there is a further column, 1 where the value is missing, for each column of numbers in which some
+    are; values that are missing are the mean of their column.
+    """
     a = stored_arrays(path, "X", "y", "columns", "column_attribute", "missing")
     X = a["X"].astype(np.float64)
     if X.shape != (len(a["y"]), len(a["columns"])) or X.shape[1] != len(a["column_attribute"]):
@@ -44,24 +48,14 @@ def read_numbers(path: Path) -> Numbers:
             f"{len(a['column_attribute'])} attribute numbers of columns",
             str(path),
         )
-    missing = np.zeros(X.shape, bool)
-    if a["missing"].size:
+    columns, attribute = a["columns"], a["column_attribute"].astype(np.int64)
+    if indicators and a["missing"].size:
         missing = np.unpackbits(a["missing"], axis=1)[:, : X.shape[1]].astype(bool)
-    return Numbers(X, a["y"].astype(np.float64), a["columns"], a["column_attribute"].astype(np.int64), missing)
-
-
-def with_indicators(data: Numbers) -> Numbers:
-    """Add a column that is 1 where the value is missing, for each column of numbers in which some are."""
-    if data.missing is None:
-        return data
-    sizes = np.bincount(data.attribute)
-    lacking = np.flatnonzero(data.missing.any(axis=0) & (sizes[data.attribute] == 1))
-    return Numbers(
-        np.hstack([data.X, data.missing[:, lacking].astype(float)]),
-        data.y,
-        np.concatenate([data.columns, [f"{data.columns[j]} is missing" for j in lacking]]),
-        np.concatenate([data.attribute, data.attribute[lacking]]),
-    )
+        lacking = np.flatnonzero(missing.any(axis=0) & (np.bincount(attribute)[attribute] == 1))
+        X = np.hstack([X, missing[:, lacking].astype(float)])
+        columns = np.concatenate([columns, [f"{columns[j]} is missing" for j in lacking]])
+        attribute = np.concatenate([attribute, attribute[lacking]])
+    return Numbers(X, a["y"].astype(np.float64), columns, attribute)
 
 
 def read_learning_file(path: Path) -> Numbers:
@@ -78,13 +72,19 @@ def read_learning_file(path: Path) -> Numbers:
     columns: list[str] = []
     attribute: list[int] = []
     y = np.empty(0)
-    for k, (name, table, numbers) in enumerate(zip(names, tables, codes)):
-        values, code = [value.strip() for value in table], np.frombuffer(numbers, np.int32)
+    for k, (name, table, which) in enumerate(zip(names, tables, codes)):
+        values, code = [value.strip() for value in table], np.frombuffer(which, np.int32)
+        numbers = floats(values)
         if name == "TARGET_D":
-            y = _as_numbers(values, name, path)[code]
+            if numbers is None or np.isnan(numbers).any():
+                raise FormatError(f"the column {name!r} has a value that is no number", str(path))
+            y = numbers[code]
         if name in _NOT_INPUTS:
             continue
-        found, own = _nominal(name, values, code) if not _are_numbers(values) else _continuous(name, values, code)
+        if numbers is None or np.isnan(numbers).all():
+            found, own = _nominal(name, values, code)
+        else:
+            found, own = _continuous(name, numbers[code])
         parts += found
         columns += own
         attribute += [k] * len(own)
@@ -108,20 +108,6 @@ def _read_columns(path: Path) -> tuple[list[str], list[dict[str, int]], list[arr
     return names, tables, codes
 
 
-def _are_numbers(values: list[str]) -> bool:
-    try:
-        return bool([float(value) for value in values if value])
-    except ValueError:
-        return False
-
-
-def _as_numbers(values: list[str], name: str, path: Path) -> np.ndarray:
-    try:
-        return np.array([float(value) for value in values])
-    except ValueError:
-        raise FormatError(f"the column {name!r} has a value that is no number", str(path)) from None
-
-
 def _nominal(name: str, values: list[str], code: np.ndarray) -> tuple[list[sp.csc_array], list[str]]:
     known = sorted({value for value in values if value})
     if not 0 < len(known) < MAX_NOMINAL:
@@ -133,8 +119,7 @@ def _nominal(name: str, values: list[str], code: np.ndarray) -> tuple[list[sp.cs
     return [matrix], [f"{name}={value}" for value in known]
 
 
-def _continuous(name: str, values: list[str], code: np.ndarray) -> tuple[list[sp.csc_array], list[str]]:
-    column = np.array([float(value) if value else np.nan for value in values])[code]
+def _continuous(name: str, column: np.ndarray) -> tuple[list[sp.csc_array], list[str]]:
     missing = np.isnan(column)
     column[missing] = column[~missing].mean()
     found, names = [sp.csc_array(column[:, None])], [name]

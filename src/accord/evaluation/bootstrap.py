@@ -87,10 +87,9 @@ def bootstrap_metric(
         samples = [chosen.combine(s) for s in np.split(sums, len(tables), axis=1)]
     else:
         samples = _resampled_values(chosen.function, y_true, predictions, n_resamples, random_state)
-    name = chosen.label
     if y_other is None:
-        return _interval(name, values[0], samples[0], level)
-    return _interval(f"difference in {name}", values[0] - values[1], samples[0] - samples[1], level)
+        return _interval(chosen.label, values[0], samples[0], level)
+    return _interval(f"difference in {chosen.label}", values[0] - values[1], samples[0] - samples[1], level)
 
 
 def _resampled_sums(table: np.ndarray, n_resamples: int, random_state: Seed) -> np.ndarray:

@@ -242,8 +242,7 @@ def _compared(true: Tree, pred: Tree | None, options: BracketOptions, index: str
         return 0, len(gold), 0, -1, 0, sum(kept)
     there, seen = _overt(true, options), _overt(pred, options)
     true_words, words = leaves(true), leaves(pred)
-    if [true_words[t] for t in there] != [words[t] for t in seen]:
-        _complain([true_words[t] for t in there], [words[t] for t in seen], index)
+    _check_words([true_words[t] for t in there], [words[t] for t in seen], index)
     own = [False] * len(words)  # what is deleted is up to the true tags
     for t, s in zip(there, seen):
         own[s] = kept[t]
@@ -276,21 +275,20 @@ def _counted(tree: Tree, kept: list[bool], options: BracketOptions) -> list[Cons
 
 def _crossing(gold: list[Constituent], found: list[Constituent]) -> int:
     """How many of the found constituents cross one of the true ones."""
-    if not gold or not found:
-        return 0
     left, right = (np.array([c[k] for c in gold]) for k in (1, 2))
     start, end = (np.array([c[k] for c in found])[:, None] for k in (1, 2))
     crosses = ((left < start) & (start < right) & (right < end)) | ((start < left) & (left < end) & (end < right))
     return int(crosses.any(axis=1).sum())
 
 
-def _complain(true: list[str], pred: list[str], index: str) -> None:
+def _check_words(true: list[str], pred: list[str], index: str) -> None:
     if len(true) != len(pred):
         raise InputError(f"Y_pred{index} has {len(pred)} words but Y_true{index} has {len(true)}")
-    k = next(k for k, (a, b) in enumerate(zip(true, pred)) if a != b)
-    raise InputError(
-        f"Y_pred{index} and Y_true{index} are trees over different words: word {k} is {pred[k]!r} and {true[k]!r}"
-    )
+    for k, (a, b) in enumerate(zip(true, pred)):
+        if a != b:
+            raise InputError(
+                f"Y_pred{index} and Y_true{index} are trees over different words: word {k} is {b!r} and {a!r}"
+            )
 
 
 def _mean(values: np.ndarray) -> float:

@@ -120,13 +120,12 @@ def _check_problem(
     problem = structure.problem(rows, y)
     flat, total = weights.flat(), 0.0
     for i, (lo, hi) in enumerate(pairwise(rows.offsets)):
-        parts, truth = all_parts[i], y[lo:hi]
-        for candidate in all_candidates[i]:
+        of_truth, *scores = (structure.score(all_parts[i], output) for output in (y[lo:hi], *all_candidates[i]))
+        for candidate, score in zip(all_candidates[i], scores):
             indices, values = problem.constraint(i, candidate, 1.0, np.zeros_like(weights.unary))
-            margin = structure.score(parts, truth) - structure.score(parts, candidate)
+            margin = of_truth - score
             assert abs(flat[indices] @ values - margin) < TOLERANCE, f"X[{i}]: joint features do not give the scores"
-        scores = [structure.score(parts, c) for c in all_candidates[i]]
-        total += structure.score(parts, truth) - float(np.logaddexp.reduce(scores))
+        total += of_truth - float(np.logaddexp.reduce(scores))
     if "likelihood" in structure.capabilities:
         value, gradient = problem.log_likelihood(weights)
         assert abs(value - total) < TOLERANCE * max(1.0, abs(total)), "log_likelihood is not that of the enumeration"

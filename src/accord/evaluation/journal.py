@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from accord.exceptions import FormatError, InputError
@@ -64,9 +63,7 @@ class Journal:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         os.close(self._fd)
 
     def append(self, key: str, record: Mapping[str, Any]) -> None:
@@ -139,13 +136,11 @@ def _checked_header(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """What differs between two configurations, as the end of an error message."""
-    absent = object()
     parts = []
     for name in sorted({*old, *new}):
-        before, after = old.get(name, absent), new.get(name, absent)
+        before, after = (json.dumps(config[name]) if name in config else "(absent)" for config in (old, new))
         if before != after:
-            texts = ["(absent)" if v is absent else json.dumps(v) for v in (before, after)]
-            parts.append(f"{name} was {texts[0]}, is {texts[1]}")
+            parts.append(f"{name} was {before}, is {after}")
     return (
         f"holds results of another configuration ({'; '.join(parts)}): "
         "choose another file, restore the configuration, or pass overwrite=True to start afresh"

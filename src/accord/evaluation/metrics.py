@@ -33,7 +33,8 @@ def is_sequence(output: Any) -> bool:
     return isinstance(output, (list, tuple)) or getattr(output, "ndim", 0) >= 1
 
 
-def _as_list(outputs: Any) -> list[Any]:
+def as_list(outputs: Any) -> list[Any]:
+    """A list of an array, a tuple or a list."""
     return outputs.tolist() if hasattr(outputs, "tolist") else list(outputs)
 
 
@@ -41,7 +42,7 @@ def _outputs(outputs: Any, name: str) -> tuple[list[Any], bool]:
     """One argument as a list of labels or of label lists, and whether it holds sequences."""
     if isinstance(outputs, (str, bytes)) or not hasattr(outputs, "__len__"):
         raise InputError(f"{name} must be a list of outputs, one per example, but it is {outputs!r}")
-    items = _as_list(outputs)
+    items = as_list(outputs)
     if not items:
         raise InputError(f"{name} is empty: there is nothing to score; pass at least one output")
     first = is_sequence(items[0])
@@ -52,7 +53,7 @@ def _outputs(outputs: Any, name: str) -> tuple[list[Any], bool]:
             kinds = ("a sequence of labels", "a single label")
             here, there = kinds if not first else kinds[::-1]
             raise InputError(f"{name}[{i}] is {here} but {name}[0] is {there}: do not mix the two")
-    return ([_as_list(item) for item in items] if first else items), first
+    return ([as_list(item) for item in items] if first else items), first
 
 
 def check_pair(y_true: Any, y_pred: Any) -> tuple[list[Any], list[Any], bool]:
@@ -70,16 +71,6 @@ def check_pair(y_true: Any, y_pred: Any) -> tuple[list[Any], list[Any], bool]:
             if len(t) != len(p):
                 raise InputError(f"y_pred[{i}] has {len(p)} labels but y_true[{i}] has {len(t)}")
     return true, pred, nested
-
-
-def flat_labels(y_true: Any, y_pred: Any) -> tuple[list[Label], list[Label]]:
-    """All labels of all outputs, pooled."""
-    true, pred, nested = check_pair(y_true, y_pred)
-    if nested:
-        true, pred = list(chain.from_iterable(true)), list(chain.from_iterable(pred))
-    if not true:
-        raise InputError(_NO_TOKENS)
-    return true, pred
 
 
 # ------------------------------------------------------------------------------- statistics per example, and ratios
@@ -232,7 +223,11 @@ def label_scores(
     labels : labels to count; by default every label that occurs in either argument
     exclude : labels that are not relevant, such as the "outside" label; ignored when `labels` is given
     """
-    true, pred = flat_labels(y_true, y_pred)
+    true, pred, nested = check_pair(y_true, y_pred)
+    if nested:
+        true, pred = list(chain.from_iterable(true)), list(chain.from_iterable(pred))
+    if not true:
+        raise InputError(_NO_TOKENS)
     n_true, n_pred = Counter(true), Counter(pred)
     n_correct = Counter(t for t, p in zip(true, pred) if t == p)
     if labels is None:

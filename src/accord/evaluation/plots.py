@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from accord.evaluation.registry import Metric, describe_metric
 from accord.evaluation.results import Results, Summary
 from accord.evaluation.tables import Published, setting_label, varying_names
@@ -91,14 +93,7 @@ def page_style(dark: bool) -> dict[Any, Any]:
         "legend.frameon": False,
     }
     style |= dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), paper)
-    inks = (
-        "text.color",
-        "axes.labelcolor",
-        "axes.edgecolor",
-        "xtick.color",
-        "ytick.color",
-        "axes.titlecolor",
-    )
+    inks = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
     return style | dict.fromkeys(inks, ink)
 
 
@@ -163,10 +158,6 @@ def method_look(k: int, dark: bool) -> dict[str, Any]:
     return {"color": colours[k % len(colours)], "marker": _MARKERS[k % len(_MARKERS)]}
 
 
-def _error(s: Summary, scale: float) -> float:
-    return 0.0 if math.isnan(s.standard_error) else scale * s.standard_error
-
-
 def _curves(
     axes: Axes,
     summaries: list[Summary],
@@ -184,7 +175,7 @@ def _curves(
             axes.errorbar(
                 [s.setting[x] for s in points],
                 [scale * s.mean for s in points],
-                yerr=[_error(s, scale) for s in points],
+                yerr=[np.nan_to_num(scale * s.standard_error) for s in points],
                 label=method,
                 capsize=2.5,
                 linewidth=1.6,
@@ -213,18 +204,13 @@ def _curves(
 
 
 def _dots(
-    axes: Axes,
-    summaries: list[Summary],
-    methods: list[str],
-    figures: list[Published],
-    info: Metric,
-    dark: bool,
+    axes: Axes, summaries: list[Summary], methods: list[str], figures: list[Published], info: Metric, dark: bool
 ) -> None:
     scale = 100 if info.percent else 1
     for s in summaries:
         k = methods.index(s.method)
         look = method_look(k, dark) | {"linestyle": "none", "capsize": 3, "markersize": 6}
-        axes.errorbar([scale * s.mean], [k], xerr=[_error(s, scale)], **look)
+        axes.errorbar([scale * s.mean], [k], xerr=[np.nan_to_num(scale * s.standard_error)], **look)
     for i, p in enumerate(figures):
         look = method_look(methods.index(p.method), dark) | {"markerfacecolor": "none", "linestyle": "none"}
         label = "hollow: as published" if i == 0 else None

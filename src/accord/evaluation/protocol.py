@@ -13,8 +13,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from accord.evaluation.metrics import is_sequence
+from accord.evaluation.metrics import as_list, is_sequence
 from accord.exceptions import InputError
+from accord.learners.inputs import take
 
 Seed = int | Sequence[int] | np.random.Generator | None
 
@@ -47,15 +48,6 @@ class Fold(NamedTuple):
 
     train: np.ndarray
     test: np.ndarray
-
-
-def take(X: Any, indices: np.ndarray) -> Any:
-    """The chosen examples of a list, array, sparse matrix or DataFrame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[indices]
-    if hasattr(X, "shape"):
-        return X[indices]
-    return [X[i] for i in indices]
 
 
 def is_unlabeled(y: Any) -> bool:
@@ -128,19 +120,14 @@ def _label_table(
     Y: list[Any], labels_of: Callable[[Any], Iterable[Hashable]] | None
 ) -> tuple[np.ndarray, list[Hashable]]:
     """Which example (row) has which label (column), and the labels' names."""
-    sets = [set(labels_of(y) if labels_of else _labels(y)) for y in Y]
+    labels_of = labels_of or (lambda y: as_list(y) if is_sequence(y) else [y])
+    sets = [set(labels_of(y)) for y in Y]
     names = sorted(set().union(*sets), key=lambda v: (str(type(v)), str(v)))
     column = {name: k for k, name in enumerate(names)}
     has = np.zeros((len(Y), len(names)), dtype=bool)
     for i, labels in enumerate(sets):
         has[i, [column[name] for name in labels]] = True
     return has, names
-
-
-def _labels(y: Any) -> Iterable[Hashable]:
-    if not is_sequence(y):
-        return (y,)
-    return y.tolist() if hasattr(y, "tolist") else y
 
 
 def _covering_draw(
@@ -197,11 +184,8 @@ def folds(n: int, n_folds: int, rng: Seed = None, inverse: bool = False) -> list
     if not 2 <= n_folds <= n:
         raise InputError(f"n_folds must lie between 2 and the number of examples, {n}, but it is {n_folds}")
     parts = np.array_split(np.random.default_rng(rng).permutation(n), n_folds)
-    splits = []
-    for part in parts:
-        inside, outside = np.sort(part), np.setdiff1d(np.arange(n), part)
-        splits.append(Fold(inside, outside) if inverse else Fold(outside, inside))
-    return splits
+    splits = [Fold(np.setdiff1d(np.arange(n), part), np.sort(part)) for part in parts]
+    return [Fold(inside, outside) for outside, inside in splits] if inverse else splits
 
 
 def per_class_folds(

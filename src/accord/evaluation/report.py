@@ -11,7 +11,9 @@ import html
 import platform
 import string
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,10 +57,8 @@ def package_versions() -> dict[str, str]:
     """Versions of Python and of the packages that results depend on."""
     versions = {"Python": platform.python_version()}
     for name in _PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return versions
 
 
@@ -103,46 +103,24 @@ def write_report(
     chosen = [describe_metric(m) for m in (results.metrics if metrics is None else metrics)]
     if not chosen or not results.rows:
         raise InputError("results are empty: there is nothing to report")
-    own = figures or {}
-    sections = [_section(results, m, x, baseline, test, test_to_train, published, own.get(m.name)) for m in chosen]
-    facts = _facts(command, seed, date, details)
+    sections = []
+    for metric in chosen:
+        comparisons = [] if baseline is None else results.compare(baseline, metric.name, test, test_to_train)
+        table = results_table(results, metric, published, comparisons)
+        tests = comparison_table(comparisons) if comparisons else None
+        draw = (figures or {}).get(metric.name) or partial(plot_results, results, metric, x, published)
+        light, dark = draw(False), draw(True)
+        plots = (figure_bytes(light, "svg"), figure_bytes(dark, "svg"), figure_bytes(light, "png"))
+        sections.append(_Section(metric, table, tests, *plots))
+    told: dict[str, Any] = {"command": command, "seed": seed, "date": date, **(details or {})}
+    told["versions"] = ", ".join(f"{name} {version}" for name, version in package_versions().items())
+    facts = {name: str(value) for name, value in told.items() if value is not None}
     folder = Path(directory)
-    plots = [write_file(folder / f"{s.metric.name}.png", s.png) for s in sections]
+    images = [write_file(folder / f"{s.metric.name}.png", s.png) for s in sections]
     csv = results.to_csv(folder / "results.csv")
     markdown = write_file(folder / "report.md", _markdown(title, description, sections, notes, facts))
     page = write_file(folder / "report.html", _page(title, description, sections, notes, facts))
-    return ReportPaths(page, markdown, csv, plots)
-
-
-def _section(
-    results: Results,
-    metric: Metric,
-    x: str | None,
-    baseline: str | None,
-    test: str,
-    test_to_train: float | None,
-    published: Sequence[Published],
-    figure: Callable[[bool], Figure] | None,
-) -> _Section:
-    comparisons = [] if baseline is None else results.compare(baseline, metric.name, test, test_to_train)
-    draw = figure or (lambda dark: plot_results(results, metric, x, published, dark))
-    light, dark = draw(False), draw(True)
-    return _Section(
-        metric,
-        results_table(results, metric, published, comparisons),
-        comparison_table(comparisons) if comparisons else None,
-        figure_bytes(light, "svg"),
-        figure_bytes(dark, "svg"),
-        figure_bytes(light, "png"),
-    )
-
-
-def _facts(
-    command: str | None, seed: int | None, date: str | None, details: Mapping[str, Any] | None
-) -> dict[str, str]:
-    facts: dict[str, Any] = {"command": command, "seed": seed, "date": date, **(details or {})}
-    facts["versions"] = ", ".join(f"{name} {version}" for name, version in package_versions().items())
-    return {name: str(value) for name, value in facts.items() if value is not None}
+    return ReportPaths(page, markdown, csv, images)
 
 
 def _heading(metric: Metric) -> str:
@@ -154,12 +132,8 @@ def _markdown(
 ) -> str:
     blocks = [f"# {title}"] + ([description] if description else [])
     for s in sections:
-        name = s.metric.name
-        blocks += [
-            f"## {_heading(s.metric)}",
-            s.table.to_markdown().strip(),
-            f"![{s.metric.label}]({name}.png)",
-        ]
+        plot = f"![{s.metric.label}]({s.metric.name}.png)"
+        blocks += [f"## {_heading(s.metric)}", s.table.to_markdown().strip(), plot]
         if s.tests is not None:
             blocks += ["### Paired tests", s.tests.to_markdown().strip()]
     if notes:

@@ -77,15 +77,10 @@ class Results:
         """From finished tasks as the runner records them."""
         rows = []
         for record in records:
-            head = {"experiment": record["experiment"], "method": record["method"], **record["setting"]}
+            task = {name: record[name] for name in ("experiment", "method", "repetition", "seconds")}
             for metric, value in record["metrics"].items():
-                tail = {
-                    "repetition": record["repetition"],
-                    "metric": metric,
-                    "value": math.nan if value is None else value,
-                    "seconds": record["seconds"],
-                }
-                rows.append({**head, **tail})
+                figure = {"metric": metric, "value": math.nan if value is None else value}
+                rows.append({**task, **record["setting"], **figure})
         return cls(rows)
 
     @classmethod
@@ -171,19 +166,18 @@ class Results:
     # -------------------------------------------------------------------------------------------------- summarising
     def aggregate(self) -> list[Summary]:
         """Mean, standard error and number of values of each experiment, method, setting and metric (NaN left out)."""
-        groups: dict[str, list[dict[str, Any]]] = {}
+        groups: dict[str, tuple[tuple[str, str, dict[str, Any], str], list[float]]] = {}
         for row in self.rows:
-            name = [row["experiment"], row["method"], self.setting_of(row), row["metric"]]
-            groups.setdefault(json.dumps(name, sort_keys=True), []).append(row)
+            cell = (row["experiment"], row["method"], self.setting_of(row), row["metric"])
+            groups.setdefault(json.dumps(cell, sort_keys=True), (cell, []))[1].append(row["value"])
         summaries = []
-        for rows in groups.values():
-            values = np.array([row["value"] for row in rows], dtype=float)
+        for cell, found in groups.values():
+            values = np.array(found, dtype=float)
             values = values[~np.isnan(values)]
-            n, one = len(values), rows[0]
+            n = len(values)
             mean = float(values.mean()) if n else math.nan
             error = float(values.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan
-            who = (one["experiment"], one["method"], self.setting_of(one), one["metric"])
-            summaries.append(Summary(*who, mean, error, n))
+            summaries.append(Summary(*cell, mean, error, n))
         return summaries
 
     def compare(

@@ -86,8 +86,7 @@ def corrected_resampled_t_test(
     for name, value in (("n_train", n_train), ("n_test", n_test)):
         if not value > 0:
             raise InputError(f"{name} must be above 0, but it is {value}")
-    test = "corrected resampled t test"
-    return _t_test(test, paired_differences(a, b, 2), n_test / n_train, alternative, names)
+    return _t_test("corrected resampled t test", paired_differences(a, b, 2), n_test / n_train, alternative, names)
 
 
 def wilcoxon_signed_ranks(
@@ -194,9 +193,7 @@ def _rank_sum_distribution(doubled_ranks: np.ndarray) -> np.ndarray:
     distribution = np.zeros(int(doubled_ranks.sum()) + 1)
     distribution[0] = 1.0
     for rank in doubled_ranks.astype(int):
-        shifted = np.zeros_like(distribution)
-        shifted[rank:] = distribution[: len(distribution) - rank]
-        distribution = (distribution + shifted) / 2
+        distribution = (distribution + np.roll(distribution, rank)) / 2  # zeros roll in: the sum cannot be so large yet
     return distribution
 
 

@@ -9,8 +9,10 @@ if type, start and end are all right.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -54,10 +56,8 @@ def extract_spans(labels: Sequence[str]) -> list[tuple[str, int, int]]:
     >>> extract_spans(["I-PER", "I-PER", "O", "B-LOC", "B-LOC", "I-ORG"])
     [('PER', 0, 2), ('LOC', 3, 4), ('LOC', 4, 5), ('ORG', 5, 6)]
     """
-    if not len(labels):
-        return []
     coded = _Coded([list(labels)], "labels[{j}]")
-    starts, ends, types = coded.spans()
+    starts, ends, types = coded.spans
     return [(coded.types[k], int(i), int(j)) for i, j, k in zip(starts, ends, types)]
 
 
@@ -69,15 +69,10 @@ def span_scores(y_true: Any, y_pred: Any) -> SpanScores:
     y_true, y_pred : lists of label lists
     """
     true, pred, hits, same = _match(y_true, y_pred)
-    names = sorted(set(true.types) | set(pred.types))
-    column = {name: k for k, name in enumerate(names)}
-    tables = []
-    for coded, pick in ((true, slice(None)), (pred, slice(None)), (true, hits)):
-        recode = np.array([column[name] for name in coded.types], dtype=np.int64)
-        tables.append(np.bincount(recode[coded.spans()[2][pick]], minlength=len(names)))
-    per_type = {name: Counts(*(int(t[k]) for t in tables)) for name, k in column.items()}
-    per_type = {name: c for name, c in per_type.items() if c.n_true or c.n_pred}
-    overall = Counts(*(int(t.sum()) for t in tables))
+    found = ((true, true.spans[2]), (pred, pred.spans[2]), (true, true.spans[2][hits]))
+    n_true, n_pred, n_correct = (Counter(coded.types[k] for k in types) for coded, types in found)
+    per_type = {name: Counts(n_true[name], n_pred[name], n_correct[name]) for name in sorted({*n_true, *n_pred})}
+    overall = Counts(n_true.total(), n_pred.total(), n_correct.total())
     return SpanScores(overall, per_type, float(same.mean()) if len(same) else 0.0, len(same))
 
 
@@ -94,7 +89,7 @@ def span_statistics(y_true: Any, y_pred: Any) -> np.ndarray:
     """(n, 3): true, predicted and correct spans of each sentence (for the bootstrap)."""
     true, pred, hits, _ = _match(y_true, y_pred)
     n = len(true.offsets) - 1
-    starts = (true.spans()[0], pred.spans()[0], true.spans()[0][hits])
+    starts = (true.spans[0], pred.spans[0], true.spans[0][hits])
     sentence = [np.searchsorted(true.offsets, s, side="right") - 1 for s in starts]
     return np.column_stack([np.bincount(s, minlength=n) for s in sentence]).astype(float)
 
@@ -105,11 +100,10 @@ def _match(y_true: Any, y_pred: Any) -> tuple[_Coded, _Coded, np.ndarray, np.nda
     if not nested:
         raise InputError("span scores need a list of label sequences, but y_true holds single labels")
     true, pred = _Coded(true_lists, "y_true[{i}][{j}]"), _Coded(pred_lists, "y_pred[{i}][{j}]")
-    starts, ends, types = true.spans()
-    p_starts, p_ends, p_types = pred.spans()
+    starts, ends, types = true.spans
+    p_starts, p_ends, p_types = pred.spans
     # end and type of the predicted span that starts at a token; -1: none starts there
-    end_at = np.full(len(true.ids), -1)
-    type_at = np.full(len(true.ids), -1)
+    end_at, type_at = np.full((2, len(true.ids)), -1)
     in_true = {name: k for k, name in enumerate(true.types)}
     recode = np.array([in_true.get(name, -2) for name in pred.types], dtype=np.int64)
     end_at[p_starts], type_at[p_starts] = p_ends, recode[p_types]
@@ -136,18 +130,10 @@ class _Coded:
         number = {name: k for k, name in enumerate(self.types)}
         self._kind = np.array([kind for kind, _ in parsed], dtype=np.int64)
         self._type = np.array([number.get(name, -1) for _, name in parsed], dtype=np.int64)
-        self._spans: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
+    @cached_property
     def spans(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Start, end (exclusive) and type code of every span, in order."""
-        if self._spans is None:
-            self._spans = self._decode()
-        return self._spans
-
-    def _decode(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if not len(self.ids):
-            empty = np.zeros(0, dtype=np.int64)
-            return empty, empty, empty
         kind, type_ = self._kind[self.ids], self._type[self.ids]
         before, type_before = np.roll(kind, 1), np.roll(type_, 1)
         first = self.offsets[:-1][np.diff(self.offsets) > 0]

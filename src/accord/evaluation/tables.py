@@ -87,10 +87,9 @@ class Table:
 
 @dataclass
 class _Line:
-    """One method's values over the columns; `published` lines come from papers."""
+    """A method's values over the columns; those of papers have no means."""
 
     name: str
-    published: bool
     cells: dict[int, str] = field(default_factory=dict)
     means: dict[int, float] = field(default_factory=dict)
 
@@ -173,7 +172,7 @@ def _our_line(
     info: Metric,
     comparisons: Sequence[Comparison],
 ) -> _Line:
-    line = _Line(method, False)
+    line = _Line(method)
     for s in summaries:
         if s.method != method:
             continue
@@ -192,7 +191,7 @@ def _our_line(
 def _published_lines(figures: Sequence[Published], places: list[dict[str, Any]], info: Metric) -> list[_Line]:
     lines: dict[str, _Line] = {}
     for p in figures:
-        line = lines.setdefault(p.method, _Line(f"{p.method} (published) †", True))
+        line = lines.setdefault(p.method, _Line(f"{p.method} (published) †"))
         for j, place in enumerate(places):
             if p.matches(place):
                 line.cells[j] = format_value(info, p.value, p.error)

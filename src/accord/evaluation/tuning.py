@@ -126,5 +126,4 @@ def _fit_predict(estimator: Any, params: Mapping[str, Any], X: Any, Y: Sequence[
 
     model = clone(estimator).set_params(**params)
     model.fit(take(X, fold.train), [Y[i] for i in fold.train])
-    predicted = model.predict(take(X, fold.test))
-    return list(predicted)
+    return list(model.predict(take(X, fold.test)))

@@ -19,7 +19,7 @@ from accord.evaluation import Metric, Published, Results, Task, expand_grid, mak
 from accord.evaluation.registry import describe_metric
 from accord.evaluation.tables import format_value, setting_label
 from accord.exceptions import InputError
-from accord.experiments.ordering import Claim, claim_notes, plain_setting
+from accord.experiments.ordering import Claim, claim_notes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,8 +101,8 @@ class Experiment(ABC):
         return claim_notes(results, self.claims, describe_metric(self.metrics[0]).name, self.describe)
 
     def describe(self, setting: Mapping[str, Any]) -> str:
-        """How sentences about claims call a setting."""
-        return plain_setting(setting)
+        """How sentences about claims call a setting: ``Spanish 10``."""
+        return " ".join(map(str, setting.values()))
 
     def figures(self, results: Results) -> Figures:
         """Figures that take the place of the usual plot of a metric, see `write_report`."""
@@ -150,6 +150,7 @@ class Experiment(ABC):
             overwrite=overwrite,
             progress=verbose > 0,
         )
+        options = " --data DIR" * bool(self.data_sets) + " --quick" * quick
         report = write_report(
             folder,
             self.title,
@@ -160,7 +161,7 @@ class Experiment(ABC):
             published=self.published,
             description=self.description,
             notes=([QUICK_NOTE] if quick else []) + self.notes(results),
-            command=" ".join(self._command(quick, seed)),
+            command=f"accord reproduce {self.name}{options} --seed {seed}",
             seed=seed,
             details={"data": ", ".join(self.data_sets) or "generated"},
             figures=self.figures(results),
@@ -177,10 +178,6 @@ class Experiment(ABC):
         if key not in known:
             known[key] = self.run_task(task, loaded)
         return known[key]
-
-    def _command(self, quick: bool, seed: int) -> list[str]:
-        data, small = ["--data DIR"] * bool(self.data_sets), ["--quick"] * quick
-        return ["accord reproduce", self.name, *data, *small, f"--seed {seed}"]
 
     def _check_data(self, data: DataFolder) -> Path | None:
         if not self.data_sets and data is None:  # it makes its own
@@ -206,10 +203,7 @@ def divided_by_n(C: float, n_examples: int) -> float:
 
 
 def published_notes(
-    results: Results,
-    published: Sequence[Published],
-    metric: str | Metric,
-    by: Mapping[str, Any] | None = None,
+    results: Results, published: Sequence[Published], metric: str | Metric, by: Mapping[str, Any] | None = None
 ) -> list[str]:
     """One sentence with every published figure of a metric beside ours, for the settings that `by` selects."""
     info = describe_metric(metric)

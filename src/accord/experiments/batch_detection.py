@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from accord.evaluation import Metric, Results, Task
-from accord.evaluation.clusters import total_loss_per_object
+from accord.evaluation.clusters import rand_loss, total_loss_per_object
 from accord.experiments.base import DataFolder, Experiment, grid, mean_of
 from accord.experiments.mail_corpora import CORPORA, SET_SIZE, Corpus, draw_sets, read_corpus
 from accord.experiments.ordering import Claim
@@ -77,11 +77,10 @@ class BatchDetection(Experiment):
         similarities, truth = loaded.known[key]
         found = Partition().decode(similarities, decoder)
         same = condensed(np.equal.outer(truth, truth).astype(float)) > 0.5
-        joined = condensed(np.equal.outer(found, found).astype(float)) > 0.5
         return {
             LOSS.name: total_loss_per_object(truth, found),
             BEFORE.name: float(np.mean((similarities > 0.0) != same)),
-            AFTER.name: float(np.mean(joined != same)),
+            AFTER.name: rand_loss(truth, found),
         }
 
     def notes(self, results: Results) -> list[str]:

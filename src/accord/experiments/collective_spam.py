@@ -25,13 +25,8 @@ SHARE_OF_BATCHES = 0.8  # the thesis: 2,402 of 3,000
 N_TRAINING, QUICK_TRAINING = 9, 2  # sets to learn similarities from
 SMALLEST = (2, 5)  # mails of a batch; those of a provider are large: 17.7 mails on average in the thesis
 NOISE = (0.1, 0.2, 0.3, 0.4, 0.5)
-SINGLE, PERFECT, LP, SEQUENTIAL, ONLINE = (
-    "single mails",
-    "true batches",
-    "found, LP",
-    "found, sequential",
-    "found, online",
-)
+SINGLE, PERFECT = "single mails", "true batches"
+LP, SEQUENTIAL, ONLINE = "found, LP", "found, sequential", "found, online"
 LP_SET = 100  # mails; linear programs over all of them would take hours
 NOISY = {f"true batches, {noise:.0%} wrong": noise for noise in NOISE}
 METHODS = (SINGLE, PERFECT, LP, SEQUENTIAL, ONLINE, *NOISY)
@@ -112,10 +107,7 @@ class CollectiveSpam(Experiment):
             )
             parts.append(f"batches of {smallest} mails or more: {', '.join(cuts)}")
         thesis = f"the thesis: {REDUCTION_PERFECT} % with true and {REDUCTION_FOUND} % with found batches"
-        return [
-            f"How much of 1 − AUC goes away, {'; '.join(parts)} ({thesis}).",
-            *super().notes(results),
-        ]
+        return [f"How much of 1 − AUC goes away, {'; '.join(parts)} ({thesis}).", *super().notes(results)]
 
 
 def _draw(loaded: Loaded, smallest: int, rng: np.random.Generator) -> Draw:

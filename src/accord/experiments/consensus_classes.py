@@ -64,14 +64,9 @@ class Pool:
     Y: list[str]
     n_first: int
 
-    def first(self) -> View:
-        return Select(slice(0, self.n_first), features())
-
-    def second(self) -> View:
-        return Select(slice(self.n_first, None), features())
-
     def views(self) -> dict[str, View]:
-        return {"first": self.first(), "second": self.second()}
+        halves = {"first": slice(0, self.n_first), "second": slice(self.n_first, None)}
+        return {name: Select(half, features()) for name, half in halves.items()}
 
 
 def features() -> ArrayFeatures:
@@ -86,9 +81,9 @@ def _svm(structure: MultiClass, view: View | None, seed: int) -> StructuredSVM:
     return StructuredSVM(structure, view, C=C, norm=2, random_state=seed)
 
 
-def _co_svm(weight: float | str, **settings: Any) -> Make:
+def _co_svm(weight: float | str, views: Callable[[Pool], Any] = Pool.views, **settings: Any) -> Make:
     options = {"C": C, "norm": 2, "unlabeled_weight": weight, **PASSES, **settings}
-    return lambda structure, pool, seed: CoSVM(structure, pool.views(), random_state=seed, **options)
+    return lambda structure, pool, seed: CoSVM(structure, views(pool), random_state=seed, **options)
 
 
 def _perceptrons(weight: float | str) -> Make:
@@ -99,8 +94,8 @@ def _perceptrons(weight: float | str) -> Make:
 
 SUPERVISED: dict[str, Make] = {
     "SVM": lambda structure, pool, seed: _svm(structure, features(), seed),
-    "SVM, first view": lambda structure, pool, seed: _svm(structure, pool.first(), seed),
-    "SVM, second view": lambda structure, pool, seed: _svm(structure, pool.second(), seed),
+    "SVM, first view": lambda structure, pool, seed: _svm(structure, pool.views()["first"], seed),
+    "SVM, second view": lambda structure, pool, seed: _svm(structure, pool.views()["second"], seed),
     "two SVMs": lambda structure, pool, seed: SumOfViews(_svm(structure, None, seed), views=pool.views()),
     "perceptron": lambda structure, pool, seed: StructuredPerceptron(
         structure, features(), averaged=False, random_state=seed
@@ -108,9 +103,7 @@ SUPERVISED: dict[str, Make] = {
     "two perceptrons": _perceptrons(0.0),
 }
 SEMI_SUPERVISED: dict[str, Make] = {
-    "self-training": lambda structure, pool, seed: CoSVM(
-        structure, features(), C=C, norm=2, unlabeled_weight=WEIGHT, random_state=seed, **PASSES
-    ),
+    "self-training": _co_svm(WEIGHT, lambda pool: features()),
     **{f"coSVM, {weight:g}": _co_svm(weight) for weight in WEIGHTS},
     "coSVM, auto": _co_svm("auto"),
     f"coSVM, {WEIGHT:g}, balanced": _co_svm(WEIGHT, balance=True),

@@ -73,10 +73,10 @@ def perceptron(averaged: bool = False) -> Maker:
     return lambda case: StructuredPerceptron(case.structure, case.view, averaged=averaged, random_state=case.seed)
 
 
-def co_perceptron(split: str, weight: float | str, averaged: bool = False, **settings: Any) -> Maker:
-    """Two views; a weight of 0 sums them without looking at unlabeled sentences."""
+def co_perceptron(split: str, weight: float | str) -> Maker:
+    """Two plain ones; a weight of 0 sums the views without looking at unlabeled sentences."""
     return lambda case: CoPerceptron(
-        case.structure, SPLITS[split](case.view), weight, averaged=averaged, random_state=case.seed, **settings
+        case.structure, SPLITS[split](case.view), weight, averaged=False, random_state=case.seed
     )
 
 

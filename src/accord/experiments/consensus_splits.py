@@ -8,38 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from accord.experiments import consensus_sequences as shared
 from accord.experiments.base import grid
-from accord.experiments.consensus_sequences import (
-    MAX_ITER,
-    N_UNLABELED,
-    PERCEPTRON_WEIGHT,
-    QUICK_SIZES,
-    RAMP,
-    RANDOM,
-    SPLITS,
-    SVM_WEIGHT,
-    TOKEN,
-    CoLearning,
-    co_perceptron,
-    co_svm,
-    perceptron,
-    svm,
-    two_svms,
-)
+from accord.experiments.consensus_sequences import N_UNLABELED, PERCEPTRON_WEIGHT, RANDOM, SPLITS, SVM_WEIGHT, TOKEN
 from accord.experiments.ordering import Claim
 from accord.experiments.sentences import GENES, SPANISH
 from accord.experiments.training import Method
 
 SIZES = (5, 10, 20)  # the three cases of the thesis
-SINGLE = {"perceptron": perceptron(), "SVM": svm()}
 PAIRS = {  # without unlabeled sentences, and with them
-    "two perceptrons": lambda split: Method(co_perceptron(split, 0.0)),
-    "co-perceptron": lambda split: Method(co_perceptron(split, PERCEPTRON_WEIGHT), unlabeled=True),
-    "two SVMs": lambda split: Method(two_svms(split)),
-    "coSVM": lambda split: Method(co_svm(split, SVM_WEIGHT), unlabeled=True),
+    "two perceptrons": lambda split: Method(shared.co_perceptron(split, 0.0)),
+    "co-perceptron": lambda split: Method(shared.co_perceptron(split, PERCEPTRON_WEIGHT), unlabeled=True),
+    "two SVMs": lambda split: Method(shared.two_svms(split)),
+    "coSVM": lambda split: Method(shared.co_svm(split, SVM_WEIGHT), unlabeled=True),
 }
-METHODS: dict[str, Method] = {name: Method(make) for name, make in SINGLE.items()} | {
-    f"{name}, {split}": pair(split) for name, pair in PAIRS.items() for split in SPLITS
+METHODS: dict[str, Method] = {
+    "perceptron": Method(shared.perceptron()),
+    "SVM": Method(shared.svm()),
+    **{f"{name}, {split}": pair(split) for name, pair in PAIRS.items() for split in SPLITS},
 }
 
 
@@ -53,7 +39,7 @@ def _claims(name: str, single: str, two: str) -> list[Claim]:
     ]
 
 
-class ConsensusSplits(CoLearning):
+class ConsensusSplits(shared.CoLearning):
     """Three ways to split the features into two views."""
 
     name = "co-learning-splits"
@@ -64,16 +50,13 @@ class ConsensusSplits(CoLearning):
         "anew in each repetition, or the odd- and the even-numbered features (in the order in which they occur). "
         "'Two perceptrons' and 'two SVMs' add up two views that never saw an unlabeled sentence; 'perceptron' and "
         f"'SVM' have one view with all features. Weights of the unlabeled sentences: {PERCEPTRON_WEIGHT} for the "
-        f"co-perceptron, {SVM_WEIGHT} for the co-SVM, reached in pass {RAMP} of at most {MAX_ITER}."
+        f"co-perceptron, {SVM_WEIGHT} for the co-SVM, reached in pass {shared.RAMP} of at most {shared.MAX_ITER}."
     )
     methods = METHODS
     settings = grid(data=[SPANISH], n_labeled=SIZES)
-    quick_settings = grid(data=[GENES], n_labeled=QUICK_SIZES)
+    quick_settings = grid(data=[GENES], n_labeled=shared.QUICK_SIZES)
     metrics = ("token_error",)
-    claims = (
-        *_claims("co-perceptron", "perceptron", "two perceptrons"),
-        *_claims("coSVM", "SVM", "two SVMs"),
-    )
+    claims = _claims("co-perceptron", "perceptron", "two perceptrons") + _claims("coSVM", "SVM", "two SVMs")
     x = "n_labeled"
 
     def sizes(self, setting: Mapping[str, Any]) -> tuple[int, int]:

@@ -6,11 +6,12 @@ Supervised clustering (thesis chapter 8) was made for batches of mail; here it f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from accord.datasets import Dataset, load
+from accord.datasets.loaders import LOADERS
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.decoding import cluster_table, small_parts
 from accord.dedupe.deduplicator import Deduplicator
@@ -22,10 +23,7 @@ from accord.experiments.ordering import Claim
 from accord.kernels.partitions.correlation import numbered
 from accord.learners.clustering import ClusteringSVM
 
-SETS = (
-    "restaurant_fodors_zagat", "febrl1", "febrl2", "febrl3", "cora_1295", "cora_1879_hpi", "chicago_early_childhood",
-    "dblp_acm",
-)  # fmt: skip
+SETS = LOADERS["dedupe"][1]
 N_LABELED = 200
 N_CANDIDATES = Deduplicator().n_candidates
 PLAIN, SINGLE, PAIRWISE = "SVM on pairs, components", "SVM on pairs", "pairwise"
@@ -47,15 +45,8 @@ RECALL = Metric("candidates", "true pairs among candidates", None, True, True)
 CONNECTED = Metric("connected", "true pairs connected by true candidates", None, True, True)
 
 
-class Draw(NamedTuple):
-    """Records of two halves of the clusters: labeled ones of one half, all of the other."""
-
-    labeled: np.ndarray
-    test: np.ndarray
-
-
-def draw(clusters: np.ndarray, n_labeled: int, rng: np.random.Generator) -> Draw:
-    """Halves of the clusters at random; of the first one, whole clusters in turn until so many records are labeled."""
+def draw(clusters: np.ndarray, n_labeled: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Labeled and test records: clusters of a random half in turn until so many are labeled; all of the other half."""
     order = rng.permutation(int(clusters.max()) + 1)
     half = order[: order.size // 2]
     labeled: list[int] = []
@@ -63,7 +54,7 @@ def draw(clusters: np.ndarray, n_labeled: int, rng: np.random.Generator) -> Draw
         labeled += np.flatnonzero(clusters == cluster).tolist()
         if len(labeled) >= n_labeled:
             break
-    return Draw(np.array(labeled), np.flatnonzero(~np.isin(clusters, half)))
+    return np.array(labeled), np.flatnonzero(~np.isin(clusters, half))
 
 
 def scores(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
@@ -118,7 +109,8 @@ class Deduplication(Experiment):
         given, truth = clusters[labeled], clusters[test]
         if task.method in (PLAIN, SINGLE):
             view = RecordPairs().fit([records])
-            weights, bias = _single_machine(view, records[: labeled.size], given)
+            machine = ClusteringSVM("pairwise").fit([view.pairs(records[: labeled.size])], [given])
+            weights, bias = machine.weights_[:-1], float(machine.weights_[-1])
         else:
             model = Deduplicator(**METHODS[task.method], random_state=task.repetition)
             model.fit(records, [*given.tolist(), *[None] * test.size])
@@ -132,12 +124,6 @@ class Deduplication(Experiment):
         else:
             found = model.predict_table(packed)
         return {**scores(truth, numbered(found)), **_reach(truth, left, right)}
-
-
-def _single_machine(view: RecordPairs, records: list[Any], clusters: np.ndarray) -> tuple[np.ndarray, float]:
-    """Weights and bias of a support vector machine for all pairs of the records and all comparisons."""
-    machine = ClusteringSVM("pairwise").fit([view.pairs(records)], [clusters])
-    return machine.weights_[:-1], float(machine.weights_[-1])
 
 
 def _components(n: int, left: np.ndarray, right: np.ndarray, similar: np.ndarray) -> np.ndarray:

@@ -32,11 +32,12 @@ VALUES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 ETAS = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6)
 
 
+@dataclass
 class TimesRule:
     """RLSR with a multiple of the eta that the papers' rule gives."""
 
-    def __init__(self, factor: float, standardize: bool) -> None:
-        self.factor, self.standardize = factor, standardize
+    factor: float
+    standardize: bool
 
     def fit(self, X: Any, y: Any) -> TimesRule:
         """Fit twice: the first time tells the rule's eta."""

@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +19,6 @@ from accord.federated import LocalSites, Site, agree
 from accord.learners.co_regression import CoRLSR
 from accord.learners.regression import RLSR
 from accord.views.select import Select
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SETS = ("housing", "wine", "cpu_act")
 SITES = (2, 3, 4, 5)
@@ -37,7 +33,7 @@ RAW: dict[str, Any] = {**RULES, "standardize": False}
 ROUNDS = Metric("rounds", f"rounds to {GOAL:g}", None, False)
 
 
-class Witness:
+class Witness(LocalSites):
     """Sites in this process, and how far from the optimum their predictions are whenever all have answered.
 
     Parameters
@@ -47,16 +43,13 @@ class Witness:
     """
 
     def __init__(self, sites: Mapping[str, Site], optimum: Mapping[str, np.ndarray]) -> None:
-        self.inner, self.optimum = LocalSites(sites), optimum
-        self.shape = self.inner.shape
+        super().__init__(sites)
+        self.optimum = optimum
         self.last: dict[str, np.ndarray] = {}
         self.errors: list[float] = []
 
-    def names(self) -> list[str]:
-        return self.inner.names()
-
     def ask(self, questions: Mapping[str, np.ndarray], lambda_: float) -> dict[str, np.ndarray | Exception]:
-        found = self.inner.ask(questions, lambda_)
+        found = super().ask(questions, lambda_)
         for name, answer in found.items():
             if isinstance(answer, Exception):
                 raise answer
@@ -120,28 +113,22 @@ class FederatedRounds(Experiment):
             table = [[*errors, *errors[-1:] * (length - len(errors))] for errors in found.values()]
             middle = np.exp(np.mean(np.log(table), axis=0))
             panels.setdefault(title, {})[method] = Line(range(1, length + 1), middle.tolist())
-        return {ROUNDS.name: partial(_draw, panels)}
+        label = "relative error (geometric mean)"
+        return {ROUNDS.name: lambda dark: plot_lines(panels, "round", label, columns=min(4, len(panels)), dark=dark)}
 
     def notes(self, results: Results) -> list[str]:
         sentences = []
         for mode, n_sites in product(MODES, sorted({s["n_sites"] for s in results.settings})):
             told = []
+            here = results.where(metric=ROUNDS.name, mode=mode, n_sites=n_sites)
             for method in METHODS:
-                values = [
-                    row["value"]
-                    for row in results.where(method=method, metric=ROUNDS.name, mode=mode, n_sites=n_sites).rows
-                ]
+                values = [row["value"] for row in here.where(method=method).rows]
                 missed = sum(value > MAX_ROUNDS for value in values)
-                mean = mean_of(results, method, ROUNDS.name, mode=mode, n_sites=n_sites)
+                mean = mean_of(here, method, ROUNDS.name)
                 most = "not reached" if missed == len(values) else f"{mean:.1f} (most {max(values):.0f})"
                 told.append(f"{method} {most}" + (f", {missed} of {len(values)} not reached" if missed else ""))
             sentences.append(f"{mode}, {n_sites} sites, rounds to {GOAL:g}: {'; '.join(told)}.")
         return [*sentences, "A round of gauss-seidel takes as many messages in turn as there are sites."]
-
-
-def _draw(panels: Mapping[str, Mapping[str, Line]], dark: bool) -> Figure:
-    label = "relative error (geometric mean)"
-    return plot_lines(panels, "round", label, columns=min(4, len(panels)), dark=dark)
 
 
 def make_sites(examples: Examples, n_sites: int, mode: str, seed: int | list[int]) -> Witness:

@@ -16,7 +16,7 @@ from scipy.ndimage import gaussian_filter
 from sklearn.metrics.pairwise import rbf_kernel
 
 from accord.datasets import load
-from accord.evaluation import Metric, Published, Results, Task
+from accord.evaluation import Metric, Published, Results, Task, accuracy
 from accord.evaluation.protocol import take
 from accord.experiments.base import DataFolder, Experiment, grid, published_notes
 from accord.experiments.ordering import Claim
@@ -144,13 +144,10 @@ class GraphLetters(Experiment):
         view = _view(kernel, loaded.widths[name, seed], protocol.scale)
         structure = Chain(normalize=False) if chain else MultiClass()
         model = machines(2 * protocol.C)[learner](structure, view, seed)
-        X_unlabeled, X_test = take(images, unlabeled), take(images, test)
-        if not chain:
-            X, X_unlabeled, X_test = (np.vstack(words) for words in (X, X_unlabeled, X_test))
-            Y = [label for y in Y for label in y]
-            model.fit(np.vstack([X, X_unlabeled]), [*Y, *[None] * len(X_unlabeled)])
-        else:
-            model.fit([*X, *X_unlabeled], [*Y, *[None] * len(X_unlabeled)])
+        joined: Any = list if chain else np.vstack
+        X, X_unlabeled, X_test = (joined(words) for words in (X, take(images, unlabeled), take(images, test)))
+        Y = Y if chain else [label for y in Y for label in y]
+        model.fit(joined([*X, *X_unlabeled]), [*Y, *[None] * len(X_unlabeled)])
         return {
             "test_accuracy": _accuracy(model.predict(X_test), take(loaded.Y, test)),
             "unlabeled_accuracy": _accuracy(model.predict(X_unlabeled), take(loaded.Y, unlabeled)),
@@ -222,6 +219,5 @@ def _scaled_rbf(x: np.ndarray, z: np.ndarray, gamma: float, scale: float) -> np.
 
 
 def _accuracy(predicted: Sequence[Any], Y: Sequence[Sequence[str]]) -> float:
-    letters = [label for y in Y for label in y]
-    found = [label for y in predicted for label in y]  # a single letter is a list of itself
-    return float(np.mean([a == b for a, b in zip(found, letters, strict=True)]))
+    letters, found = ([label for y in part for label in y] for part in (Y, predicted))  # a letter is a list of itself
+    return accuracy(letters, found)

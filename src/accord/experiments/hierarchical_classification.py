@@ -20,7 +20,6 @@ from accord.views.dense import ArrayFeatures
 
 FOLDS = {4: 3, 2: 5}  # training documents per class → folds, as in the chapter
 GRID = (0.03, 0.1, 0.3, 1.0)  # C to choose from; more costs time and was hardly ever chosen
-SOURCE = "svm_interdependent, Table 1.1"
 DIFFERENCE = (
     "The WIPO documents are the chapter's in number, but not their features and leaves: ours are 100 latent dimensions "
     "of all the text instead of the words of titles and claims, and 57 leaves (main groups in tens) instead of all "
@@ -57,11 +56,11 @@ METHODS: dict[str, Callable[[Documents], tuple[Structure, str]]] = {
 
 def _published(per_class: int, accuracies: tuple[float, ...], losses: tuple[float, ...]) -> list[Published]:
     setting = {"data": "wipo_alpha_d", "per_class": per_class}
-    figures = []
-    for method, right, loss in zip(METHODS, accuracies, losses):
-        figures.append(Published(method, "accuracy", right, setting, source=SOURCE))
-        figures.append(Published(method, "tree_loss", loss, setting, source=SOURCE))
-    return figures
+    return [
+        Published(method, metric, value, setting, source="svm_interdependent, Table 1.1")
+        for metric, values in (("accuracy", accuracies), ("tree_loss", losses))
+        for method, value in zip(METHODS, values)
+    ]
 
 
 class HierarchicalClassification(Experiment):

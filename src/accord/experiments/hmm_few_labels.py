@@ -33,10 +33,6 @@ N_UNLABELED = 100
 ALWAYS_O = "always O"
 
 
-def _svm(structure: Sequence, view: View, n: int, seed: int) -> StructuredSVM:
-    return StructuredSVM(structure, view, C=divided_by_n(1.0, n), random_state=seed)
-
-
 def _baum_welch(weight: float | str) -> Callable[[Sequence, View, int, int], HMM]:
     return lambda structure, view, n, seed: HMM(structure, view, unlabeled_weight=weight, random_state=seed)
 
@@ -48,7 +44,7 @@ METHODS: dict[str, Callable[[Sequence, View, int, int], StructuredLearner]] = {
     "HMM + unlabeled (1.0)": _baum_welch(1.0),
     "perceptron": lambda structure, view, n, seed: StructuredPerceptron(structure, view, random_state=seed),
     "CRF": lambda structure, view, n, seed: CRF(structure, view),
-    "SVM": _svm,
+    "SVM": lambda structure, view, n, seed: StructuredSVM(structure, view, C=divided_by_n(1.0, n), random_state=seed),
 }
 
 

@@ -89,10 +89,9 @@ def _fill(
     """A set of mails of batches, in turn, and single ones, in random order; and how many batches it has."""
     chosen: list[int] = []
     used = 0
-    most = most_of_first
     while used < len(batches) and len(chosen) < SHARE_OF_BATCHES * SET_SIZE:
+        most = MOST_OF_A_BATCH if used else most_of_first
         chosen += rng.permutation(batches[used])[: min(most, SET_SIZE - len(chosen))].tolist()
-        most = MOST_OF_A_BATCH
         used += 1
     chosen += singles[: SET_SIZE - len(chosen)].tolist()
     return rng.permutation(np.array(chosen)), used

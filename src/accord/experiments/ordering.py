@@ -24,14 +24,7 @@ class Claim:
     source: str
 
 
-def plain_setting(setting: Mapping[str, Any]) -> str:
-    """The values of a setting: ``Spanish 10``."""
-    return " ".join(str(value) for value in setting.values())
-
-
-def claim_notes(
-    results: Results, claims: Sequence[Claim], metric: str, describe: Describe = plain_setting
-) -> list[str]:
+def claim_notes(results: Results, claims: Sequence[Claim], metric: str, describe: Describe) -> list[str]:
     """One sentence per claim, with the mean difference in every setting that has both methods.
 
     Settings are grouped by the outcome of a paired t test at 5 %, two-sided, Holm's correction over the settings of the

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +16,6 @@ from accord.evaluation.panels import Line, plot_lines
 from accord.experiments.base import DataFolder, Figures, grid, mean_of
 from accord.experiments.regression_data import BY_RULES, LAMBDA, Examples, load_sets
 from accord.experiments.training_time import TrainingTime, exponent
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SET = "fried"
 N_LABELED = 100
@@ -66,7 +61,8 @@ class RegressionTime(TrainingTime):
         for method in results.methods:
             sizes, seconds = _curve(results, method)
             lines[f"{method}, degree {exponent(sizes[-LAST:], seconds[-LAST:]):.2f}"] = Line(sizes, seconds)
-        return {SECONDS.name: partial(_draw, lines)}
+        panels, label = {"": lines}, "unlabeled examples"
+        return {SECONDS.name: lambda dark: plot_lines(panels, label, SECONDS.label, log_x=True, dark=dark)}
 
     def notes(self, results: Results) -> list[str]:
         sentences = []
@@ -84,10 +80,6 @@ class RegressionTime(TrainingTime):
             "views, and products of their kernel values beside the values themselves."
         )
         return sentences
-
-
-def _draw(lines: Mapping[str, Line], dark: bool) -> Figure:
-    return plot_lines({"": lines}, "unlabeled examples", SECONDS.label, log_x=True, dark=dark)
 
 
 def _curve(results: Results, method: str) -> tuple[list[int], list[float]]:

@@ -83,17 +83,11 @@ def best_smoothing(hmm: HMM, X: Any, Y: Sequence[Any], seed: int) -> float:
 def hmm_figures(setting_of: Callable[[int], Mapping[str, Any]]) -> tuple[Published, ...]:
     """The papers' token errors of the HMM; `setting_of` says which setting has so many labeled sentences."""
     figures = {
-        SPANISH: ("Spanish news wire", (0.2359, 0.2004, 0.1531)),
-        GENES: ("BioCreative", (0.1798, 0.1431, 0.1231)),
+        SPANISH: ("multiview_sequential and thesis, Spanish news wire", (0.2359, 0.2004, 0.1531)),
+        GENES: ("multiview_sequential and thesis, BioCreative", (0.1798, 0.1431, 0.1231)),
     }
     return tuple(
-        Published(
-            "HMM",
-            "token_error",
-            value,
-            {"data": data, **setting_of(n)},
-            source=f"multiview_sequential and thesis, {text}",
-        )
-        for data, (text, values) in figures.items()
+        Published("HMM", "token_error", value, {"data": data, **setting_of(n)}, source=source)
+        for data, (source, values) in figures.items()
         for n, value in zip((5, 10, 20), values)
     )

@@ -34,11 +34,12 @@ EXACT = Metric("exact_match", "trees all right", None, True, True)
 
 @dataclass
 class Treebank:
-    """Sentences as words with given tags, their trees, and the document each is from."""
+    """Sentences as words with given tags, their trees, the document each is from, and what the PCFG predicted."""
 
     X: list[list[tuple[str, str]]]
     Y: list[Nested]
     documents: np.ndarray
+    found: dict[tuple[int, int], list[Nested]] = field(default_factory=dict)
 
     def fold(self, number: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Training and test examples; sentences of one document stay together."""
@@ -46,6 +47,25 @@ class Treebank:
         part = np.array_split(np.random.default_rng(seed).permutation(names), N_FOLDS)[number]
         test = np.isin(self.documents, part)
         return np.flatnonzero(~test), np.flatnonzero(test)
+
+    def predict(self, method: str, fold: int, seed: int, task_seed: int) -> tuple[StructuredLearner, list[Nested], int]:
+        """The fitted learner, its trees for the test part, and how many of those are pieces."""
+        train, test = self.fold(fold, seed)
+        X, Y = take(self.X, train), take(self.Y, train)
+        learner = METHODS[method](len(X), task_seed)
+        if isinstance(learner, PCFG):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NoParseWarning)
+                best = tune(learner, {"smoothing": SMOOTHING}, X, Y, "bracket_f1", random_state=seed)
+            learner.set_params(**best.best_params)
+        learner.fit(X, Y)
+        return learner, *parse(learner, take(self.X, test))
+
+    def baseline(self, fold: int, seed: int) -> list[Nested]:
+        """What the PCFG predicts for a test part, which all others are compared to."""
+        if (fold, seed) not in self.found:
+            self.found[fold, seed] = self.predict("PCFG", fold, seed, seed)[1]
+        return self.found[fold, seed]
 
 
 def rules_only(loss: str = "f1") -> Tree:
@@ -79,37 +99,6 @@ METHODS: dict[str, Callable[[int, int], StructuredLearner]] = {
     "SVM slack, spans": lambda n, seed: _svm(with_spans(), "slack", n, seed),
     "SVM margin, spans": lambda n, seed: _svm(with_spans(), "margin", n, seed),
 }
-
-
-@dataclass
-class Treebanks:
-    """The treebanks by name and longest sentence, and the predictions of the PCFG, which all others are compared to."""
-
-    banks: dict[tuple[str, int], Treebank]
-    found: dict[tuple[tuple[str, int], int, int], list[Nested]] = field(default_factory=dict)
-
-    def predict(
-        self, method: str, bank: tuple[str, int], fold: int, seed: int, task_seed: int
-    ) -> tuple[StructuredLearner, list[Nested], int]:
-        """The fitted learner, its trees for the test part, and how many of those are pieces."""
-        trees = self.banks[bank]
-        train, test = trees.fold(fold, seed)
-        X, Y = take(trees.X, train), take(trees.Y, train)
-        learner = METHODS[method](len(X), task_seed)
-        if isinstance(learner, PCFG):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NoParseWarning)
-                best = tune(learner, {"smoothing": SMOOTHING}, X, Y, "bracket_f1", random_state=seed)
-            learner.set_params(**best.best_params)
-        learner.fit(X, Y)
-        return learner, *parse(learner, take(trees.X, test))
-
-    def baseline(self, bank: tuple[str, int], fold: int, seed: int) -> list[Nested]:
-        """What the PCFG predicts for a test part."""
-        key = (bank, fold, seed)
-        if key not in self.found:
-            self.found[key] = self.predict("PCFG", bank, fold, seed, seed)[1]
-        return self.found[key]
 
 
 def parse(learner: StructuredLearner, X: list[list[tuple[str, str]]]) -> tuple[list[Nested], int]:
@@ -170,21 +159,21 @@ class SupervisedParsing(Experiment):
     def tasks(self, quick: bool, seed: int) -> list[Task]:
         return sorted(super().tasks(quick, seed), key=lambda task: task.setting["words"])  # the short ones first
 
-    def load(self, data: DataFolder, quick: bool, seed: int) -> Treebanks:
+    def load(self, data: DataFolder, quick: bool, seed: int) -> dict[tuple[str, int], Treebank]:
         keys = [(name, n) for name in self.data_sets for n in self.values("words", quick)]
-        return Treebanks({key: load_treebank(*key, data, QUICK_TREES if quick else None) for key in keys})
+        return {key: load_treebank(*key, data, QUICK_TREES if quick else None) for key in keys}
 
-    def run_task(self, task: Task, loaded: Treebanks) -> Mapping[str, float]:
-        bank, fold, seed = (task.setting["treebank"], task.setting["words"]), task.repetition, task.experiment_seed
-        learner, found, failed = loaded.predict(task.method, bank, fold, seed, task.seed)
-        truth = take(loaded.banks[bank].Y, loaded.banks[bank].fold(fold, seed)[1])
+    def run_task(self, task: Task, loaded: dict[tuple[str, int], Treebank]) -> Mapping[str, float]:
+        bank = loaded[task.setting["treebank"], task.setting["words"]]
+        fold, seed = task.repetition, task.experiment_seed
+        learner, found, failed = bank.predict(task.method, fold, seed, task.seed)
+        truth = take(bank.Y, bank.fold(fold, seed)[1])
         scores = bracket_scores(truth, found)
         values = {"bracket_f1": scores.f1, "exact_match": scores.exact, "no_parse": failed / len(truth)}
         if isinstance(learner, StructuredSVM):
             values["constraints_added"] = learner.n_constraints_added_
         if task.method != "PCFG":
-            other = loaded.baseline(bank, fold, seed)
-            gain = bootstrap_metric(truth, found, "bracket_f1", other, random_state=task.seed)
+            gain = bootstrap_metric(truth, found, "bracket_f1", bank.baseline(fold, seed), random_state=task.seed)
             values |= {"gain": gain.estimate, "gain_error": gain.standard_error}
         return values
 

@@ -100,12 +100,11 @@ class TransductionClasses(Experiment):
         points, n = loaded[task.setting["data"]], task.setting["n_labeled"]
         labeled = points.extra[f"labeled_{n}"][task.repetition]
         rest = np.setdiff1d(np.arange(len(points)), labeled)
+        parts = Draw(labeled, rest, rest)
         kernel, make = METHODS[task.method]
         learner = make(MultiClass(), KERNELS[kernel](points.X), task.repetition_seed)
         with warnings.catch_warnings(action="ignore"):  # non-convex machines may stop before their working sets settle
-            return {
-                "zero_one_loss": zero_one_loss(*train_and_test(learner, Draw(labeled, rest, rest), points.X, points.Y))
-            }
+            return {"zero_one_loss": zero_one_loss(*train_and_test(learner, parts, points.X, points.Y))}
 
     def notes(self, results: Results) -> list[str]:
         return [

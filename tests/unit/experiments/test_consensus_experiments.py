@@ -109,6 +109,7 @@ def test_the_splits_are_those_of_the_thesis():
 def test_the_notes_name_sizes():
     setting = {"data": SPANISH, "curve": sequences.UNLABELED_CURVE, "sentences": 25}
     assert REGISTRY["co-learning-sequences"].describe(setting) == "Spanish 10+25"
+    assert REGISTRY["hmm-few-labels"].describe({"data": "Spanish", "n_labeled": 10}) == "Spanish 10"
 
 
 # -- splits -------------------------------------------------------------------------------------------------------

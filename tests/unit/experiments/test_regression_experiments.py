@@ -306,7 +306,7 @@ def test_sites_share_attributes_and_labeled_examples_out(monkeypatch):
     monkeypatch.setattr(federated_rounds, "N_SHARED", 40)
     monkeypatch.setattr(federated_rounds, "N_LABELED", 15)
     witness = federated_rounds.make_sites(made_up(), 4, "semiparametric", 0)
-    models = [site.model for site in witness.inner.sites.values()]
+    models = [site.model for site in witness.sites.values()]
     assert sum(model.bases_[0].shape[1] for model in models) == 8
     assert len({tuple(model.targets_[:, 0]) for model in models}) == 4
     assert all(model.targets_.shape == (15, 1) for model in models)

@@ -190,9 +190,7 @@ def read_conll(
     """
     X: list[list[str]] = []
     Y: list[list[str] | None] = []
-    # One string object per distinct token or label: a corpus repeats them many times over.
-    unique: dict[str, str] = {}
-    share = unique.setdefault
+    share = dict[str, str]().setdefault  # one string object per distinct word: a corpus repeats them many times over
     for tokens, labels, _ in iter_conll(
         source, columns, token_column, label_column, labeled, encoding, comment=comment
     ):

@@ -108,45 +108,36 @@ class TableReader:
 
 
 def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell  # Python reads 1_000 as a number, no other tool does
+    return bool(cell) and floats([cell]) is not None
 
 
-def _floats(cells: Sequence[str]) -> np.ndarray | None:
+def floats(cells: Sequence[str]) -> np.ndarray | None:
     """The column as floats, empty cells as nan; None if some cell is not a number."""
     try:
         values = np.array([float(cell) if cell else np.nan for cell in cells])
     except ValueError:
         return None
-    return None if any("_" in cell for cell in cells) else values
+    return None if any("_" in cell for cell in cells) else values  # Python reads 1_000 as a number, no other tool does
 
 
 def _build(
-    rows: list[list[str]],
-    names: list[str],
-    label: int | None,
-    categorical: set[str] | None,
-    reader: TableReader,
-    numbers: list[int],
+    rows: list[tuple[int, list[str]]], names: list[str], label: int | None, categorical: set[str] | None, file: str
 ) -> Table:
-    """Turn rows into features and labels; `categorical` None finds the column kinds out."""
-    columns = list(zip(*rows)) if rows else [()] * len(names)
+    """Turn numbered rows into features and labels; `categorical` None finds the column kinds out."""
+    columns = list(zip(*(row for _, row in rows))) if rows else [()] * len(names)
     y: list[str | None] = [cell or None for cell in columns[label]] if label is not None else [None] * len(rows)
     features = [k for k in range(len(names)) if k != label]
     numeric: dict[str, np.ndarray] = {}
     for k in features:
         if categorical is not None and names[k] in categorical:
             continue
-        values = _floats(columns[k])
+        values = floats(columns[k])
         if values is not None:
             numeric[names[k]] = values
         elif categorical is not None:
             bad = next(i for i, cell in enumerate(columns[k]) if cell and not _is_number(cell))
             message = f"{columns[k][bad]!r} in column {names[k]!r} is not a number; columns of words have to be named"
-            raise FormatError(message, reader.name, numbers[bad], "categorical")
+            raise FormatError(message, file, rows[bad][0], "categorical")
     feature_names = [names[k] for k in features]
     kinds = [name for name in feature_names if name not in numeric]
     if not kinds:
@@ -219,7 +210,7 @@ def read_csv(
     reader = TableReader(source, label_column, delimiter, header, encoding)
     numbered = list(reader.checked())
     if reader.header == "auto":
-        below = [_floats(column) for column in zip(*(row for _, row in numbered[1:]))]
+        below = [floats(column) for column in zip(*(row for _, row in numbered[1:]))]
         if all(values is None for values in below):
             raise FormatError(
                 "no column is numeric, so it cannot be told whether the first row is a header; say whether it is",
@@ -229,10 +220,8 @@ def read_csv(
         reader.header = True
     reader.rows = iter(numbered)
     names = reader.take_header()
-    numbered = list(reader.rows)
     kinds = None if categorical is None else _kinds(categorical, names, reader.name)
-    label = reader.label_index(names)
-    return _build([row for _, row in numbered], names, label, kinds, reader, [n for n, _ in numbered])
+    return _build(list(reader.rows), names, reader.label_index(names), kinds, reader.name)
 
 
 def iter_csv(
@@ -267,4 +256,4 @@ def iter_csv(
     label, kinds = reader.label_index(names), _kinds(categorical, names, reader.name)
     rows = reader.checked()
     while numbered := list(islice(rows, chunk_size)):
-        yield _build([row for _, row in numbered], names, label, kinds, reader, [n for n, _ in numbered])
+        yield _build(numbered, names, label, kinds, reader.name)

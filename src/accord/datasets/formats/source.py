@@ -139,16 +139,14 @@ def _binary_chunks(stream: IO[bytes], name: str) -> Iterator[bytes]:
         yield from chunks
 
 
-def _gunzip(first: bytes, rest: Iterable[bytes], name: str) -> Iterator[bytes]:
+def _gunzip(pending: bytes, rest: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Unpack gzip data, several members in a row included."""
     unpacker = zlib.decompressobj(wbits=31)
-    pending = first
-    source = iter(rest)
     try:
         while pending:
             yield unpacker.decompress(pending)
             pending = unpacker.unused_data.lstrip(b"\0") if unpacker.eof else b""
-            pending = pending or next(source, b"")
+            pending = pending or next(rest, b"")
             if unpacker.eof and pending:
                 unpacker = zlib.decompressobj(wbits=31)
     except zlib.error as error:

@@ -50,12 +50,10 @@ def score_rows(features, window, first_row, weights, wide, out):
     The weights of a feature at all positions of a window lie side by side, so a unit is multiplied once for all its
     places in windows (into ``wide``, (n_rows + 1, window.size * n_outputs)) and its share is added to its neighbours.
     """
-    n_rows, n_out = out.shape
     slots, indptr, indices, data = features.slots, features.indptr, features.indices, features.data
-    for t in range(n_rows):
+    out[:] = 0.0
+    for t in range(out.shape[0]):
         total = out[t]
-        for z in range(n_out):
-            total[z] = 0.0
         for k in range(slots.shape[1]):
             if not window.first <= k < window.first + window.size:
                 # Written out: a function for this would pass all arrays of ``features`` once per token, which costs
@@ -83,9 +81,7 @@ def _add_windows(features, window, first_row, weights, wide, out):
     width = window.size * n_out
     base = features.base[window.first]
     for t in range(n_rows + 1):
-        unit = window.outside
-        if t < n_rows:
-            unit = slots[first_row + t, window.first + window.before]
+        unit = slots[first_row + t, window.first + window.before] if t < n_rows else window.outside
         total = wide[t]
         for z in range(width):
             total[z] = 0.0
@@ -136,13 +132,10 @@ def add_row(features, row, coefficients, weights):
 @njit(cache=True, nogil=True)
 def score_units(indptr, indices, data, first, base, stride, weights, out):
     """Scores (n_units, n_outputs) of table rows ``first`` onwards, as they count in one slot."""
-    n_out = weights.shape[1]
+    out[:] = 0.0
     for u in range(out.shape[0]):
-        total = out[u]
-        for z in range(n_out):
-            total[z] = 0.0
         for p in range(indptr[first + u], indptr[first + u + 1]):
-            _add(data[p], weights[base + indices[p] * stride], total)
+            _add(data[p], weights[base + indices[p] * stride], out[u])
 
 
 @njit(cache=True, nogil=True)
@@ -161,15 +154,13 @@ def gather(slots, known, known_shift, extra, extra_shift, n_known, out):
     Unit ``u`` of slot ``k`` has those of ``known[u + known_shift[k]]``, or from ``n_known`` on of
     ``extra[u + extra_shift[k]]``.
     """
-    n_out = out.shape[1]
+    out[:] = 0.0
     for r in range(out.shape[0]):
         total = out[r]
-        for z in range(n_out):
-            total[z] = 0.0
         for k in range(slots.shape[1]):
             unit = slots[r, k]
             share = known[unit + known_shift[k]] if unit < n_known else extra[unit + extra_shift[k]]
-            for z in range(n_out):
+            for z in range(total.size):
                 total[z] += share[z]
 
 

@@ -172,14 +172,8 @@ def _has_greek_name(lowered, t, names):
         while i < last and lowered.classes[i] & LETTER:
             i += 1
         for g in range(names.starts.size - 1):
-            if names.starts[g + 1] - names.starts[g] == i - begin:
-                same = True
-                for j in range(i - begin):
-                    if names.codes[names.starts[g] + j] != lowered.codes[begin + j]:
-                        same = False
-                        break
-                if same:
-                    return True
+            if np.array_equal(names.codes[names.starts[g] : names.starts[g + 1]], lowered.codes[begin:i]):
+                return True
         i += 1
     return False
 

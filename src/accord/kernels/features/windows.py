@@ -34,10 +34,8 @@ def position_units(units, offsets, roles, n_pairs, slots):
     change = np.empty(longest + 1, np.int64)  # of the number of enclosing pairs
     for i in range(offsets.size - 1):
         start, n = offsets[i], offsets[i + 1] - offsets[i]
-        for pair in range(n_pairs):
-            last_open[pair] = -1
-        for t in range(n + 1):
-            change[t] = 0
+        last_open[:] = -1
+        change[: n + 1] = 0
         for t in range(n):
             role = roles[units[start + t]]
             if role == NOTHING:
