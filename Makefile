@@ -13,10 +13,11 @@ PIP_INSTALL = -m pip --disable-pip-version-check -qq install
 PYTEST_ARGS ?= -n 2 --dist worksteal
 HYPOTHESIS_PROFILE ?= ci
 BENCH_ARGS ?=
+FUZZ_ARGS ?= --cases 50000
 DEMO_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs clean clean-all env
+.PHONY: help demo test test-all fuzz lint format bench docs clean clean-all env
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,8 +25,14 @@ help:  ## list the targets
 demo: $(VENV)/.installed  ## generate a small task, train the learners on it, print a table, write a report
 	@$(VENV)/bin/accord demo $(DEMO_ARGS)
 
-test: $(VENV)/.installed  ## run all tests (those on real data only where ACCORD_DATA names a data folder)
+test: $(VENV)/.installed  ## run the tests (those on real data only where ACCORD_DATA names a data folder)
 	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+
+test-all: $(VENV)/.installed  ## all tests, also the experiments on real data, which take minutes
+	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS) -m ""
+
+fuzz: $(VENV)/.installed  ## use damaged model files by the thousand, and kill programs; takes half an hour
+	@$(VENV)/bin/python tests/fuzz/fuzzing.py $(FUZZ_ARGS)
 
 lint: $(VENV)/.installed  ## ruff, mypy and the import contracts
 	@$(VENV)/bin/ruff check -q src tests benchmarks docs

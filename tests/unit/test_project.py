@@ -9,13 +9,14 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ["requirements.lock", "benchmarks/requirements-peers.lock"]
+EXTRAS = [f"locks/{name}.lock" for name in ("accord", "dask", "federated", "mail", "pandas")]
+LOCKS = ["requirements.lock", "benchmarks/requirements-peers.lock", *EXTRAS]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 def pins(lock: str) -> dict[str, Requirement]:
-    lines = (ROOT / lock).read_text("utf-8").splitlines()
-    found = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    lines = (ROOT / lock).read_text("utf-8").replace(" \\\n", "").splitlines()
+    found = [Requirement(line.partition(" --hash")[0]) for line in lines if line and not line.startswith("#")]
     assert len({canonicalize_name(r.name) for r in found}) == len(found), "a package is pinned twice"
     return {canonicalize_name(r.name): r for r in found}
 
@@ -34,6 +35,24 @@ def test_lock_pins_one_version_and_names_no_place(lock):
     assert not re.search(r"https?:|file:|--index|--find-links|^-", (ROOT / lock).read_text("utf-8"), re.MULTILINE)
 
 
+@pytest.mark.parametrize("lock", ["requirements.lock", *EXTRAS])
+def test_every_pin_has_checksums(lock):
+    text = (ROOT / lock).read_text("utf-8")
+    entries = [entry for entry in text.replace(" \\\n", " ").splitlines() if not entry.startswith("#")]
+    assert len(entries) > 20
+    assert all(re.search(r"( +--hash=sha256:[0-9a-f]{64})+$", entry) for entry in entries)
+
+
+@pytest.mark.parametrize("extra", [*PROJECT["optional-dependencies"], ""])
+def test_every_extra_has_a_lock_of_the_same_versions(extra):
+    lock = "requirements.lock" if extra == "dev" else f"locks/{extra or 'accord'}.lock"
+    own = PROJECT["optional-dependencies"].get(extra, []) + PROJECT["dependencies"]
+    needed = {canonicalize_name(Requirement(text).name) for text in own} - {PROJECT["name"]}
+    everything, pinned = pins("requirements.lock"), pins(lock)
+    assert needed <= pinned.keys()
+    assert {name: str(pin) for name, pin in pinned.items()} == {name: str(everything[name]) for name in pinned}
+
+
 @pytest.mark.parametrize("requirement", declared(), ids=str)
 def test_lock_satisfies_what_the_project_declares(requirement):
     pinned = next(iter(pins("requirements.lock")[canonicalize_name(requirement.name)].specifier)).version
@@ -44,7 +63,7 @@ def test_peers_do_not_repin_what_the_main_lock_pins():
     assert not pins(LOCKS[0]).keys() & pins(LOCKS[1]).keys()
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "lint", "bench", "docs", "clean", "help"])
+@pytest.mark.parametrize("target", ["demo", "test", "test-all", "fuzz", "lint", "bench", "docs", "clean", "help"])
 def test_make_help_tells_every_promised_target(target):
     assert re.search(rf"^{target}:.*## \w", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 
