@@ -10,19 +10,26 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+try:
+    import fcntl
+except ImportError:  # Windows, where nobody can remove a file that is open anyway
+    fcntl = None  # type: ignore[assignment]
+
 _NAME_KEPT = 100  # characters of a file's name in that of its temporary file
+_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}\.accord-tmp")
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file beside `target` that takes its place if, and only if, the block succeeds."""
-    temporary = target.with_name(f".{target.name[:_NAME_KEPT]}.{secrets.token_hex(8)}.tmp")
+    remove_leftovers(target)
+    temporary, stream = _new_file(target)
     try:
-        with open(temporary, "xb") as stream:  # x: the usual permissions, and never somebody else's file
+        with stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(temporary, target)
+            os.replace(temporary, target)  # while it is locked, so that nobody takes it for a leftover
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
@@ -35,6 +42,18 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
             os.close(handle)
 
 
+def _new_file(target: Path) -> tuple[Path, IO[bytes]]:
+    """A temporary file beside `target`, open and locked: the lock tells others that its program is alive."""
+    while True:
+        temporary = target.with_name(f".{target.name[:_NAME_KEPT]}.{secrets.token_hex(8)}.accord-tmp")
+        stream = open(temporary, "xb")  # noqa: SIM115  # x: the usual permissions, and never somebody else's file
+        with suppress(OSError):  # a file system without locks
+            _lock(stream)
+        if temporary.exists():  # nobody has removed it before it was locked
+            return temporary, stream
+        stream.close()
+
+
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> Path:
     """Write `content` to `path`; makes the folder if need be."""
     target = Path(path)
@@ -45,11 +64,15 @@ def write_file(path: str | os.PathLike[str], content: str | bytes) -> Path:
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove the temporary files for `path` of programs that were killed; nobody may be writing it now."""
-    target = Path(os.path.realpath(path))
-    leftover = re.compile(rf"\.{re.escape(target.name[:_NAME_KEPT])}\.[0-9a-f]{{16}}\.tmp")
+    """Remove the temporary files beside `path` of programs that were killed."""
+    folder = Path(os.path.realpath(path)).parent
     with suppress(OSError):
-        for name in os.listdir(target.parent):
-            if leftover.fullmatch(name):
-                with suppress(OSError):
-                    os.unlink(target.parent / name)
+        for name in filter(_TEMPORARY.fullmatch, os.listdir(folder)):
+            with suppress(OSError), open(folder / name, "rb") as stream:
+                _lock(stream)  # an error if the program that writes it is alive
+                os.unlink(folder / name)
+
+
+def _lock(stream: IO[bytes]) -> None:
+    if fcntl is not None:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

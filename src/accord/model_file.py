@@ -12,12 +12,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from accord.exceptions import InputError, ModelFileError
+from accord.forms import Unfit, prove
 from accord.persistence import read_model, write_model
 from accord.registry import TABLE, find, is_stored
 
 
 def save(model: Any, path: str | Path) -> None:
-    """Write a fitted learner."""
+    """Write a fitted learner, which proves first that ``load`` will take it."""
+    try:
+        prove(model, type(model).__name__)
+    except Unfit as error:
+        raise InputError(f"this model cannot be saved: {error}; fit it again") from error
     arrays: dict[str, np.ndarray] = {}
     tree = _pack(model, arrays, type(model).__name__)
     write_model(path, {"model": tree}, arrays)
@@ -33,8 +38,14 @@ def load(path: str | Path) -> Any:
     """
     metadata, arrays = read_model(path)
     try:
-        return _unpack(metadata["model"], arrays)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        model = _unpack(metadata["model"], arrays)
+        if not is_stored(type(model).__name__):
+            raise Unfit(f"it holds a {type(model).__name__}, which is no model")
+        prove(model, type(model).__name__, derive=True)
+        return model
+    except Unfit as error:
+        raise ModelFileError(f"{path}: {error}; the file is damaged or was made by another version") from error
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, RecursionError) as error:
         raise ModelFileError(f"{path}: the model file is damaged or was made by another version ({error!r})") from error
 
 
@@ -54,7 +65,12 @@ def _pack(value: Any, arrays: dict[str, np.ndarray], where: str) -> Any:
         # named tuples, and classes of which not everything belongs into a file, say what their fields are
         say = getattr(value, "_asdict", None) or getattr(value, "_saved", None)
         fields = vars(value) if say is None else say()
-        kept = {k: _pack(v, arrays, f"{where}.{k}") for k, v in fields.items() if not k.startswith("_")}
+        left_out = getattr(type(value), "derived", ())
+        kept = {
+            k: _pack(v, arrays, f"{where}.{k}")
+            for k, v in fields.items()
+            if not k.startswith("_") and k not in left_out
+        }
         return {"class": type(value).__name__, "fields": kept}
     if isinstance(value, slice):
         return {"slice": [_pack(v, arrays, where) for v in (value.start, value.stop, value.step)]}
@@ -94,7 +110,7 @@ def _unpack(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
     cls = find(tree["class"])
     # files of earlier versions have what a class renamed under the former name
     renamed = getattr(cls, "renamed", {})
-    fields = {renamed.get(k, k): _unpack(v, arrays) for k, v in tree["fields"].items()}
+    fields = {renamed.get(k, k): _unpack(v, arrays) for k, v in tree["fields"].items() if not k.startswith("_")}
     if issubclass(cls, tuple):
         return cls(**fields)
     out = cls.__new__(cls)

@@ -18,11 +18,12 @@ import json
 import math
 import os
 import re
+import stat
 import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -38,7 +39,13 @@ _NAME = re.compile(r"[A-Za-z0-9_.+:/-]+")
 # A zip entry's size must be announced as 64-bit before it is written; headers need a little room.
 _ZIP64_FROM = (1 << 31) - (1 << 16)
 _CHUNK = 1 << 20
-_SIGNATURE, _NAME_AT = b"PK\x03\x04", 30  # how a zip begins, and where the name of its first entry stands
+# How an array begins in version 1.0 of NumPy's format: numbers, booleans and fixed-width strings in order of rows.
+_ARRAY_MAGIC = b"\x93NUMPY\x01\x00"
+_HEADER = re.compile(
+    rb"\{'descr': '(?P<dtype>[<|][biufcSU][0-9]{1,9})', 'fortran_order': False, "
+    rb"'shape': \((?P<shape>(?:[0-9]{1,18},? ?)*)\), \} *\n"
+)
+_SIGNATURE = b"PK\x03\x04"  # how a zip begins
 
 
 def write_model(path: str | os.PathLike[str], metadata: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -73,7 +80,7 @@ def write_model(path: str | os.PathLike[str], metadata: Mapping[str, Any], array
     }
     # surrogatepass: tokens may hold lone surrogates if a user read broken text that way
     text = json.dumps(index, ensure_ascii=False, default=_plain).encode("utf-8", "surrogatepass")
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(_path(path)))
     try:
         with replacing(target) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as container:
             container.writestr(zipfile.ZipInfo(_INDEX, _TIMESTAMP), text)
@@ -103,8 +110,8 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     OSError
         The file is missing or may not be read.
     """
-    name = os.fspath(path)
-    with open(path, "rb") as stream:
+    name = _path(path)
+    with _open(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         head = stream.read(4)
         if not head:
@@ -116,6 +123,8 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
                 return _read_container(container, size, name)
         except ModelFileError:
             raise
+        except MemoryError as error:
+            raise ModelFileError(f"{name!r} needs more memory than there is: it has {size:,} bytes") from error
         except (zipfile.BadZipFile, ValueError, EOFError, OSError, OverflowError, RuntimeError, struct.error) as error:
             # zipfile lets many kinds of errors through: impossible offsets, encrypted entries, unknown features
             cause = str(error)[:80] or type(error).__name__
@@ -124,12 +133,19 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
             ) from error
 
 
-def looks_like_model(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins like one of `write_model`, even if it is damaged or ends too early."""
-    with open(path, "rb") as stream:
-        head = stream.read(_NAME_AT + len(_INDEX))
-    signature, name = head[: len(_SIGNATURE)], head[_NAME_AT:]
-    return signature == _SIGNATURE[: len(head)] and name == _INDEX.encode()[: len(name)]
+def _path(path: str | os.PathLike[str]) -> str:
+    if not isinstance(path, (str, bytes, os.PathLike)) or "\0" in os.fsdecode(path):
+        raise InputError(f"path is {path!r} of type {type(path).__name__}; expected the name of a file")
+    return os.fsdecode(path)
+
+
+def _open(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a file; what is none, such as a pipe that nobody writes to, is refused and not waited for."""
+    handle = os.open(_path(path), os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise ModelFileError(f"{os.fspath(path)!r} is not a file, so it cannot be an Accord model; copy it to one")
 
 
 def _entry_name(name: str) -> str:
@@ -211,17 +227,12 @@ def _read_array(container: zipfile.ZipFile, array_name: str, described: Any, nam
     """Read one array after its header proved to match the index and the size of its entry."""
     damaged = f"{name!r} is damaged: array {array_name!r}"
     with container.open(_entry_name(array_name)) as stream:
-        try:
-            version = np.lib.format.read_magic(stream)
-            shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-        except ValueError as error:
-            raise ModelFileError(f"{damaged} has a broken header ({error})") from error
-        if dtype.kind not in _KINDS:
-            raise ModelFileError(f"{damaged} has dtype {dtype}, which could hide code; it is not loaded")
-        if version != (1, 0) or fortran or min(shape, default=0) < 0 or [dtype.str, list(shape)] != described:
+        dtype, shape = _read_header(stream, damaged)
+        if [dtype.str, list(shape)] != described:
             raise ModelFileError(f"{damaged} is not what {_INDEX} describes")
         n_bytes = container.getinfo(_entry_name(array_name)).file_size - stream.tell()
-        if math.prod(shape) * dtype.itemsize != n_bytes:
+        n_items = math.prod(shape)
+        if n_items * dtype.itemsize != n_bytes or (n_items and not dtype.itemsize):
             raise ModelFileError(f"{damaged} has {n_bytes} bytes, which do not fit its shape {shape}")
         buffer = np.empty(n_bytes, dtype=np.uint8)
         start = 0
@@ -229,3 +240,17 @@ def _read_array(container: zipfile.ZipFile, array_name: str, described: Any, nam
             buffer[start : start + len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
             start += len(chunk)
     return buffer.view(dtype).reshape(shape) if n_bytes else np.empty(shape, dtype)
+
+
+def _read_header(stream: IO[bytes], damaged: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Type and shape from the header of an array; NumPy's own reader takes more than it writes, and may fail oddly."""
+    start = stream.read(len(_ARRAY_MAGIC) + 2)
+    text = stream.read(int.from_bytes(start[-2:], "little")) if start[:-2] == _ARRAY_MAGIC else b""
+    found = _HEADER.fullmatch(text)
+    if not found:
+        raise ModelFileError(f"{damaged} has a header that Accord does not write; it is not loaded")
+    shape = tuple(int(size) for size in found["shape"].split(b",") if size.strip())
+    try:
+        return np.dtype(found["dtype"].decode()), shape
+    except TypeError as error:
+        raise ModelFileError(f"{damaged} has the type {found['dtype']!r}, which there is not") from error

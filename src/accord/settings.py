@@ -66,9 +66,10 @@ def either(kind: Expected, *values: Any) -> Expected:
     return Expected(f"{kind.words}, or {others.words}", lambda value: kind.accepts(value) or others.accepts(value))
 
 
-def whole(least: int) -> Expected:
-    """An integer from ``least`` on."""
-    return Expected(f"a whole number, {least} or more", lambda value: is_whole(value) and value >= least)
+def whole(least: int, most: int | None = None) -> Expected:
+    """An integer from ``least`` on, or up to ``most``."""
+    words = f"a whole number, {least} or more" if most is None else f"a whole number from {least} to {most:,}"
+    return Expected(words, lambda value: is_whole(value) and value >= least and (most is None or value <= most))
 
 
 def _listed(values: tuple[Any, ...]) -> str:
@@ -92,6 +93,8 @@ NOT_NEGATIVE = Expected("a number, 0 or more", lambda value: is_number(value) an
 FRACTION = Expected("a number from 0 to below 1", lambda value: is_number(value) and 0 <= value < 1)
 FLAG = Expected("True or False", lambda value: isinstance(value, (int, np.integer, np.bool_)) and value in (0, 1))
 
+FUNCTION = Expected("a function, or None", lambda value: value is None or callable(value))
+
 # -- what names mean --------------------------------------------------------------------------------------------------
 SHARED = {
     # every learner
@@ -103,6 +106,11 @@ SHARED = {
     "random_state": Expected("None, a whole number, 0 or more, or a generator", _is_seed),
     "tol": POSITIVE,
     "verbose": Expected("a whole number, 0 or more", lambda value: FLAG.accepts(value) or whole(0).accepts(value)),
+    # structures
+    "labels": Expected(
+        "a list of labels, or None",
+        lambda value: value is None or (hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict))),
+    ),
     # large margins and likelihoods
     "C": POSITIVE,
     "epsilon": NOT_NEGATIVE,

@@ -10,13 +10,20 @@ from typing import Any
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import ThreadingBackend, get_active_backend
 
+MOST = 256  # threads that are ever started: more than processors have cores make nothing faster
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """How many threads ``n_jobs`` stands for."""
+    return min(effective_n_jobs(n_jobs), MOST)
+
 
 def map_threads(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
     """``[function(*call) for call in calls]`` on ``n_jobs`` threads; ``function`` may write to shared arrays.
 
     A plain pool: joblib's own threads cost more per call than a chunk of sentences takes to tag.
     """
-    n_threads = effective_n_jobs(n_jobs)
+    n_threads = count_threads(n_jobs)
     if n_threads == 1:
         return [function(*call) for call in calls]
     with ThreadPoolExecutor(n_threads) as pool:
@@ -30,7 +37,7 @@ def map_threads(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], 
 
 def map_in_order(function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
     """``map(function, items)`` on threads; few items are read ahead, so a long stream never is in memory."""
-    n_threads = effective_n_jobs(n_jobs)
+    n_threads = count_threads(n_jobs)
     if n_threads == 1:
         yield from map(function, items)
         return

@@ -36,6 +36,7 @@ Constituent: TypeAlias = tuple[str, int, int]  # label, left, right: words [left
 _Way: TypeAlias = "tuple[_Way, int] | None"  # from the root, None, down: the way to the parent, and which child
 
 _EMPTY_TAG = "-NONE-"
+_DEEPEST = 100_000
 _EXPECTED = "expected nested lists such as ['S', ['N', 'dogs'], ['V', 'bark']], a bracketed string or an NLTK tree"
 
 
@@ -56,9 +57,12 @@ def as_tree(value: Any, where: str = "tree") -> Tree:
     if isinstance(value, str):
         return _from_string(value, where)
     root: Tree = []
-    waiting: list[tuple[Any, Tree, _Way]] = [(value, root, None)]  # a node, its copy to fill, and the way to it
+    # a node, its copy to fill, the way to it, and how long that is
+    waiting: list[tuple[Any, Tree, _Way, int]] = [(value, root, None, 0)]
     while waiting:
-        node, copy, way = waiting.pop()
+        node, copy, way, depth = waiting.pop()
+        if depth > _DEEPEST:
+            raise InputError(f"{where} has more than {_DEEPEST:,} nodes above each other; is a node its own child?")
         label, children = _label_and_children(node, where, way)
         copy.append(label)
         has_word = False
@@ -70,7 +74,7 @@ def as_tree(value: Any, where: str = "tree") -> Tree:
                 copy.append(child)
             else:
                 copy.append([])
-                waiting.append((child, copy[-1], (way, k)))
+                waiting.append((child, copy[-1], (way, k), depth + 1))
         if len(copy) == 1:
             raise InputError(f"{_place(where, way)} is the node {label!r} with nothing below it; {_EXPECTED}")
         if has_word and len(copy) > 2:

@@ -39,11 +39,12 @@ from accord.dedupe.self_training import METHODS as SELF_TRAINING_METHODS
 from accord.dedupe.self_training import SelfTraining, no_copies, some_neighbourhoods, speaks_against
 from accord.dedupe.similarity import RecordSimilarity
 from accord.dedupe.values import Record
+from accord.forms import FLAG, REPORT, array, fitted, items, optional
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import METHODS, ClusteringSVM
 from accord.model_file import save
 from accord.progress import Progress
-from accord.settings import NUMBER, check, generator, one_of, whole
+from accord.settings import NUMBER, POSITIVE, check, generator, one_of, whole
 from accord.structures.partitions.partition import DECODERS
 
 
@@ -142,6 +143,21 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
     }
 
     # -- training -----------------------------------------------------------------------------------------------
+    stored: ClassVar = {
+        "view_": fitted("RecordPairs"),
+        "machines_": items(fitted("ClusteringSVM")),
+        "weights_": array("f8", "view.names"),
+        "bias_": NUMBER,
+        "slope_": NUMBER,
+        "n_calibration_": optional(POSITIVE),
+        "size_costs_": array("f8", "*"),
+        "self_trained_": FLAG,
+        "held_out_f1_": optional(REPORT),
+        "interrupted_": FLAG,
+        "input_": optional(REPORT),
+    }
+    agrees: ClassVar = {"size_costs_ has a number": lambda self: self.size_costs_.size > 0}
+
     def fit(self, records: Any, ids: Sequence[Hashable | None]) -> Deduplicator:
         """Learn from records, dicts or rows of a DataFrame, and the cluster of each; None where it is not known.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from accord.dedupe.pairs import RecordTable, as_records
 from accord.dedupe.similarity import RecordSimilarity
 from accord.dedupe.values import Record
 from accord.exceptions import InputError
+from accord.forms import LABEL, REPORT, TEXT, fitted, items, mapping
 from accord.model_file import load, save
+from accord.settings import whole
 
 NEW = "new-"  # how fresh ids begin among ids that are not all numbers
 
@@ -49,6 +51,16 @@ class RecordIndex:
     >>> index.assign([{"name": "Lee Ann"}, {"name": "Eva Moss"}])
     [7, 11]
     """
+
+    stored: ClassVar = {
+        "model": fitted("Deduplicator"),
+        "ids": items(LABEL, "n_records"),
+        "cells": mapping(TEXT, items(REPORT, "n_records")),
+        "next_number": whole(1),
+    }
+    agrees: ClassVar = {
+        "cells are of the fields of the model": lambda self: [*self.cells] == [*self.model.view_.fields_]
+    }
 
     def __init__(self, model: RecordSimilarity, records: Any = (), ids: Sequence[Hashable] = ()) -> None:
         self.model = model

@@ -37,7 +37,7 @@ class Labeled(NamedTuple):
 
 def check_ids(ids: Any, n_records: int) -> np.ndarray:
     """Cluster numbers by first appearance, -1 where the cluster is not known (None or nan)."""
-    if isinstance(ids, (str, bytes, dict)) or not hasattr(ids, "__len__"):
+    if isinstance(ids, (str, bytes, dict, set, frozenset)) or not hasattr(ids, "__len__"):
         raise InputError(f"ids is a {type(ids).__name__}; expected a list with the cluster of every record, or None")
     if len(ids) != n_records:
         raise InputError(f"ids has {len(ids)} entries but there are {n_records} records; None stands for unknown")

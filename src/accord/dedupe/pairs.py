@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from accord.dedupe.columns import COLUMNS, COMPARISONS, MISSING, WAYS, Column, DateColumn
 from accord.dedupe.values import KINDS, Record, cell_text, guess_kind, plain_words, says_day_first
 from accord.exceptions import InputError
+from accord.forms import FLAG, TEXT, mapping
 from accord.kernels.partitions.condensed import pair_numbers
+from accord.settings import one_of, whole
 from accord.threads import map_threads
 from accord.views.pairs import PairFeatures
 
@@ -53,6 +55,21 @@ class RecordPairs(PairFeatures):
     1.0
     """
 
+    stored: ClassVar = {
+        "n_records_": whole(1),
+        "fields_": mapping(TEXT, one_of(*KINDS)),
+        "day_first_": mapping(TEXT, FLAG),
+        "value_counts_": mapping(TEXT, mapping(TEXT, whole(1))),
+        "word_counts_": mapping(TEXT, mapping(TEXT, whole(1))),
+    }
+    agrees: ClassVar = {
+        "every field has counts, and every date an order": lambda self: (
+            set(self.fields_) == set(self.value_counts_) == set(self.word_counts_)
+            and set(self.day_first_) >= {name for name, kind in self.fields_.items() if kind == "date"}
+        ),
+        "names_ are those of the comparisons": lambda self: self.names_ == self._comparison_names(),
+    }
+
     def __init__(self, fields: Mapping[str, str] | None = None) -> None:
         self.fields = fields
 
@@ -77,7 +94,7 @@ class RecordPairs(PairFeatures):
             self.value_counts_[name] = {v: n for v, n in Counter(values).items() if n > 1}
             words = Counter(word for value in values for word in set(value.split()))
             self.word_counts_[name] = {w: n for w, n in words.items() if n > 1}
-        self.names_ = [f"{name}: {comparison}" for name, _, comparison in self._comparisons()]
+        self.names_ = self._comparison_names()
         return self
 
     def ways(self) -> list[np.ndarray]:
@@ -120,6 +137,9 @@ class RecordPairs(PairFeatures):
 
     def count(self, objects: Any) -> int:
         return len(as_records(objects, "a set"))
+
+    def _comparison_names(self) -> list[str]:
+        return [f"{name}: {comparison}" for name, _, comparison in self._comparisons()]
 
     def _comparisons(self) -> list[tuple[str, str, str]]:
         """Field, its kind and the comparison of every feature."""

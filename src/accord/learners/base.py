@@ -4,28 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from accord import settings
+from accord import memory, settings
 from accord.exceptions import InputError
+from accord.forms import REPORT, fitted, optional
 from accord.learners import inputs
 from accord.packed.problem import Problem
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
 from accord.packed.weights import Weights
 from accord.progress import Progress
-from accord.threads import map_anywhere
+from accord.threads import count_threads, map_anywhere
 from accord.views.base import View
 from accord.views.tied import Tied
 
 # Inputs predicted at a time; `predict` takes up to twice as many: threads wait for the interpreter at every chunk.
 CHUNK = 4096
+LONG = 16  # rows that inputs of several rows have, when their number is not known yet
+
+
+WEIGHTS = fitted("Weights", n_dims="view.n_dims", n_nodes="structure.n_nodes", n_transitions="structure.n_transitions")
+# What fits tell, and nobody computes with.
+TOLD = (
+    "history_ objective_ dual_objective_ duality_gap_ n_iter_ converged_ interrupted_ exact_ n_constraints_ "
+    "n_constraints_added_ support_ solver_ auto_report_ unlabeled_weight_ transduction_ strength_ student_ "
+    "log_likelihood_ fallback_ loo_rmse_ input_"
+)
 
 
 class StructuredLearner(BaseEstimator):
@@ -41,6 +51,13 @@ class StructuredLearner(BaseEstimator):
     structure_: Any  # a fitted structure
     view_: View
     weights_: Weights
+
+    stored: ClassVar[dict[str, Any]] = {
+        "structure_": fitted("structure"),
+        "view_": fitted("view split"),
+        "weights_": WEIGHTS,
+        **dict.fromkeys(TOLD.split(), optional(REPORT)),
+    }
 
     # -- training -----------------------------------------------------------------------------------------------
     def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
@@ -83,6 +100,26 @@ class StructuredLearner(BaseEstimator):
     def _problem(self, rows: Rows, y: np.ndarray, **margin: Any) -> Problem:
         return self.structure_.problem(rows, y, n_jobs=self.n_jobs or 1, **margin)
 
+    def _tables(self, rows: Rows, copies: int, steps: int, n_dims: int = 0) -> dict[str, float]:
+        """What a fit needs memory for, in bytes: ``copies`` of weights, and one of all ``n_dims`` features where rows
+        have merged ones; ``steps`` tables made of the transitions; scores of the longest input."""
+        s, longest = self.structure_, int(np.diff(rows.offsets).max(initial=0))
+        labels = f"{s.n_columns_:,} labels"
+        return {
+            f"{copies} copies of weights of {rows.n_dims:,} features x {labels}": 8.0
+            * copies
+            * rows.n_dims
+            * s.n_nodes_,
+            f"weights of all {n_dims:,} features x {labels}": 8.0 * n_dims * s.n_nodes_,
+            f"{copies + steps} tables of {s.n_transitions_:,} transitions": 8.0 * (copies + steps) * s.n_transitions_,
+            f"scores of {longest:,} rows x {labels}": 8.0 * (rows.base.size + 4) * longest * s.n_columns_,
+        }
+
+    @staticmethod
+    def _foresee(tables: dict[str, float], *advice: str) -> None:
+        """Refuse a fit whose tables do not fit into memory."""
+        memory.check(tables, "Use " + ", or ".join(["fewer features (min_count of the view)", "fewer labels", *advice]))
+
     @staticmethod
     def _untied(tied: Tied, weights: Weights) -> Weights:
         """Weights of the view's features from those of merged features."""
@@ -107,8 +144,9 @@ class StructuredLearner(BaseEstimator):
             )
         if given is not None and len(given) != inputs.count(X):
             raise InputError(f"given has {len(given)} entries but X has {inputs.count(X)} inputs")
-        n, n_threads = inputs.count(X), effective_n_jobs(self.n_jobs)
-        rounds = max(1, -(-n // (2 * CHUNK * n_threads)))
+        settings.SHARED["n_jobs"].check("n_jobs", self.n_jobs)
+        n, n_threads = inputs.count(X), count_threads(self.n_jobs)
+        rounds = max(1, -(-n // (2 * self._chunk() * n_threads)))
         size = max(1, -(-n // (rounds * n_threads)))  # every thread gets as much as the others
         sizes = [size] * n_threads
         if n_threads > 1 and size >= 5:  # one in two parts, so that not all threads want Python's lock at the same time
@@ -126,8 +164,9 @@ class StructuredLearner(BaseEstimator):
     def predict_k_best(self, X: Any, k: int = 2) -> list[list[tuple[Any, float]]]:
         """For every input its at most ``k`` best outputs with their scores, best first."""
         check_is_fitted(self, "weights_")
+        settings.whole(1).check("k", k)
         s, out = self.structure_, []
-        for _, chunk in inputs.chunks(X, CHUNK):
+        for _, chunk in inputs.chunks(X, self._chunk()):
             rows = self._rows(chunk)
             all_parts = s.parts_of(rows, self._label_scores(rows), self.weights_.transitions)
             for lo, hi, parts in zip(rows.offsets[:-1], rows.offsets[1:], all_parts):
@@ -138,6 +177,7 @@ class StructuredLearner(BaseEstimator):
 
     def predict_iter(self, stream: Any, chunk_size: int = 4096) -> Iterator[Any]:
         """Predict inputs from an iterator without holding them all in memory."""
+        settings.whole(1).check("chunk_size", chunk_size)
         for chunk in inputs.batches(stream, chunk_size):
             yield from self.predict(chunk)
 
@@ -191,9 +231,14 @@ class StructuredLearner(BaseEstimator):
     def _rows(self, X: Any) -> Rows:
         seen = self.structure_.view_inputs(X)
         rows = inputs.with_tokens(self.structure_, self.view_.transform(seen), X)
-        if self.structure_.single_row and rows.n_rows != rows.n_inputs:
+        if self.structure_.single_row and np.any(np.diff(rows.offsets) != 1):
             raise InputError(f"X: {type(self.structure_).__name__} expects one row per input, but X has token rows")
         return rows
+
+    def _chunk(self) -> int:
+        """How many inputs are predicted at a time: fewer, if each has very many scores."""
+        s = self.structure_
+        return max(1, min(CHUNK, memory.SCORES // (s.n_columns_ * (1 if s.single_row else LONG))))
 
     def _label_scores(self, rows: Rows) -> np.ndarray:
         return self.structure_.label_scores(rows.scores(self.weights_.unary, self._keep_products()))
@@ -216,7 +261,7 @@ class ProbabilisticLearner(StructuredLearner):
         """
         check_is_fitted(self, "weights_")
         marginals: list[Any] = []
-        for first, chunk in inputs.chunks(X, CHUNK):
+        for first, chunk in inputs.chunks(X, self._chunk()):
             rows = self._rows(chunk)
             marginals += self.structure_.marginals_of(rows, self._label_scores(rows), self.weights_.transitions, first)
         if self.structure_.single_row:

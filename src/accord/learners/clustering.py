@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -14,8 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.forms import REPORT, TEXT, array, fitted, items, optional
 from accord.kernels.partitions.condensed import square
 from accord.kernels.partitions.correlation import SequentialClusters
+from accord.learners.base import TOLD
 from accord.learners.clustering_inputs import check_sizes, pair_matrix, read_partitions, read_single, scale_of
 from accord.model_file import save
 from accord.progress import Progress
@@ -118,6 +120,19 @@ class ClusteringSVM(BaseEstimator):
     weights_: np.ndarray = field(init=False)
 
     # -- training -----------------------------------------------------------------------------------------------
+    stored: ClassVar = {
+        "pair_features_": fitted("CallablePairs RecordPairs ReadyPairs MailPairs"),
+        "structure_": fitted("Partition"),
+        "names_": items(TEXT),
+        "weights_": array("f8", "*"),
+        **dict.fromkeys(TOLD.split(), optional(REPORT)),
+    }
+    agrees: ClassVar = {
+        "weights_ has a number for every feature of a pair, and for the bias": lambda self: (
+            self.weights_.size == len(self.pair_features_.names_) + bool(self.bias)
+        ),
+    }
+
     def fit(
         self, sets: Sequence[Any], partitions: Sequence[Any], pairs: Any = None, together: Any = None
     ) -> ClusteringSVM:

@@ -172,6 +172,8 @@ class CoPerceptron(ConsensusLearner):
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> list[Weights]:
+        n = len(channels)
+        self._foresee(self._tables(channels[0], (2 + 2 * self.averaged) * n, 2 * n), "a StructuredPerceptron")
         problem = self.structure_.consensus_problem(channels, y)
         with self._progress(self.max_iter if show else 0, "co-perceptron") as progress:
             result = co_perceptron.train(
@@ -249,6 +251,8 @@ class CoSVM(ConsensusLearner):
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
     ) -> list[Weights]:
         margins: dict[str, Any] = {"rescaling": self.rescaling, "norm": self.norm}
+        n = len(channels)
+        self._foresee(self._tables(channels[0], 6 * n, 3 * n), "a CoPerceptron")
         problem = self.structure_.consensus_problem(channels, y, **margins)
         labeled = [self._problem(*problem.labeled_part(v), **margins) for v in range(len(channels))]
         hidden = (problem.unlabeled if weight > 0 else problem.partly_labeled).size > 0

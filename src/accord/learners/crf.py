@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from accord import memory
+from accord.forms import optional
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.online import OnlineLearner
 from accord.packed.problem import Problem
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
-from accord.settings import POSITIVE, either, generator, one_of
+from accord.settings import NOT_NEGATIVE, POSITIVE, Expected, either, generator, one_of, whole
 from accord.solvers import gradient
 from accord.views.base import View
 from accord.views.tied import tie
@@ -77,13 +79,23 @@ class CRF(ProbabilisticLearner, OnlineLearner):
     verbose: int = 0
 
     expects: ClassVar = {"solver": one_of("lbfgs", "sgd"), "learning_rate": either(POSITIVE, "auto")}
+    stored: ClassVar = {
+        "n_updates_": Expected("a number from 0 to 1e15", lambda n: NOT_NEGATIVE.accepts(n) and n <= 1e15),
+        "n_seen_": whole(0, 10**15),
+        "learning_rate_": optional(POSITIVE),
+    }
 
     def _learn(self, rows: Rows, y: np.ndarray) -> CRF:
         tied = tie(rows)
+        remembered = 0
+        if self.solver == "lbfgs":
+            remembered = self._remembered(tied.rows, rows.n_dims)
+        else:
+            self._foresee(self._tables(tied.rows, 4, 4, rows.n_dims), "a StructuredPerceptron")
         problem = self._problem(tied.rows, y)
         with self._progress(self.max_iter, self.solver) as progress:
             if self.solver == "lbfgs":
-                self._fit_lbfgs(problem, lambda info: progress.advance(info=info))
+                self._fit_lbfgs(problem, remembered, lambda info: progress.advance(info=info))
             else:
                 self.weights_ = problem.zero_weights()
                 self._rng, self.n_seen_ = generator(self.random_state), problem.n_examples
@@ -96,8 +108,25 @@ class CRF(ProbabilisticLearner, OnlineLearner):
         self.weights_ = self._untied(tied, self.weights_)
         return self
 
-    def _fit_lbfgs(self, problem: Problem, report: Any) -> None:
-        found = gradient.lbfgs(problem, problem.zero_weights(), float(self.C), self.tol, self.max_iter, report)
+    def _remembered(self, merged: Rows, n_dims: int) -> int:
+        """How many steps L-BFGS remembers: fewer, where there is no room for more."""
+        for n in range(gradient.MEMORY, 0, -1):
+            tables = self._tables(merged, 6 + 2 * n, 8, n_dims)
+            if memory.fits(tables):
+                break
+        self._foresee(tables, 'solver="sgd"', "a StructuredPerceptron")
+        if n < gradient.MEMORY:
+            warnings.warn(
+                f"memory is short: L-BFGS remembers {n} steps instead of {gradient.MEMORY}, which may take more "
+                "iterations",
+                stacklevel=5,
+            )
+        return n
+
+    def _fit_lbfgs(self, problem: Problem, remembered: int, report: Any) -> None:
+        found = gradient.lbfgs(
+            problem, problem.zero_weights(), float(self.C), self.tol, self.max_iter, report, remembered
+        )
         self.weights_ = found.weights
         self.objective_, self.n_iter_, self.history_ = found.objective, found.n_iter, found.history
         self.converged_ = found.converged
@@ -110,11 +139,12 @@ class CRF(ProbabilisticLearner, OnlineLearner):
     def _rate(self, problem: Problem, decay: float) -> float:
         if self.learning_rate != "auto":
             return float(self.learning_rate)
-        if not hasattr(self, "learning_rate_"):
+        if getattr(self, "learning_rate_", None) is None:
             self.learning_rate_ = gradient.calibrate_rate(problem, self.weights_, decay, self._rng)
         return self.learning_rate_
 
     def _continue(self, problem: Problem) -> None:
+        self._foresee(self._tables(problem.rows, 3, 4))
         if not hasattr(self, "weights_"):
             self.weights_, self.n_updates_, self.n_seen_ = problem.zero_weights(), 0.0, 0
         if not hasattr(self, "_rng"):  # the first batch, or the first after loading

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from accord.exceptions import InputError
+from accord.forms import array, optional
 from accord.kernels.chains import forward_backward as fb
 from accord.kernels.chains import viterbi as vit
 from accord.learners.base import ProbabilisticLearner
@@ -81,6 +82,10 @@ class HMM(ProbabilisticLearner):
     verbose: int = 0
 
     expects: ClassVar = {"emission": one_of("bernoulli", "gaussian")}
+    stored: ClassVar = {
+        "bias_": array("f8", "structure.n_labels"),
+        "square_weights_": optional(array("f8", "view.n_dims", "structure.n_labels")),
+    }
 
     def fit(self, X: Any, Y: Any) -> HMM:
         """Count on labeled examples; with unlabeled ones (``Y[i] is None``) go on by Baum-Welch.
@@ -94,7 +99,7 @@ class HMM(ProbabilisticLearner):
         if getattr(self.structure, "transition_weight", 1.0) == 0:
             raise InputError("structure has transition_weight=0, but an HMM needs transitions; use another value")
         labeled, y, unlabeled = self._prepare(X, Y)
-        self.structure_.node_map_ = None  # generative models know no shared ancestors
+        self.structure_.without_ancestors()  # which generative models do not know
         if self.emission == "bernoulli":
             check_bernoulli(labeled)
             check_bernoulli(unlabeled)
@@ -113,6 +118,9 @@ class HMM(ProbabilisticLearner):
 
     def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float) -> None:
         """Count labels; Baum-Welch for the hidden ones of labeled examples, and for unlabeled ones that weigh."""
+        n_rows, n_labels = max(labeled.n_rows, unlabeled.n_rows), self.structure_.n_labels_
+        tables = self._tables(labeled, 12 if self.emission == "gaussian" else 6, 6)
+        self._foresee({**tables, f"4 scores of {n_rows:,} rows x {n_labels:,} labels": 32.0 * n_rows * n_labels})
         prior = None
         if self.emission == "gaussian":
             prior = moments([labeled] if weight == 0.0 else [labeled, unlabeled])
@@ -239,8 +247,9 @@ class HMM(ProbabilisticLearner):
 
     def _label_scores(self, rows: Rows) -> np.ndarray:
         scores = rows.scores(self.weights_.unary, self._keep_products()) + self.bias_
-        if self.square_weights_ is not None:
-            scores += squared(rows).scores(self.square_weights_)
+        squares = getattr(self, "square_weights_", None)
+        if squares is not None:
+            scores += squared(rows).scores(squares)
         return scores
 
     def _decode(self, rows: Rows) -> np.ndarray:

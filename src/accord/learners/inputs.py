@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from sklearn.base import clone
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
+from accord.packed.tables import as_csr
 from accord.registry import ASKED, CAPABILITIES, TABLE, entry_of, learners_for
 from accord.views import compose, default
 from accord.views.base import View
@@ -25,9 +26,9 @@ LISTS = (list, tuple, np.ndarray)
 def count(X: Any) -> int:
     """Number of inputs in a list, array, sparse matrix or DataFrame."""
     shape = getattr(X, "shape", None)
-    if shape is not None:
+    if shape and not isinstance(X, memoryview):
         return int(shape[0])
-    if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
+    if isinstance(X, (str, bytes, Mapping, Set, memoryview)) or shape == () or not hasattr(X, "__len__"):
         raise InputError(f"X is a {type(X).__name__}; expected a list of inputs, an array, or a DataFrame")
     return len(X)
 
@@ -37,7 +38,7 @@ def take(X: Any, chosen: np.ndarray | list[int]) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[chosen]
     if sp.issparse(X):
-        return X.tocsr()[chosen]
+        return as_csr(X)[chosen]
     return X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
 
 
@@ -45,7 +46,7 @@ def output_list(X: Any, Y: Any) -> list[Any]:
     """One output per input, as a list, with None for every unlabeled one and for every token without a label."""
     if Y is None:
         raise InputError("Y is None: pass a list with one output per input, and None only for unlabeled ones")
-    if isinstance(Y, (str, bytes, dict)) or not hasattr(Y, "__len__"):
+    if isinstance(Y, (str, bytes, Mapping, Set)) or not hasattr(Y, "__len__"):
         raise InputError(f"Y is a {type(Y).__name__}; expected a list with one output per input")
     if count(X) != len(Y):
         raise InputError(f"X has {count(X)} inputs but Y has {len(Y)} outputs; they must pair up")
@@ -133,7 +134,7 @@ def chunks(X: Any, *sizes: int) -> Iterator[tuple[int, Any]]:
     """Slices of X, of these sizes in turn, with the number of their first input."""
     n = count(X)
     # not every sparse format can be sliced
-    rows = X.iloc if hasattr(X, "iloc") else X.tocsr() if sp.issparse(X) else X
+    rows = X.iloc if hasattr(X, "iloc") else as_csr(X) if sp.issparse(X) else X
     first = 0
     for size in itertools.cycle(sizes):
         if first >= n:

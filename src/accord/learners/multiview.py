@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.forms import TEXT, items
 from accord.learners import inputs
-from accord.learners.base import CHUNK, StructuredLearner
+from accord.learners.base import CHUNK, WEIGHTS, StructuredLearner
 from accord.packed.rows import Rows
 from accord.packed.weights import Weights
 from accord.views.base import View
@@ -25,6 +26,8 @@ class MultiViewLearner(StructuredLearner):
 
     views: Any
     view_weights_: list[Weights]
+
+    stored: ClassVar = {"view_weights_": items(WEIGHTS), "view_names_": items(TEXT)}
 
     def _new_view(self, structure: Any, X: Any) -> View:
         view = inputs.new_view(self._default_split() if self.views is None else self.views, structure, X)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from accord.forms import array
 from accord.kernels.trees import inside_outside
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.inputs import unlabeled_inputs
@@ -94,6 +95,7 @@ class PCFG(ProbabilisticLearner):
     verbose: int = 0
 
     view = None
+    stored: ClassVar = {"emissions_": array("f8", "structure.lexicon.tag")}
     structure_: Tree = field(init=False)
 
     def __post_init__(self) -> None:

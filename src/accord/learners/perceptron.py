@@ -66,19 +66,21 @@ class StructuredPerceptron(OnlineLearner):
     verbose: int = 0
 
     def _learn(self, rows: Rows, y: np.ndarray) -> StructuredPerceptron:
+        self._foresee(self._tables(rows, 1 + self.averaged, 2), *(["averaged=False"] if self.averaged else []))
         problem = self._problem(rows, y)
         state = perceptron.start(problem.zero_weights(), self.averaged)
         rng = generator(self.random_state)
         with self._progress(self.max_iter, "perceptron") as progress:
             perceptron.train(problem, state, self.max_iter, self.shuffle, rng, lambda info: progress.advance(info=info))
         self.history_ = state.history
-        self.weights_ = state.average() if self.averaged else state.weights
+        self.weights_ = state.average(last=True) if self.averaged else state.weights
         return self
 
     def _continue(self, problem: Problem) -> None:
+        self._foresee(self._tables(problem.rows, 2 + self.averaged, 2))
         if not hasattr(self, "_state"):
-            weights = self.weights_ if hasattr(self, "weights_") else problem.zero_weights()
-            self._state = perceptron.start(weights.copy(), self.averaged)
+            weights = self.weights_.copy() if hasattr(self, "weights_") else problem.zero_weights()
+            self._state = perceptron.start(weights, self.averaged)
             self._rng = generator(self.random_state)
         n_dims = problem.rows.n_dims
         self._state.weights = self._state.weights.grown(n_dims)

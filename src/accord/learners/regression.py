@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from accord import settings
 from accord.exceptions import InputError
+from accord.forms import FLAG, REPORT, TEXT, any_of, array, fitted, items, optional, sparse
 from accord.learners import inputs
+from accord.learners.base import TOLD
 from accord.learners.inputs import take
 from accord.learners.targets import read_targets
 from accord.learners.unlabeled import BLOCK, UnlabeledBlocks
@@ -50,6 +52,27 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     bases_: list[Matrix]
     coefficients_: list[np.ndarray]
     expects: ClassVar = {"standardize": settings.either(settings.FLAG, "columns")}
+    stored: ClassVar[dict[str, Any]] = {
+        "single_output_": FLAG,
+        "y_mean_": array("f8", "n_outputs"),
+        "y_scale_": array("f8", "n_outputs"),
+        "views_": items(fitted("KernelView"), "n_views"),
+        "bases_": items(any_of(array("f8", "*", "*"), sparse("*", "*"), array("i8", "*", least=0)), "n_views"),
+        "coefficients_": items(array("f8", "*", "n_outputs"), "n_views"),
+        "view_names_": optional(items(TEXT)),
+        "labeled_": optional(array("i8", "*")),
+        "targets_": optional(array("f8", "*", "n_outputs")),
+        **dict.fromkeys(("gammas_", "etas_", "gamma_", "eta_", "weight_", *TOLD.split()), optional(REPORT)),
+    }
+    agrees: ClassVar = {
+        "coefficients_ has a row for each of bases_": lambda self: (
+            [alpha.shape[0] for alpha in self.coefficients_] == [base.shape[0] for base in self.bases_]
+        ),
+        "bases_ are rows of views_, or numbers of rows": lambda self: all(
+            base.ndim == 1 if view.kernel.kernel == "precomputed" else base.ndim == 2 and base.shape[1] == view.width
+            for base, view in zip(self.bases_, self.views_)
+        ),
+    }
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions (n_inputs,), or (n_inputs, n_outputs) if ``fit`` had several outputs."""

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from accord import memory
 from accord.exceptions import InputError
 from accord.learners.svm import first_guess
 from accord.packed.rows import Rows
@@ -20,7 +21,7 @@ from accord.packed.spaces import ExpansionSpace, PrimalSpace
 from accord.packed.structure import Structure
 from accord.settings import one_of
 from accord.solvers.transduction import Machine, Settings, Training
-from accord.views.gram import available_bytes, check_memory, products
+from accord.views.gram import check_memory, products
 from accord.views.tied import Tied, tie
 
 SOLVER = one_of("auto", "primal", "expansion")
@@ -41,7 +42,7 @@ def merged_features(rows: Rows) -> Tied:
 def make_space(structure: Structure, rows: Rows, solver: str, centre: tuple[int, int] | None = None) -> PrimalSpace:
     """Weights of features, or coefficients of rows; ``"auto"``: whichever is faster."""
     if solver == "expansion":
-        check_memory(rows.n_rows, rows.n_rows, 'Use solver="primal".')
+        check_memory(rows.n_rows, rows.n_rows, 'Use solver="primal"')
     elif solver == "primal" or not _expansion_pays(rows):
         return PrimalSpace(structure, rows, centre)
     matrix: Any
@@ -56,7 +57,7 @@ def make_space(structure: Structure, rows: Rows, solver: str, centre: tuple[int,
 
 def _expansion_pays(rows: Rows) -> bool:
     """Whether a step over coefficients of rows takes less time, and the kernel matrix fits into memory."""
-    available = available_bytes()
+    available = memory.available_bytes()
     if available is not None and 3 * 8 * rows.n_rows**2 > available / 2:
         return False
     first, last = rows.bounds.T
@@ -76,6 +77,20 @@ def checksum(rows: Rows) -> int:
     return found
 
 
+def _foresee(learner: Any, space: PrimalSpace, n_dims: int) -> None:
+    """Refuse a machine that does not fit into memory."""
+    s, scores = space.structure, f"of {space.n_rows:,} rows x {space.n_columns:,} labels"
+    tables = {
+        f"weights of all {n_dims:,} features x {space.n_columns:,} labels": 8.0 * n_dims * s.n_nodes_,
+        f"9 vectors of {space.n_own:,} weights": 72.0 * space.n_own,
+        f"9 vectors of {s.n_transitions_:,} transitions": 72.0 * s.n_transitions_,
+        f"8 vectors of scores {scores}": 64.0 * space.n_rows * space.n_columns,
+    }
+    if s.single_row:
+        tables[f"all wrong outputs {scores}"] = 48.0 * space.n_rows * space.n_columns
+    learner._foresee(tables, "a StructuredSVM")
+
+
 def new_machine(
     learner: Any, rows: Rows, merged: Rows, y: np.ndarray, n_labeled: int, rng: np.random.Generator,
     centre: tuple[int, int] | None = None, bias: np.ndarray | None = None,
@@ -88,6 +103,7 @@ def new_machine(
     partial = problem.partial.any()
     targets = first_guess(problem, rng) if partial else y
     space = make_space(learner.structure_, merged, learner.solver, centre)
+    _foresee(learner, space, rows.n_dims)
     labeled = space.structure.working_set(merged, rows.offsets[: n_labeled + 1], targets, learner.n_jobs or 1)
     bias = np.zeros(space.n_columns) if bias is None else bias
     return Machine(space, [labeled], [None], problem.constrained, bias, y if partial else None)

@@ -28,7 +28,7 @@ MAX_ROUNDS = 5
 def first_guess(problem: Problem, rng: np.random.Generator) -> np.ndarray:
     """Label numbers with hidden ones filled in by the averaged perceptron."""
     state = perceptron.start(problem.zero_weights(), averaged=True)
-    return problem.impute(perceptron.train(problem, state, FIRST_PASSES, True, rng).average())
+    return problem.impute(perceptron.train(problem, state, FIRST_PASSES, True, rng).average(last=True))
 
 
 @dataclass(eq=False, repr=False)
@@ -112,6 +112,7 @@ class StructuredSVM(StructuredLearner):
 
     def _learn(self, rows: Rows, y: np.ndarray) -> StructuredSVM:
         tied = tie(rows)
+        self._foresee_solver(tied.rows, rows.n_dims)
         problem = self._problem(tied.rows, y, rescaling=self.rescaling, norm=self.norm)
         rng = generator(self.random_state)
         if problem.partial.any():
@@ -133,6 +134,17 @@ class StructuredSVM(StructuredLearner):
                 stacklevel=3,
             )
         return self
+
+    def _foresee_solver(self, merged: Rows, n_dims: int) -> None:
+        s, n, tables = self.structure_, merged.n_inputs, self._tables(merged, 3, 3, n_dims)
+        if self.solver == "cutting-plane":
+            self._foresee(tables, "a StructuredPerceptron")
+            return
+        tables |= {
+            f"dual variables of {merged.n_rows:,} rows x {s.n_columns_:,} labels": 8.0 * merged.n_rows * s.n_columns_,
+            f"dual variables of {n:,} examples x {s.n_transitions_:,} transitions": 8.0 * n * s.n_transitions_,
+        }
+        self._foresee(tables, 'solver="cutting-plane"')
 
     def _solve(self, problem: Problem, rng: np.random.Generator, title: str) -> cutting_plane.SVMResult:
         C, tol = float(self.C), float(self.tol)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from accord.forms import array
 from accord.learners.gradient import GradientSVM
 from accord.learners.inputs import labeled_inputs, output_list
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
@@ -65,6 +66,7 @@ class TransductiveSVM(GradientSVM):
     """
 
     bias_: np.ndarray
+    stored: ClassVar = {"bias_": array("f8", "structure.n_columns")}
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.learners.inputs import take
+from accord.packed.tables import as_csr
 from accord.views.inputs import describe
 
 BLOCK = 1024  # rows at a time: their kernel values stay in the cache
@@ -112,7 +113,7 @@ def _joined(X: Any, more: Any) -> Any:
 
         return pd.concat([X, more])
     if sp.issparse(X) or sp.issparse(more):
-        return sp.vstack([sp.csr_array(X), sp.csr_array(more)], format="csr")
+        return sp.vstack([as_csr(sp.csr_array(X)), as_csr(sp.csr_array(more))], format="csr")
     if isinstance(X, np.ndarray) and isinstance(more, np.ndarray) and X.shape[1:] == more.shape[1:]:
         return np.vstack([X, more])
     return [*getattr(X, "to_numpy", lambda: X)(), *getattr(more, "to_numpy", lambda: more)()]

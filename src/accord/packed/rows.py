@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from accord import memory
 from accord.exceptions import InputError
 from accord.kernels.features import sparse as kernels
 from accord.packed.tables import Table, as_table, ragged_offsets, ragged_rows, window_slots
+
+MOST_KEPT = 4 * memory.SCORES  # products of a view's own table that may be kept
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,10 @@ class Rows:
         ``kept`` holds the products of the shared table between calls with the same weights.
         """
         weights = np.ascontiguousarray(weights)
+        self._check_weights(weights)
         known = kept.get("known") if kept is not None and self.shared else None
+        if known is None and self.shared and self.table.shape[0] * self.base.size * weights.shape[1] > MOST_KEPT:
+            return self.without_idle_units().scores(weights)
         if known is None:
             known = self._unit_scores(self.table, self.bounds, weights)
             if kept is not None and self.shared:
@@ -197,6 +203,14 @@ class Rows:
         )  # fmt: skip
         return out
 
+    def _check_weights(self, weights: np.ndarray) -> None:
+        """Every feature of every slot has weights: kernels look them up without asking."""
+        ends = self.base + (self.table.shape[1] - 1) * self.stride if self.table.shape[1] else self.base[:0]
+        if weights.ndim != 2 or weights.shape[0] != self.n_dims or np.any(ends >= self.n_dims):
+            raise InputError(
+                f"weights have shape {weights.shape}, but rows have {self.n_dims} features; they are of another view"
+            )
+
     def _unit_scores(self, table: Table | None, bounds: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Products of the units ``bounds[k]`` of the table as slot ``k`` sees them, one slot after another."""
         ends = np.cumsum(bounds[:, 1] - bounds[:, 0])
@@ -212,10 +226,14 @@ class Rows:
                 kernels.score_units(table.indptr, table.indices, table.data, first, base, stride, weights, here)
         return out
 
-    def transpose_scores(self, coefficients: np.ndarray) -> np.ndarray:
-        """Sum over rows of features times ``coefficients`` (n_rows, n_outputs): shape (n_dims, n_outputs)."""
+    def transpose_scores(self, coefficients: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Sum over rows of features times ``coefficients`` (n_rows, n_outputs): shape (n_dims, n_outputs).
+
+        ``out``: what to add them to.
+        """
         rows = self.merged()
-        out = np.zeros((self.n_dims, coefficients.shape[1]))
+        if out is None:
+            out = np.zeros((self.n_dims, coefficients.shape[1]))
         for k in range(rows.slots.shape[1]):
             base, stride = int(rows.base[k]), int(rows.stride[k])
             first, last = (int(b) for b in rows.bounds[k])

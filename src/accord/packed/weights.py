@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+
+from accord.forms import array
+
+ROWS = 1024  # rows of weights that are worked on at a time
 
 
 class Parts(NamedTuple):
@@ -27,6 +31,11 @@ class Weights:
     unary: np.ndarray  # (n_dims, n_nodes)
     transitions: np.ndarray  # (n_transitions,): start, end, pair[, triple]; empty without transitions
 
+    stored: ClassVar = {
+        "unary": array("f8", "n_dims", "n_nodes"),
+        "transitions": array("f8", "n_transitions"),
+    }
+
     @property
     def size(self) -> int:
         return self.unary.size + self.transitions.size
@@ -34,6 +43,12 @@ class Weights:
     def flat(self) -> np.ndarray:
         """All parameters in one vector, transitions last."""
         return np.concatenate([self.unary.ravel(), self.transitions])
+
+    def subtract(self, other: Weights, divisor: float) -> None:
+        """Subtract other weights over a number, in place; some rows at a time, for there may be little memory left."""
+        for mine, its in ((self.unary, other.unary), (self.transitions, other.transitions)):
+            for first in range(0, len(mine), ROWS):
+                mine[first : first + ROWS] -= its[first : first + ROWS] / divisor
 
     def copy(self) -> Weights:
         return Weights(self.unary.copy(), self.transitions.copy())

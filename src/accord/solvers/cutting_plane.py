@@ -66,7 +66,8 @@ def primal_value(problem: Problem, weights: Weights, C: float, known: np.ndarray
     if known is not None:
         xi = np.maximum(xi, known)
     slack = float(xi.sum()) if problem.norm == 1 else 0.5 * float(xi @ xi)
-    return 0.5 * float(weights.flat() @ weights.flat()) + C * slack
+    w = weights.flat()
+    return 0.5 * float(w @ w) + C * slack
 
 
 def train(
@@ -116,13 +117,13 @@ class CuttingPlane:
         template = problem.zero_weights()
         self.w = template.flat() if w is None else w
         self.weights = type(template).from_flat(self.w, *template.unary.shape)
-        self.work = np.zeros_like(template.unary)
+        self._dense = np.zeros_like(self.w)  # work space, always left at zero
+        self.work = type(template).from_flat(self._dense, *template.unary.shape).unary
         self.sets: list[list[Constraint]] = [[] for _ in range(problem.n_examples)]
         self._grams = [np.empty((0, 0))] * problem.n_examples  # products of the first constraints of each set
         self.ridge = 0.0 if problem.norm == 1 else 1.0 / C
         self.budget = C if problem.norm == 1 else np.inf
         self._chain = problem.chain(self.weights)
-        self._dense = np.zeros_like(self.w)  # work space
 
     @property
     def size(self) -> int:

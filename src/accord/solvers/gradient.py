@@ -15,6 +15,11 @@ from threadpoolctl import threadpool_limits
 from accord.packed.problem import Problem
 from accord.packed.weights import Weights
 
+# How many steps the stopping rule looks back; single steps of L-BFGS may be small by chance.
+PERIOD = 10
+# How many pairs of a step and the change of the gradient that it brought L-BFGS remembers.
+MEMORY = 6
+
 
 @dataclass
 class GradientResult:
@@ -30,9 +35,10 @@ class GradientResult:
 
 def objective(problem: Problem, weights: Weights, C: float) -> tuple[float, np.ndarray]:
     """Regularised negative log likelihood and its gradient (flat)."""
-    w = weights.flat()
     log_likelihood, gradient = problem.log_likelihood(weights)
     g = gradient.flat()
+    del gradient  # weights may be large, and are held in as few copies as can be
+    w = weights.flat()
     g *= -C
     g += w
     return 0.5 * float(w @ w) - C * log_likelihood, g
@@ -45,20 +51,18 @@ def lbfgs(
     tol: float,
     max_iter: int,
     on_iteration: Callable[[str], None] = lambda info: None,
+    memory: int = MEMORY,
 ) -> GradientResult:
     """Minimise the regularised negative log likelihood from the given weights."""
     shape = start.unary.shape
     # BLAS would share out sums of a thousand numbers among threads that wait for each other longer than they add
     with threadpool_limits(1, user_api="blas"):
         x, value, history, converged = minimise(
-            lambda w: objective(problem, type(start).from_flat(w, *shape), C), start.flat(), tol, max_iter, on_iteration
-        )
+            lambda w: objective(problem, type(start).from_flat(w, *shape), C),
+            start.flat(), tol, max_iter, on_iteration, memory,
+        )  # fmt: skip
     message = "converged" if converged else f"after {max_iter} iterations"
     return GradientResult(type(start).from_flat(x, *shape), value, len(history), converged, message, history)
-
-
-# How many steps the stopping rule looks back; single steps of L-BFGS may be small by chance.
-PERIOD = 10
 
 
 def minimise(
@@ -67,7 +71,7 @@ def minimise(
     tol: float,
     max_iter: int,
     on_iteration: Callable[[str], None] = lambda info: None,
-    memory: int = 6,
+    memory: int = MEMORY,
 ) -> tuple[np.ndarray, float, list[float], bool]:
     """Minimise a smooth function by L-BFGS: (x, value, values after each iteration, converged).
 

@@ -24,21 +24,18 @@ class PerceptronState:
     clock: float = 1.0
     history: list[dict[str, float]] = field(default_factory=list)
 
-    def average(self) -> Weights:
-        """Mean of the weights over all examples seen."""
-        out = self.weights.copy()
-        out.unary -= self.sums.unary / self.clock
-        out.transitions -= self.sums.transitions / self.clock
+    def average(self, last: bool = False) -> Weights:
+        """Mean of the weights over all examples seen; ``last``: nothing else will be asked, so they need no copy."""
+        out = self.weights if last else self.weights.copy()
+        out.subtract(self.sums, self.clock)
         return out
 
 
 def start(weights: Weights, averaged: bool) -> PerceptronState:
     """From the given weights. Without averaging the sums are empty, which the kernel reads as "do not average"."""
-    sums = weights.copy()
-    sums.unary, sums.transitions = np.zeros_like(weights.unary), np.zeros_like(weights.transitions)
-    if not averaged:
-        sums.unary = np.empty((0, weights.unary.shape[1]))
-        sums.transitions = np.empty(0)
+    sums = Weights(np.empty((0, weights.unary.shape[1])), np.empty(0))
+    if averaged:
+        sums = Weights(np.zeros_like(weights.unary), np.zeros_like(weights.transitions))
     return PerceptronState(weights, sums)
 
 

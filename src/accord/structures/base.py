@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from accord import registry
+from accord import registry, settings
 from accord.exceptions import InfeasibleError, InputError
 from accord.packed.problem import ConsensusProblem, Problem, WorkingSet
 from accord.packed.rescaling import RESCALINGS
@@ -64,7 +64,8 @@ class BaseStructure(BaseEstimator):
 
     # -- inputs and outputs -----------------------------------------------------------------------------------------
     def fit(self, Y: Any) -> Any:
-        """Learn from outputs which ones there are (``None`` is skipped)."""
+        """Learn from outputs which ones there are (``None`` is skipped); here, only parameters are checked."""
+        settings.check(self)
         return self
 
     def warn_of_fit(self) -> None:
@@ -259,11 +260,19 @@ def input_numbers(first: Any, n: int) -> Sequence[int]:
     return range(first, first + n) if isinstance(first, (int, np.integer)) else first
 
 
-def raise_infeasible(scores: np.ndarray, first: Any) -> None:
-    """Name the first input for which no output is allowed."""
-    bad = np.flatnonzero(scores == -np.inf)
+def raise_infeasible(
+    scores: np.ndarray, first: Any, unary: np.ndarray | None = None, offsets: np.ndarray | None = None
+) -> None:
+    """Name the first input for which no output is allowed, or whose label scores (``unary``) are no numbers."""
+    bad = np.flatnonzero(~(scores > -np.inf))
     if bad.size:
         where = input_numbers(first, scores.size)[bad[0]]
+        own = np.zeros((1, 1)) if unary is None or offsets is None else unary[offsets[bad[0]] : offsets[bad[0] + 1]]
+        if not (own.max(axis=1, initial=-np.inf) < np.inf).all() or (own == -np.inf).all(axis=1).any():
+            raise InputError(
+                f"X[{where}]: its scores are not finite, because its features, or those of the training, are too large "
+                "to compute with; scale them, for example by ArrayFeatures(standardize=True)"
+            )
         raise InfeasibleError(
             f"X[{where}]: no output satisfies the constraints and the given labels; relax one of them"
         )

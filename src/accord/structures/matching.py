@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from accord.exceptions import InputError
+from accord.settings import FLAG, FUNCTION
 from accord.structures.base import BaseStructure
 
 Pair = tuple[int, int]
 
 
+@dataclass(eq=False, repr=False)
 class Matching(BaseStructure):
     """A one-to-one matching of the items of two lists: words of two languages, rows of two tables, players and places.
 
@@ -47,9 +50,9 @@ class Matching(BaseStructure):
     [[(0, 2), (1, 0), (2, 1)]]
     """
 
-    def __init__(self, partial: bool = False, features: Callable[[Any, Any], Any] | None = None) -> None:
-        self.partial = partial
-        self.features = features
+    partial: bool = False
+    features: Callable[[Any, Any], Any] | None = None
+    expects: ClassVar = {"partial": FLAG, "features": FUNCTION}
 
     # -- inputs: a row for each pair of items -------------------------------------------------------------------------
     def view_inputs(self, X: Any) -> list[Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from accord import settings
 from accord.exceptions import InputError
+from accord.forms import COUNT
 from accord.packed.rows import Rows
 from accord.views.channels import restrict
 
@@ -24,6 +25,8 @@ class View(BaseEstimator):
     """
 
     n_dims_: int
+    stored: ClassVar[dict[str, Any]] = {"n_dims_": COUNT}
+
     _default: Callable[[Any], View] | None = None
 
     def __getstate__(self) -> dict[str, Any]:

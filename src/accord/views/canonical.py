@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
+from accord.forms import array, fitted
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_table, window_slots
 from accord.settings import whole
@@ -79,6 +80,20 @@ class CanonicalFeatures(View):
     random_state: int = 0
 
     expects: ClassVar = {"n_classes": whole(0), "n_components": whole(1)}
+    stored: ClassVar = {
+        "view_": fitted("TokenFeatures"),
+        "projection_": array("f8", "*", "width"),
+        "center_": array("f8", "width"),
+        "class_centers_": array("f8", "*", "width"),
+    }
+    agrees: ClassVar = {
+        "projection_ has a row for every feature of a word": lambda self: (
+            self.projection_.shape[0] == self.view_.table_.shape[1]
+        ),
+        "n_dims_ is the number of components in the window": lambda self: (
+            self.n_dims_ == parse_window(self.window).size * self.center_.size
+        ),
+    }
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn the vectors from all sentences and return their rows."""

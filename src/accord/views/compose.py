@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast
+from itertools import pairwise
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.forms import array, fitted, items
 from accord.packed.rows import Rows, stack
 from accord.views.base import View
 from accord.views.default import default_view
@@ -48,6 +50,9 @@ class WrappingView(View):
 
     view: Views | None
     view_: View
+
+    stored: ClassVar = {"view_": fitted("view split")}
+    agrees: ClassVar = {"n_dims_ is that of view_": lambda self: self.n_dims_ == self.view_.n_dims_}
 
     def _inputs(self, X: Any) -> Any:
         """What the wrapped view gets to see."""
@@ -129,6 +134,12 @@ class ConcatenatedViews(View):
     """
 
     views: Sequence[View] | Mapping[str, View]
+
+    stored: ClassVar = {
+        "views_": items(fitted("view split TypeOdds"), "n_views"),
+        "blocks_": items(array("i8", "*", 2), "n_views"),
+    }
+    agrees: ClassVar = {"blocks_ give every feature of views_ a number of its own": lambda self: self._is_placed()}
 
     @classmethod
     def of_fitted(cls, views: Sequence[View]) -> ConcatenatedViews:
@@ -244,6 +255,18 @@ class ConcatenatedViews(View):
                 owners[start : start + end - first] = v
                 own[start : start + end - first] = np.arange(first, end)
         return owners, own
+
+    def _is_placed(self) -> bool:
+        """Whether every feature of every view has one number below ``n_dims_``, and no two have the same."""
+        ranges = []
+        for view, blocks in zip(self.views_, self.blocks_):
+            ends = np.append(blocks[1:, 0], view.n_dims_)
+            empty = np.any(ends <= blocks[:, 0]) and view.n_dims_ > 0
+            if not blocks.size or blocks[0, 0] != 0 or empty or np.any(blocks[:, 1] < 0):
+                return False
+            ranges += [(start, start + end - first) for (first, start), end in zip(blocks.tolist(), ends.tolist())]
+        ranges.sort()
+        return all(a[1] <= b[0] for a, b in pairwise(ranges)) and ranges[-1][1] <= self.n_dims_
 
     def _place(self, views: list[View]) -> None:
         """Number the features of fitted views, one view after another."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.forms import COUNT, LABEL, array, items, optional
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_dense
 from accord.views.base import View
@@ -57,9 +58,22 @@ class ArrayFeatures(View):
     bias: bool = True
     window: int | tuple[int, int] = 0
 
+    stored: ClassVar = {
+        "n_columns_": COUNT,
+        "columns_": optional(items(LABEL, "n_columns")),
+        "mean_": optional(array("f8", "n_columns")),
+        "scale_": optional(array("f8", "n_columns", least=0)),
+    }
+    agrees: ClassVar = {
+        "n_dims_ is the number of columns in the window": lambda self: self.n_dims_ == self._size(),
+        "mean_ and scale_ are there if standardize is": lambda self: (
+            (self.mean_ is None) == (self.scale_ is None) == (not self.standardize)
+        ),
+    }
+
     def fit_rows(self, X: Any) -> Rows:
         """Learn number and scale of the columns and return the rows of ``X``."""
-        window = parse_window(self.window)
+        self._check_params()
         packed = pack_matrix(X)
         matrix = packed.matrix
         self.n_columns_: int = matrix.shape[1]
@@ -70,8 +84,7 @@ class ArrayFeatures(View):
             if matrix.shape[0] == 0:
                 raise InputError("X has no rows, so there is nothing to standardize by")
             self.mean_, self.scale_ = _mean_and_scale(matrix)
-        # with a window, every position also has a feature that says it lies outside the input
-        self.n_dims_ = window.size * (self.n_columns_ + window.is_wide) + bool(self.bias)
+        self.n_dims_ = self._size()
         return self._rows(packed)
 
     def transform(self, X: Any) -> Rows:
@@ -104,6 +117,15 @@ class ArrayFeatures(View):
         """The bias."""
         check_is_fitted(self, "n_columns_")
         return np.arange(self.n_dims_ - bool(self.bias), self.n_dims_)
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        parse_window(self.window)
+
+    def _size(self) -> int:
+        """Number of features; with a window, every position also has one that says it lies outside the input."""
+        window = parse_window(self.window)
+        return window.size * (self.n_columns_ + window.is_wide) + bool(self.bias)
 
     def _extend(self, X: Any) -> Rows:
         """Columns are what they are, and their scale stays that of the first data."""

@@ -6,13 +6,14 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.forms import TEXT, items
 from accord.packed.rows import Rows
 from accord.views.base import View
 from accord.views.inputs import as_list, describe, offsets_of
@@ -56,6 +57,13 @@ class DictFeatures(View):
     """
 
     window: int | tuple[int, int] = 0
+
+    stored: ClassVar = {"names_": items(TEXT)}
+    agrees: ClassVar = {
+        "n_dims_ is the number of names in the window": lambda self: (
+            self.n_dims_ == parse_window(self.window).size * len(self.names_)
+        ),
+    }
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn the features in ``X`` and return its rows."""
@@ -190,8 +198,9 @@ class _Packer:
 
     def _add_value(self, name: str, value: Any, where: str) -> None:
         if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
-            if not math.isfinite(value):
-                raise InputError(f"{where}[{name!r}] is {value}; features must be finite. Leave missing values out")
+            if not _is_finite(value):
+                shown = describe(value) if isinstance(value, int) else value
+                raise InputError(f"{where}[{name!r}] is {shown}; features must be finite. Leave missing values out")
             if value:
                 if value != 1:
                     self.odd_places.append(len(self.indices))
@@ -200,7 +209,10 @@ class _Packer:
         elif isinstance(value, str):
             self.indices.append(self.columns[f"{name}={value}"])
         elif isinstance(value, Mapping):
-            self._add_dict(value, f"{name}:", where)
+            try:
+                self._add_dict(value, f"{name}:", where)
+            except RecursionError:
+                raise InputError(f"{where} holds itself, or dicts without end; expected a few levels") from None
         elif isinstance(value, _COLLECTIONS):
             odd = [s for s in value if not isinstance(s, str)]
             if odd:
@@ -224,6 +236,13 @@ class _Packer:
             indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
             indices, data = indices[known], data[known]
         return sp.csr_array((data, indices, indptr), shape=(indptr.size - 1, int(indices.max(initial=-1)) + 1))
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond all floats
+        return False
 
 
 def _pack(X: Any, columns: _Columns) -> tuple[sp.csr_array, np.ndarray]:

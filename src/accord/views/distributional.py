@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from accord.exceptions import InputError
+from accord.forms import array, items
 from accord.packed.tables import window_slots
 from accord.settings import whole
 from accord.views.inputs import describe, token_numbers
@@ -103,6 +104,14 @@ class DistributionalFeatures(WordTable):
     random_state: int = 0
 
     expects: ClassVar = {"n_components": whole(1), "random_state": whole(0)}
+    stored: ClassVar = {
+        "vectors_": array("f4", f"n_words+{len(SHAPES)}", "*"),
+        "n_classes_": items(whole(1), "n_groupings"),
+        "word_classes_": array("i4", f"n_words+{len(SHAPES)}", "n_groupings", least=-1),
+    }
+    agrees: ClassVar = {
+        "word_classes_ are classes of n_classes_": lambda self: bool(np.all(self.word_classes_ < self.n_classes_)),
+    }
 
     def class_of(self, word: str) -> dict[int, int]:
         """The class of a word in each grouping: ``{32: 7, 128: 41, 512: 3}``; -1 if nothing is known of its shape."""

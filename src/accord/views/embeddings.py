@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from accord.datasets.formats.source import iter_lines, source_name
 from accord.exceptions import FormatError, InputError
+from accord.forms import array
 from accord.views.inputs import describe
 from accord.views.word_table import WordTable
 
@@ -72,6 +73,8 @@ class Embeddings(WordTable):
     lowercase_fallback: bool = True
     scale: float = 3.0
     keep_all: bool = False
+
+    stored: ClassVar = {"vectors_": array("f4", "n_words", "*")}
 
     def _saved(self) -> dict[str, Any]:
         """What model files hold: not the dict, which may be huge."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from accord import memory
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.packed.tables import Table
@@ -77,7 +77,10 @@ def kernel_values(
 ) -> np.ndarray:
     """Kernel values (n_a, n_b) between the rows of two matrices."""
     if callable(kernel):
-        values = np.asarray(kernel(a, b), dtype=np.float64)
+        values = np.asarray(kernel(a, b))
+        if values.dtype.kind not in "biuf":
+            raise InputError(f"kernel returned an array of type {values.dtype}; expected numbers")
+        values = values.astype(np.float64, copy=False)
         if values.shape != (a.shape[0], b.shape[0]):
             raise InputError(
                 f"kernel returned an array of shape {values.shape} for matrices of {a.shape[0]} and {b.shape[0]} rows; "
@@ -125,24 +128,5 @@ def default_gamma(kernel: str | KernelFunction, matrix: Table) -> float:
 
 def check_memory(n_rows: int, n_columns: int, advice: str, copies: int = 3) -> None:
     """Refuse a Gram matrix that would not fit into memory together with what is made from it."""
-    needed, available = copies * 8 * n_rows * n_columns, available_bytes()
-    if available is not None and needed > available:
-        raise InputError(
-            f"X has {n_rows} distinct rows; a kernel matrix with {n_columns} columns for them needs about "
-            f"{needed / 1e9:.1f} GB of memory, but {available / 1e9:.1f} GB are available. {advice}"
-        )
-
-
-def available_bytes() -> int | None:
-    """Memory that can be had without swapping; None where the system does not tell."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as stream:
-            for line in stream:
-                if line.startswith("MemAvailable:"):
-                    return 1024 * int(line.split()[1])
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
+    what = f"X has {n_rows} distinct rows: a kernel matrix with {n_columns} columns for them, in {copies} copies,"
+    memory.check({what: copies * 8 * n_rows * n_columns}, advice)

@@ -20,11 +20,12 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.forms import any_of, array, fitted, optional, sparse
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_table
 from accord.settings import FRACTION, NOT_NEGATIVE, POSITIVE, either, one_of, renamed, whole
 from accord.views.gram import check_memory, contents, distinct_rows
-from accord.views.kernel import ComparedRows, KernelFeatures
+from accord.views.kernel import ComparedRows, KernelFeatures, check_finite
 from accord.views.neighbours import component_sizes, inverse_features, laplacian_product, neighbour_graph
 
 _KERNELS = ("linear", "poly", "rbf")
@@ -126,6 +127,21 @@ class GraphFeatures(ComparedRows):
         "intrinsic": NOT_NEGATIVE,
         "tol": FRACTION,
     }
+    stored: ClassVar = {
+        "view_": fitted("view split"),
+        "graph_": sparse("n_nodes", "n_nodes"),
+        "width_": NOT_NEGATIVE,
+        "map_": optional(fitted("KernelFeatures")),
+        "factor_": optional(array("f8", "n_dims", "n_dims")),
+        "units_": optional(any_of(array("f8", "n_nodes", "view.n_dims"), sparse("n_nodes", "view.n_dims"))),
+    }
+    agrees: ClassVar = {
+        "map_ and factor_ are there, or units_": lambda self: (
+            hasattr(self, "map_") and hasattr(self, "factor_") and self.map_.n_dims_ == self.n_dims_
+            if self.method == "regularised"
+            else hasattr(self, "units_") and self._node_features().shape[1] == self.n_dims_
+        ),
+    }
 
     def fit_rows(self, X: Any) -> Rows:
         """Build the graph of the rows of ``X`` and return their features."""
@@ -187,7 +203,7 @@ class GraphFeatures(ComparedRows):
         """The features of the graph kernel from those of the base kernel, in the same place."""
         for start in range(0, table.shape[0], _BLOCK):
             block = table[start : start + _BLOCK]
-            block[...] = scipy.linalg.solve_triangular(self.factor_, block.T, lower=True).T
+            block[...] = scipy.linalg.solve_triangular(self.factor_, check_finite(block).T, lower=True).T
         return table
 
     def _fit_transductive(self, units: Table) -> Table:

@@ -22,7 +22,10 @@ def as_list(X: Any, expected: str) -> Sequence[Any]:
 
 def describe(x: Any) -> str:
     """A short description of a value for an error message."""
-    shown = repr(x)
+    try:
+        shown = repr(x)
+    except Exception:  # of lists that are nested too deep, or of objects that cannot show themselves
+        shown = "something"
     return f"{shown if len(shown) <= 30 else shown[:27] + '...'} of type {type(x).__name__}"
 
 

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.forms import COUNT, any_of, array, fitted, optional, sparse
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_dense
 from accord.settings import FRACTION, POSITIVE, either, one_of, renamed
@@ -47,6 +48,8 @@ class ComparedRows(View):
     coef0: float = 1.0
     tol: float = 1e-10
     random_state: Any = None
+
+    stored: ClassVar = {"view_": optional(fitted("view split")), "gamma_": optional(POSITIVE)}
 
     def feature_names(self, features: Iterable[int]) -> list[str]:
         """Features of a kernel have no meaning of their own: they are only numbered."""
@@ -116,6 +119,23 @@ class KernelFeatures(ComparedRows):
         "method": one_of("cholesky", "nystroem"),
         "gamma": either(POSITIVE, None),
         "tol": FRACTION,
+    }
+    stored: ClassVar = {
+        "n_train_": optional(COUNT),
+        "gamma_": POSITIVE,
+        "pivots_": any_of(array("f8", "*", "*"), sparse("*", "*"), array("i4 i8", "*", least=0)),
+        "factor_": array("f8", "*", "n_dims"),
+    }
+    agrees: ClassVar = {
+        "factor_ has a row for each of pivots_": lambda self: self.factor_.shape[0] == self.pivots_.shape[0],
+        "factor_ of a Cholesky decomposition is square": lambda self: (
+            self.method != "cholesky" or self.factor_.shape[0] == self.factor_.shape[1]
+        ),
+        "pivots_ are rows of view_, or numbers of rows": lambda self: (
+            bool(np.all(self.pivots_ < self.n_train_))
+            if self.kernel == "precomputed"
+            else self.pivots_.ndim == 2 and self.pivots_.shape[1] == self.view_.n_dims_
+        ),
     }
 
     def fit_rows(self, X: Any) -> Rows:
@@ -196,12 +216,19 @@ class KernelFeatures(ComparedRows):
     def _map(self, units: Table) -> np.ndarray:
         table = np.empty((units.shape[0], self.factor_.shape[1]))
         for start in range(0, units.shape[0], _BLOCK):
-            values = self._values(units[start : start + _BLOCK], self.pivots_)
+            values = check_finite(self._values(units[start : start + _BLOCK], self.pivots_))
             if self.method == "cholesky":
                 table[start : start + _BLOCK] = scipy.linalg.solve_triangular(self.factor_, values.T, lower=True).T
             else:
                 table[start : start + _BLOCK] = values @ self.factor_
         return table
+
+
+def check_finite(values: np.ndarray) -> np.ndarray:
+    """Refuse what overflowed."""
+    if not np.isfinite(values).all():
+        raise InputError("X has rows whose kernel values are too large for a number; scale X")
+    return values
 
 
 def check_kernel_name(kernel: Any) -> None:

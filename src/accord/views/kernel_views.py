@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
 from accord.exceptions import InputError
+from accord.forms import NUMBER, TEXT, array, fitted, items, optional, record, together
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_dense
-from accord.settings import SHARED
+from accord.settings import SHARED, one_of
 from accord.views.base import View
 from accord.views.compose import ConcatenatedViews, Views, WrappingView, as_view, new_view
 from accord.views.default import default_view
 from accord.views.dense import ArrayFeatures
 from accord.views.gram import KernelFunction, default_gamma, kernel_values, squared_norms
 from accord.views.inputs import describe
-from accord.views.kernel import KernelFeatures, check_kernel_name
+from accord.views.kernel import KERNELS, KernelFeatures, check_kernel_name
 
 Matrix: TypeAlias = Table  # one row per input
 
@@ -54,6 +55,23 @@ class KernelView:
     name: str
     parts: list[tuple[View, np.ndarray | None]]
     kernel: Kernel
+
+    stored: ClassVar = {
+        "name": TEXT,
+        "parts": items(together(fitted("view split"), optional(array("i8", "*", least=0)))),
+        "kernel": record("Kernel", kernel=one_of(*KERNELS), degree=NUMBER, coef0=NUMBER, gamma=optional(NUMBER)),
+    }
+    agrees: ClassVar = {
+        "there are parts": lambda self: len(self.parts) > 0,
+        "columns of parts are features of their views": lambda self: all(
+            columns is None or bool(np.all(columns < view.n_dims_)) for view, columns in self.parts
+        ),
+    }
+
+    @property
+    def width(self) -> int:
+        """How many columns are compared."""
+        return sum(view.n_dims_ if columns is None else columns.size for view, columns in self.parts)
 
     def matrix(self, X: Any) -> Matrix:
         """The compared columns, one row per input; kernel values, if they are precomputed."""

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from accord.exceptions import InputError
-from accord.packed.tables import Table, as_dense
+from accord.packed.tables import Table, as_csr, as_dense
 from accord.views.inputs import as_list, describe
 
 EXPECTED = "a row of numbers, or a matrix with one row per token"
@@ -91,9 +91,11 @@ def _check_shapes(parts: list[Any], n_columns: int | None) -> int:
 
 def _numbers(x: Any, where: str) -> np.ndarray:
     """``x`` as a float64 array; text that looks like numbers is not parsed."""
+    if np.ma.is_masked(x):
+        raise InputError(f"{where} has masked values; fill them in first, for example by X.filled(0)")
     try:
         array = np.asarray(x)
-    except ValueError:  # ragged
+    except (ValueError, RecursionError):  # ragged
         array = np.empty(0, object)
     if array.dtype.kind == "O" and array.size:
         if any(isinstance(value, (str, bytes)) for value in array.flat):
@@ -101,7 +103,7 @@ def _numbers(x: Any, where: str) -> np.ndarray:
         else:
             try:
                 return array.astype(np.float64)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 pass
     if array.dtype.kind not in "biuf":
         hint = " For features with text values use DictFeatures, for tokens TokenFeatures" * (array.dtype.kind in "USO")
@@ -112,7 +114,7 @@ def _numbers(x: Any, where: str) -> np.ndarray:
 def _sparse(x: Any, where: str) -> sp.csr_array:
     if x.dtype.kind not in "biuf" or x.ndim != 2:
         raise InputError(f"{where} is a sparse array of {x.ndim} dimensions and type {x.dtype}; expected a real matrix")
-    matrix = sp.csr_array(x, dtype=np.float64)
+    matrix = sp.csr_array(as_csr(x, where), dtype=np.float64)
     matrix.sum_duplicates()
     return matrix
 

@@ -7,12 +7,13 @@ should give the same numbers for (a, b) and (b, a).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from accord.exceptions import InputError
+from accord.forms import TEXT, items
 from accord.kernels.partitions.condensed import n_objects, n_pairs, pair_numbers
 
 # Numbers held at a time when scores are computed for many pairs (32 MB).
@@ -26,6 +27,8 @@ class PairFeatures(BaseEstimator):
     """
 
     names_: list[str]
+
+    stored: ClassVar[dict[str, Any]] = {"names_": items(TEXT, "n_names")}
 
     def __getstate__(self) -> dict[str, Any]:
         # names that start with an underscore are caches, which a view makes again when it needs them

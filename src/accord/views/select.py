@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from accord.exceptions import InputError
+from accord.packed.tables import as_csr
 from accord.views.compose import Views, WrappingView
 from accord.views.inputs import as_list, describe
 
@@ -99,7 +100,7 @@ def _columns(x: Any, key: Any, where: str) -> Any:
     if _is_frame(x):
         return _frame_columns(x, key, where)
     chosen = _numbers(key, x.shape[-1], where)
-    return x.tocsr()[:, chosen] if sp.issparse(x) else x[..., chosen]
+    return as_csr(x, where)[:, chosen] if sp.issparse(x) else x[..., chosen]
 
 
 def _numbers(key: Any, n_columns: int, where: str) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from accord.forms import TEXT, array, items, sparse
 from accord.kernels.features import hashing, windows
 from accord.kernels.features import text as kernels
 from accord.packed.rows import Rows
@@ -102,7 +103,26 @@ class TokenFeatures(View):
     bias: bool = True
     min_count: int = 1
 
-    expects: ClassVar = {"case_positions": whole(0)}
+    expects: ClassVar = {"case_positions": whole(0, 100)}
+    stored: ClassVar = {
+        "types_": items(TEXT, "n_types", distinct=True),
+        "keys_": array("u8", "n_keys"),
+        "origins_": array("i4", "n_keys", 4, least=0),
+        "table_": sparse("n_units", "n_columns"),
+    }
+    agrees: ClassVar = {
+        "n_dims_ is the number of places and of columns in the window": lambda self: (
+            self.n_dims_ == self._layout().n_place + self._layout().window.size * self.keys_.size
+        ),
+        "table_ has a row for every place and type, and a column for every key": lambda self: (
+            self.table_.shape
+            == (self._layout().outside + 1 + len(self.types_), max(self.keys_.size, self._layout().n_place))
+        ),
+        "keys_ are distinct": lambda self: np.unique(self.keys_).size == self.keys_.size,
+        "origins_ name kinds of features and types": lambda self: bool(
+            np.all(self.origins_[:, :2] < [GROUP_OF_KIND.size, max(len(self.types_), 1)])
+        ),
+    }
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn the features of the tokens in ``X`` and return its rows."""

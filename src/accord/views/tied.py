@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from accord.packed.rows import Rows, as_table
+from accord.packed.weights import ROWS
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,9 @@ class Tied:
         out = np.zeros((self.original.n_dims, weights.shape[1]))
         places = zip(self.columns, self.original.base.tolist(), self.rows.base.tolist(), self.rows.stride.tolist())
         for here, base, tied_base, stride in places:
-            out[base + here * stride] = weights[tied_base + self.group[here] * stride] * self.scale[here, None]
+            for first in range(0, here.size, ROWS):
+                some = here[first : first + ROWS]
+                out[base + some * stride] = weights[tied_base + self.group[some] * stride] * self.scale[some, None]
         return out
 
 

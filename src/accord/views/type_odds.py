@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
+from accord.forms import COUNT, LABEL, array, items, mapping
 from accord.packed.rows import Rows
 from accord.views.base import View
 from accord.views.inputs import distinct_tokens, flatten_tokens, token_numbers
@@ -36,6 +37,18 @@ class TypeOdds(View):
     keys: tuple[str, ...] = ("word", "suffix4")
     smoothing: float = 1.0
     words: Any = None
+
+    stored: ClassVar = {
+        "kinds_": items(mapping(LABEL, COUNT), "n_keys"),
+        "odds_": items(array("f8", "*", "n_dims"), "n_keys"),
+    }
+    agrees: ClassVar = {
+        "every kind of kinds_ has a row of odds_": lambda self: (
+            len(self.keys) == len(self.odds_)
+            and all(sorted(k.values()) == list(range(len(odds))) for k, odds in zip(self.kinds_, self.odds_))
+        ),
+        "words knows classes of words": lambda self: "class" not in self.keys or hasattr(self.words, "word_classes"),
+    }
 
     def learn(self, X: Any, y: np.ndarray, n_labels: int) -> TypeOdds:
         """Count the labels (packed label numbers) of every kind of word in ``X``."""

@@ -15,6 +15,8 @@ from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_table, window_slots
 from accord.settings import whole
 
+POSITIONS = whole(0, 1000)
+
 
 class Window(NamedTuple):
     """How many positions before and after a row count, too."""
@@ -57,6 +59,6 @@ def parse_window(window: Any) -> Window:
     pair = (window, window) if isinstance(window, (int, np.integer)) else window
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
         raise InputError(f"window is {window!r}; expected a number of positions, or a pair (before, after)")
-    if not all(map(whole(0).accepts, pair)):
-        raise InputError(f"window is {window!r}; expected whole numbers of positions, 0 or more")
+    if not all(map(POSITIONS.accepts, pair)):
+        raise InputError(f"window is {window!r}; expected numbers of positions, each {POSITIONS.words}")
     return Window(int(pair[0]), int(pair[1]))

@@ -7,12 +7,13 @@ window, one more column at the end says "outside the sentence".
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from accord.forms import TEXT, items
 from accord.packed.rows import Rows
 from accord.packed.tables import as_table
 from accord.views.base import View
@@ -30,6 +31,13 @@ class WordTable(View):
     window: int | tuple[int, int]
     scale: float
     words_: list[str]
+
+    stored: ClassVar = {"words_": items(TEXT, "n_words", distinct=True)}
+    agrees: ClassVar = {
+        "n_dims_ is the number of columns in the window": lambda self: (
+            self.n_dims_ == parse_window(self.window).size * self._table().shape[1]
+        ),
+    }
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn what there is to know about words and return the rows of ``X``."""

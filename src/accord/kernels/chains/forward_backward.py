@@ -142,7 +142,7 @@ def forward_backward(unary, init, step, final, exps, work, marginals, d_init, d_
     log_z += np.log(end)
     for s in range(n_states):
         beta[last, s] = e_final[s % n_labels] / end
-    for a in range(A):
+    for a in range(A if n_tokens > 1 else 0):
         for b in range(B):
             for c in range(n_labels):
                 counts[a, b, c] = 0.0
@@ -162,7 +162,7 @@ def forward_backward(unary, init, step, final, exps, work, marginals, d_init, d_
                 beta[t - 1, a * B + b] = total
     if not finite:
         return _forward_backward_log(unary, init, step, final, marginals, d_init, d_step, d_final)
-    for a in range(A):
+    for a in range(A if n_tokens > 1 else 0):
         for b in range(B):
             for c in range(n_labels):
                 if e_step[a, b, c] > 0.0:
@@ -206,16 +206,15 @@ def exponentials(init, step, final):
 
 
 @njit(cache=True, nogil=True)
-def workspace(n_tokens, step):
+def workspace(n_tokens, n_labels, step):
     """Buffers for chains of up to ``n_tokens``: alpha, beta, exp(unary), scales, transition counts, one row."""
-    A, B, n_labels = step.shape
-    n_states = A * B
+    n_states = step.shape[0] * step.shape[1]
     return (
         np.empty((n_tokens, n_states)),
         np.empty((n_tokens, n_states)),
         np.empty((n_tokens, n_labels)),
         np.empty(n_tokens),
-        np.empty((A, B, n_labels)),
+        np.empty_like(step),
         np.empty(n_labels),
     )
 
@@ -224,7 +223,7 @@ def workspace(n_tokens, step):
 def forward_backward_batch(offsets, unary, init, step, final, marginals, log_z, d_init, d_step, d_final):
     """Log partition functions and marginals of packed chains; expected transition counts are added up."""
     longest = longest_chain(offsets)
-    work = workspace(longest, step)
+    work = workspace(longest, unary.shape[1], step)
     exps = exponentials(init, step, final)
     for i in range(offsets.size - 1):
         lo, hi = offsets[i], offsets[i + 1]

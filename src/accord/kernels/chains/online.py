@@ -210,7 +210,7 @@ def crf_epoch(
     unary = np.empty((longest, n_labels))
     scoring = score_work(longest, window, W)
     marginals, agreeing = np.empty((longest, n_labels)), np.empty((longest, n_labels))
-    work = workspace(longest, step)
+    work = workspace(longest, n_labels, step)
     per_node = np.empty(W.shape[1])
     d_init, d_step, d_final = np.empty_like(init), np.empty_like(step), np.empty_like(final)
     counts = np.zeros(tw.size)

@@ -27,8 +27,8 @@ class Loss(NamedTuple):
     """A structured loss as the kernels take it."""
 
     kind: int
-    cost: np.ndarray  # (n_labels, n_labels) cost of predicting column for row
-    level: np.ndarray  # (n_labels, n_labels) int64 level of each cost, or (0, 0) when costs have no levels
+    cost: np.ndarray  # (n_labels, n_labels) of predicting column for row, or (n_labels, 1): any other label
+    level: np.ndarray  # like cost, int64: level of each cost, or (0, 0) when costs have no levels
     level_loss: np.ndarray  # loss of each level when an input has one row; empty: level times unit
     unit: float
     average: bool  # costs are divided by the number of rows
@@ -52,6 +52,21 @@ def same(a, b):
 
 
 @njit(cache=True, nogil=True)
+def add_costs(cost, scale, y, unary, out):
+    """Write ``unary`` with the costs of predicting labels for ``y``, times ``scale``, into ``out``."""
+    for t in range(y.size):
+        row = cost[y[t]]
+        if row.size == unary.shape[1]:
+            for c in range(row.size):
+                out[t, c] = unary[t, c] + scale * row[c]
+        else:
+            extra = scale * row[0]
+            for c in range(unary.shape[1]):
+                out[t, c] = unary[t, c] + extra
+        out[t, y[t]] = unary[t, y[t]] + 0.0
+
+
+@njit(cache=True, nogil=True)
 def loss_value(loss, y, y_pred):
     """Loss of predicting ``y_pred`` for ``y``."""
     n = y.size
@@ -63,7 +78,8 @@ def loss_value(loss, y, y_pred):
     if loss.kind == COST:
         total = 0.0
         for t in range(n):
-            total += loss.cost[y[t], y_pred[t]]
+            if y[t] != y_pred[t]:
+                total += loss.cost[y[t], y_pred[t] if loss.cost.shape[1] > 1 else 0]
         return total / n if loss.average and n > 0 else total
     if loss.kind == MICRO_F1:
         hits, true, predicted = 0, 0, 0
@@ -105,7 +121,8 @@ def _levels(loss, y):
         for t in range(n_tokens):
             row_top = 0
             for c in range(n_labels):
-                level[t, c] = loss.level[y[t], c]
+                if c != y[t]:
+                    level[t, c] = loss.level[y[t], c if loss.level.shape[1] > 1 else 0]
                 row_top = max(row_top, level[t, c])
             top += row_top
         if loss.level_loss.size > 0:
@@ -154,12 +171,10 @@ def _by_sweep(loss, rescaling, norm, unary, init, step, final, y, true_score, la
     top = 0.0
     found = np.empty(n_tokens, np.int32)
     augmented = np.empty_like(unary)
+    cost = loss.cost if loss.kind == COST else np.ones((n_labels, 1))
     for power in range(-7, 7):
         c = 0.0 if power == -7 else 2.0**power
-        for t in range(n_tokens):
-            for label in range(n_labels):
-                extra = loss.cost[y[t], label] if loss.kind == COST else (1.0 if label != y[t] else 0.0)
-                augmented[t, label] = unary[t, label] + c * extra
+        add_costs(cost, c, y, unary, augmented)
         best = viterbi(augmented, init, step, final, found)
         if best == NEG_INF:
             break
@@ -176,7 +191,7 @@ def _by_sweep(loss, rescaling, norm, unary, init, step, final, y, true_score, la
 @njit(cache=True, nogil=True)
 def find_violator(loss, rescaling, norm, unary, init, step, final, y, true_score, labels):
     """Write the most violating output into ``labels`` and return its violation (0 for the true output itself)."""
-    n_tokens, n_labels = unary.shape
+    n_tokens = unary.shape[0]
     if n_tokens == 0:
         return 0.0
     if loss.kind == ZERO_ONE:
@@ -190,10 +205,7 @@ def find_violator(loss, rescaling, norm, unary, init, step, final, y, true_score
         return 0.0
     if loss.kind == COST and rescaling == MARGIN and norm == 1:
         augmented = np.empty_like(unary)
-        scale = 1.0 / n_tokens if loss.average else 1.0
-        for t in range(n_tokens):
-            for c in range(n_labels):
-                augmented[t, c] = unary[t, c] + scale * loss.cost[y[t], c]
+        add_costs(loss.cost, 1.0 / n_tokens if loss.average else 1.0, y, unary, augmented)
         return viterbi(augmented, init, step, final, labels) - true_score
     if loss.kind == MICRO_F1 or (loss.kind == COST and loss.level.size > 0):
         return _by_level(loss, rescaling, norm, unary, init, step, final, y, true_score, labels)

@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 
 from accord.kernels.chains.online import path_score
-from accord.kernels.chains.violator import COST, MARGIN, ZERO_ONE, find_violator, loss_value, same
+from accord.kernels.chains.violator import COST, MARGIN, ZERO_ONE, add_costs, find_violator, loss_value, same
 from accord.kernels.chains.viterbi import longest_chain
 
 NEG_INF = -np.inf
@@ -102,11 +102,12 @@ def wrong_outputs(loss, offsets, unary, init, step, final, y, labels, delta, mar
         here, target, found = unary[lo:hi], y[lo:hi], labels[lo:hi]
         true_score = path_score(here, init, step, final, target)
         if loss.kind == ZERO_ONE or loss.kind == COST:
-            scale = 1.0 / n if loss.average else 1.0
-            for t in range(n):
-                for c in range(unary.shape[1]):
-                    extra = scale * loss.cost[target[t], c] if loss.kind == COST else 0.0
-                    augmented[t, c] = here[t, c] + extra
+            if loss.kind == COST:
+                add_costs(loss.cost, 1.0 / n if loss.average else 1.0, target, here, augmented)
+            else:
+                for t in range(n):
+                    for c in range(unary.shape[1]):
+                        augmented[t, c] = here[t, c]
             if best_other(augmented[:n], init, step, final, target, score, on, found) == NEG_INF:
                 continue
         else:

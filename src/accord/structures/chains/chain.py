@@ -26,7 +26,7 @@ class ChainStructure(ChainDecoders):
 
     def check_partial(self, y: np.ndarray, lengths: Sequence[int] | np.ndarray, index: np.ndarray) -> None:
         """Some allowed output has the labels of every output in which others are hidden (-1)."""
-        if not np.any(y < 0):
+        if not np.any(y < 0) or not len(self.forbidden_):
             return
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         unary = np.zeros((y.size, self.n_labels_))
@@ -51,19 +51,22 @@ class ChainStructure(ChainDecoders):
         ``failures`` stays empty: labels that cannot be had are an error.
         """
         number = input_numbers(first, rows.n_inputs)
-        for i, labels in enumerate(given or ()):
+        for i, labels in enumerate(() if given is None else given):
             if labels is not None:
                 here = slice(rows.offsets[i], rows.offsets[i + 1])
                 labels = [labels] if self.single_row else labels
+                if not isinstance(labels, (list, tuple, np.ndarray)):
+                    kind = type(labels).__name__
+                    raise InputError(f"given[{number[i]}] is a {kind}; expected a list of labels and None, or None")
                 if len(labels) != here.stop - here.start:
                     raise InputError(
                         f"given[{number[i]}] has {len(labels)} labels but X[{number[i]}] has "
                         f"{here.stop - here.start} tokens"
                     )
-                unary[here] = self.forced_unary(unary[here], labels, f"given[{number[i]}]")
+                unary[here] = self.forced_unary(unary[here], list(labels), f"given[{number[i]}]")
         y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
         vit.viterbi_batch(rows.offsets, unary, *self.chain(transitions), y, scores)
-        raise_infeasible(scores, first)
+        raise_infeasible(scores, first, unary, rows.offsets)
         return y
 
     def parts_of(self, rows: Rows, unary: np.ndarray, transitions: np.ndarray) -> Iterator[Parts]:
@@ -77,7 +80,7 @@ class ChainStructure(ChainDecoders):
         chain = self.chain(transitions)
         marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
         fb.forward_backward_batch(rows.offsets, unary, *chain, marginals, log_z, *(np.zeros_like(a) for a in chain))
-        raise_infeasible(log_z, first)
+        raise_infeasible(log_z, first, unary, rows.offsets)
         return [marginals[lo:hi] for lo, hi in pairwise(rows.offsets.tolist())]
 
     # -- learning ---------------------------------------------------------------------------------------------------

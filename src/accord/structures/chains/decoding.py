@@ -19,6 +19,7 @@ from accord.kernels.chains.online import LabelMap, path_score, refresh_chain
 from accord.kernels.chains.violator import Loss, find_violator, loss_value
 from accord.packed.rescaling import RESCALINGS
 from accord.packed.weights import Parts
+from accord.settings import is_whole
 from accord.structures.chains import losses
 from accord.structures.chains.labels import LabelStructure
 
@@ -53,7 +54,11 @@ class ChainDecoders(LabelStructure):
         n = self.n_labels_
         return 2 * n + n * n + ((n + 1) * n * n if self.order_ == 2 else 0)
 
+    forbidden_: Any = ()  # pairs of labels, see Sequence
     node_map_: Any = None  # csr_array (n_labels, n_nodes), or None for the identity
+
+    def without_ancestors(self) -> None:
+        """Let classes share nothing."""
 
     def label_map(self) -> LabelMap:
         """Lambda as the kernels take it."""
@@ -78,14 +83,20 @@ class ChainDecoders(LabelStructure):
     def allowed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which (start, step, end) transitions the constraints allow, as 0 / minus infinity."""
         n = self.n_labels_
-        shape = (n, 1, n) if self.order_ == 1 else (n + 1, n, n)
-        return np.zeros(n), np.zeros(shape), np.zeros(n)
+        return np.zeros(n), np.zeros(self._step_shape()), np.zeros(n)
+
+    def _step_shape(self) -> tuple[int, int, int]:
+        n = self.n_labels_
+        if not self.has_transitions:  # chains of one row take no step
+            return n, 1, 0
+        return (n, 1, n) if self.order_ == 1 else (n + 1, n, n)
 
     def chain(self, transitions: np.ndarray, constrained: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The decoder's arrays (init, step, final) for a transition vector."""
         init, step, final = self.allowed()
         if not constrained:
-            init, step, final = np.zeros_like(init), np.zeros_like(step), np.zeros_like(final)
+            for array in (init, step, final):
+                array[:] = 0.0
         refresh_chain(np.asarray(transitions, np.float64), self.eta_, self.n_labels_, self.order_, init, step, final)
         return init, step, final
 
@@ -100,22 +111,50 @@ class ChainDecoders(LabelStructure):
             raise InputError(f"transitions has shape {np.shape(transitions)}; expected ({self.n_transitions_},)")
         return Parts(unary, *self.chain(transitions))
 
+    def _checked_parts(self, parts: Parts) -> Parts:
+        """Parts in the types and sizes of the kernels, which trust them."""
+        n = self.n_labels_
+        if not isinstance(parts, tuple) or len(parts) != len(Parts._fields):
+            raise InputError(f"parts is a {type(parts).__name__}; expected Parts, as structure.parts gives")
+        arrays = [self._scores(name, array) for name, array in zip(Parts._fields, parts)]
+        n_rows = min(len(arrays[0]), 1) if self.single_row else len(arrays[0])
+        for name, array, shape in zip(Parts._fields, arrays, ((n_rows, n), (n,), self._step_shape(), (n,))):
+            if array.shape != shape:
+                raise InputError(f"parts.{name} has shape {array.shape}; expected {shape}, as structure.parts gives")
+            if np.isnan(array).any():
+                raise InputError(f"parts.{name} has nan; scores are numbers, or minus infinity for what is forbidden")
+        return Parts(*arrays)
+
+    @staticmethod
+    def _scores(name: str, array: Any) -> np.ndarray:
+        try:
+            if np.ndim(array) and np.asarray(array).dtype.kind in "biufO":
+                return np.ascontiguousarray(array, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise InputError(f"parts.{name} is a {type(array).__name__}; expected an array of numbers")
+
     # -- decoders (label numbers) -----------------------------------------------------------------------------
     def best(self, parts: Parts) -> tuple[np.ndarray, float]:
+        parts = self._checked_parts(parts)
         y = np.empty(parts.unary.shape[0], np.int32)
         return y, float(vit.viterbi(*parts, y))
 
     def k_best(self, parts: Parts, k: int) -> list[tuple[np.ndarray, float]]:
         """At most ``k`` best outputs, distinct, best first; fewer if fewer are allowed."""
-        if k < 1:
+        if not is_whole(k) or k < 1:
             raise InputError(f"k is {k}; expected at least 1")
-        scores, outputs = vit.k_best(*parts, k)
+        parts = self._checked_parts(parts)
+        n_rows = parts.unary.shape[0]
+        there_are = self.n_labels_**n_rows if n_rows < 64 else k  # long inputs have more than anybody asks for
+        scores, outputs = vit.k_best(*parts, min(k, there_are))
         return [(y, float(s)) for y, s in zip(outputs, scores)]
 
     def oracle(self, parts: Parts, y: np.ndarray, rescaling: str = "margin", norm: int = 1) -> tuple[np.ndarray, float]:
         """The output that violates the margin of ``y`` most, and its violation (0: ``y`` itself)."""
         if rescaling not in RESCALINGS or norm not in (1, 2):
             raise InputError(f'rescaling is {rescaling!r}, norm is {norm!r}; expected "margin" or "slack", 1 or 2')
+        parts = self._checked_parts(parts)
         y = self._numbers("y", y, parts.unary.shape[0])
         found = np.empty_like(y)
         true_score = path_score(*parts, y)
@@ -124,6 +163,7 @@ class ChainDecoders(LabelStructure):
 
     def score(self, parts: Parts, y: np.ndarray) -> float:
         """Score of an output."""
+        parts = self._checked_parts(parts)
         return float(path_score(*parts, self._numbers("y", y, parts.unary.shape[0])))
 
     def loss_between(self, y: np.ndarray, y_pred: np.ndarray) -> float:
@@ -133,12 +173,18 @@ class ChainDecoders(LabelStructure):
 
     def _numbers(self, name: str, y: np.ndarray, n_rows: int) -> np.ndarray:
         """Label numbers as the kernels take them, which do not check what they index with."""
-        numbers = np.ascontiguousarray(y, dtype=np.int32)
+        try:
+            found = np.asarray(y)
+            numbers = np.ascontiguousarray(found, dtype=np.int64)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{name} is a {type(y).__name__}; expected label numbers, one per row") from None
+        if found.size and found.dtype.kind not in "iu":
+            raise InputError(f"{name} has items of type {found.dtype}; expected label numbers, whole ones")
         if numbers.shape != (n_rows,):
             raise InputError(f"{name} has shape {numbers.shape}; expected ({n_rows},), one label number per row")
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < self.n_labels_:
             raise InputError(f"{name} holds {numbers.tolist()}; expected label numbers below {self.n_labels_}")
-        return numbers
+        return numbers.astype(np.int32)
 
     def exact(self, rescaling: str = "margin", norm: int = 1) -> bool:
         return losses.is_exact(self.loss_, rescaling, norm)
@@ -155,6 +201,7 @@ class ChainDecoders(LabelStructure):
         return marginals
 
     def _forward_backward(self, parts: Parts) -> tuple[float, np.ndarray]:
+        parts = self._checked_parts(parts)
         n = parts.unary.shape[0]
         log_z, marginals = np.zeros(1), np.zeros_like(parts.unary)
         counts = [np.zeros_like(a) for a in parts[1:]]

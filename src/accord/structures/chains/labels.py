@@ -7,11 +7,13 @@ import warnings
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from accord.exceptions import InputError
+from accord.forms import LABEL, items
 from accord.kernels.chains.viterbi import force_labels
 from accord.packed.rows import Rows
 from accord.structures.base import BaseStructure
@@ -24,6 +26,9 @@ class LabelStructure(BaseStructure):
 
     labels: Sequence[Label] | None
     labels_: list[Label]
+
+    stored: ClassVar[dict[str, Any]] = {"labels_": items(LABEL, distinct=True)}
+    derived: ClassVar = ("loss_", "order_", "eta_", "forbidden_", "nodes_", "node_map_")
 
     @property
     def n_labels_(self) -> int:
@@ -52,6 +57,16 @@ class LabelStructure(BaseStructure):
         if not self.labels_:
             raise InputError("Y has no labels: give at least one labeled example, or declare labels=[...]")
 
+    def _derive(self) -> None:
+        """Fit to the labels again: all that is known follows from them and the parameters."""
+        again = clone(self)
+        if "labels" in again.get_params(deep=False):
+            again.declare(self.labels_)
+        again.fit([])
+        if again.labels_ != self.labels_:
+            raise InputError(f"labels_ are {self.labels_!r}; expected {again.labels_!r}")
+        self.__dict__.update({name: value for name, value in vars(again).items() if name in self.derived})
+
     def label_numbers(self) -> dict[Label, int]:
         """Number of each label."""
         return {label: i for i, label in enumerate(self.labels_)}
@@ -59,6 +74,9 @@ class LabelStructure(BaseStructure):
     # -- checks -----------------------------------------------------------------------------------------------------
     def check_outputs(self, Y: Sequence[Any]) -> list[Any]:
         """Outputs, which have the shape that is needed: a label, or a list of labels and None."""
+        odd = next((label for label in self.labels or () if not isinstance(label, Hashable)), None)
+        if odd is not None:
+            raise InputError(f"labels has a {type(odd).__name__}; expected labels, such as strings")
         declared = None if self.labels is None else set(self.labels)
         for i, y in enumerate(Y):
             if y is None:

@@ -21,7 +21,10 @@ def f1(n_labels: int, relevant: np.ndarray, macro: bool) -> Loss:
 
 
 def cost(matrix: np.ndarray, average: bool, single: bool) -> Loss:
-    """Costs ``matrix[true, predicted]`` added up over rows (or averaged). ``single``: inputs have one row."""
+    """Costs ``matrix[true, predicted]`` added up over rows (or averaged). ``single``: inputs have one row.
+
+    A matrix of one column has the costs of predicting any other label: nothing is as large as labels squared then.
+    """
     matrix = np.ascontiguousarray(matrix, dtype=np.float64)
     level, level_loss, unit = np.zeros((0, 0), np.int64), np.empty(0), 0.0
     if single:

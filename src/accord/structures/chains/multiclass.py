@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from accord import settings
 from accord.exceptions import InputError
 from accord.structures.chains import losses
 from accord.structures.chains.chain import ChainStructure
@@ -34,6 +35,7 @@ class MultiClass(ChainStructure):
         self.loss = loss
 
     def fit(self, Y: Iterable[Any]) -> MultiClass:
+        settings.check(self)
         self._set_labels(y for y in Y if y is not None)
         if isinstance(self.loss, str):
             if self.loss not in ("zero-one", "hamming"):

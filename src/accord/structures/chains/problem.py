@@ -8,9 +8,11 @@ from __future__ import annotations
 import copy
 import warnings
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from accord import memory
 from accord.kernels.chains import forward_backward as fb
 from accord.kernels.chains import frank_wolfe, online
 from accord.kernels.chains.violator import find_violators
@@ -65,6 +67,8 @@ class ChainProblem:
     def _outputs_are_allowed(self) -> bool:
         """Train within the constraints, unless the training outputs themselves break them."""
         s = self.structure
+        if not len(s.forbidden_):
+            return True
         scores = np.zeros(self.n_examples)
         chain = s.chain(np.zeros(s.n_transitions_))
         fb.path_scores(self.offsets, self.y, np.zeros((self.y.size, s.n_labels_)), *chain, scores)
@@ -100,24 +104,52 @@ class ChainProblem:
 
     def impute(self, weights: Weights) -> np.ndarray:
         """Label numbers with every hidden one filled in: the best outputs that have the given labels."""
-        y = self.y.copy()
         if not self.partial.any():
-            return y
+            return self.y.copy()
+        chain = self.chain(weights)
+        return np.concatenate([part._impute(weights, chain) for part in self._parts])
+
+    def _impute(self, weights: Weights, chain: tuple) -> np.ndarray:
+        y = self.y.copy()
         rows = self.rows.take(np.flatnonzero(self.partial))
         unary = self.structure.label_scores(rows.scores(weights.unary))
         force_labels(unary, y[self._partial_rows])
         found, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
-        viterbi_batch(rows.offsets, unary, *self.chain(weights), found, scores)
+        viterbi_batch(rows.offsets, unary, *chain, found, scores)
         y[self._partial_rows] = found
         return y
 
     def relabeled(self, y: np.ndarray) -> ChainProblem:
         """The same inputs with other label numbers."""
+        return self._changed(y=np.ascontiguousarray(y, dtype=np.int32))
+
+    def _changed(self, **changes: Any) -> ChainProblem:
         other = copy.copy(self)
-        for name in ("partial", "_partial_rows", "_observed"):
+        for name in ("partial", "_partial_rows", "_observed", "_parts"):
             other.__dict__.pop(name, None)
-        other.y = np.ascontiguousarray(y, dtype=np.int32)
+        other.__dict__.update(changes)
         return other
+
+    @cached_property
+    def _parts(self) -> list[ChainProblem]:
+        """Problems of some examples each, so that their label scores fit into memory: as a rule just one of all."""
+        n_labels = self.structure.n_labels_
+        if self.y.size * n_labels <= memory.SCORES:
+            return [self]
+        most = max(1, memory.SCORES // (n_labels * self.rows.slots.shape[1]))  # rows
+        parts, first = [], 0
+        while first < self.n_examples:
+            fits = np.searchsorted(self.offsets, self.offsets[first] + most, side="right") - 1
+            last = max(int(fits), first + 1)
+            rows = self.rows.take(np.arange(first, last)).without_idle_units()
+            parts.append(
+                self._changed(
+                    rows=rows, features=rows.features(), offsets=rows.offsets,
+                    y=self.y[self.offsets[first] : self.offsets[last]],
+                )
+            )  # fmt: skip
+            first = last
+        return parts
 
     # -- perceptron and stochastic gradient ---------------------------------------------------------------------
     def perceptron_epoch(self, weights: Weights, sums: Weights, order: np.ndarray, clock: float):
@@ -143,9 +175,13 @@ class ChainProblem:
         Where labels are hidden it is that of all outputs that have the given ones: ``log Z(forced) - log Z``, with
         the difference of the two expectations as its gradient.
         """
+        chain = self.chain(weights)
+        gradient = self.zero_weights()
+        return sum(part._add_likelihood(weights, chain, gradient) for part in self._parts), gradient
+
+    def _add_likelihood(self, weights: Weights, chain: tuple, gradient: Weights) -> float:
         s = self.structure
         unary = self.scores(weights)
-        chain = self.chain(weights)
         residual = np.empty_like(unary)
         calls = [(lo, hi, unary, chain, residual) for lo, hi in blocks(self.n_examples)]
         done = map_threads(self._block_likelihood, calls, self.n_jobs)
@@ -153,12 +189,13 @@ class ChainProblem:
         np.negative(residual, out=residual)
         complete = np.flatnonzero(~self._partial_rows)
         residual[complete, self.y[complete]] += 1.0
-        counts = np.zeros(s.n_transitions_)
-        if counts.size:
+        if gradient.transitions.size:
             d_init, d_step, d_final = (sum(d[k] for d in done) for k in (1, 2, 3))
             for sign, arrays in ((-1.0, (d_init, d_step, d_final)), (1.0, self._observed)):
-                online.subtract_expected(*(np.asarray(a) * -sign for a in arrays), s.eta_, s.order_, counts)
-        return total, Weights(self.rows.transpose_scores(s.node_coefficients(residual)), counts)
+                counts = (np.asarray(a) * -sign for a in arrays)
+                online.subtract_expected(*counts, s.eta_, s.order_, gradient.transitions)
+        self.rows.transpose_scores(s.node_coefficients(residual), gradient.unary)
+        return total
 
     @cached_property
     def _observed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -199,8 +236,11 @@ class ChainProblem:
     # -- margins --------------------------------------------------------------------------------------------------
     def violations(self, weights: Weights) -> np.ndarray:
         """Slack of every example: the violation of its most violating output (0 at least)."""
-        unary = self.scores(weights)
         chain = self.chain(weights)
+        return np.concatenate([part._violations(weights, chain) for part in self._parts])
+
+    def _violations(self, weights: Weights, chain: tuple) -> np.ndarray:
+        unary = self.scores(weights)
         found, violations = np.empty_like(self.y), np.zeros(self.n_examples)
 
         def block(lo: int, hi: int) -> None:

@@ -88,7 +88,7 @@ class Sequence(ChainStructure):
                 settings.NOT_NEGATIVE.check(f"label_weights[{label!r}]", weight)
                 if label in self.labels_:
                     weights[self.labels_.index(label)] = weight
-            return losses.cost(weights[:, None] * (1.0 - np.eye(n)), average=self.normalize, single=False)
+            return losses.cost(weights[:, None], average=self.normalize, single=False)
         if self.relevant is None:
             relevant = np.array([label != self.outside for label in self.labels_])
         else:
@@ -105,33 +105,31 @@ class Sequence(ChainStructure):
                 raise InputError(f"constraints is {self.constraints!r}; expected one of {sorted(SCHEMES)} or pairs")
             check = SCHEMES[self.constraints]
             ends: list[Label | None] = [*self.labels_, None]
-            pairs = [(i, j) for i, a in enumerate(ends) for j, b in enumerate(ends) if i < n or j < n]
-            moves = [(i, j) for i, j in pairs if not check(ends[i], ends[j])]
+            moves = (
+                (i, j) for i, a in enumerate(ends) for j, b in enumerate(ends) if (i < n or j < n) and not check(a, b)
+            )
         elif not isinstance(self.constraints, Iterable):
             raise InputError(f"constraints is {self.constraints!r}; expected one of {sorted(SCHEMES)} or pairs")
         else:
             number = {**self.label_numbers(), None: n}
-            moves = []
-            for pair in self.constraints:
+            pairs = list(self.constraints)
+            for pair in pairs:
                 if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                     raise InputError(f"constraints has {pair!r}; expected (label, next label) pairs")
-                if pair[0] in number and pair[1] in number:
-                    moves.append((number[pair[0]], number[pair[1]]))
-        return np.array(moves, np.int64).reshape(-1, 2)
+            moves = ((number[a], number[b]) for a, b in pairs if a in number and b in number)
+        return np.fromiter(chain.from_iterable(moves), np.int64).reshape(-1, 2)
 
     def allowed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         init, step, final = super().allowed()
         n = self.n_labels_
-        for a, b in self.forbidden_:
-            if a == n and b < n:
-                init[b] = -np.inf
-            elif b == n and a < n:
-                final[a] = -np.inf
-            elif a < n and b < n:
-                if self.order_ == 1:
-                    step[a, 0, b] = -np.inf
-                else:
-                    step[:, a, b] = -np.inf
+        before, after = self.forbidden_.T
+        inside = (before < n) & (after < n)
+        init[after[(before == n) & (after < n)]] = -np.inf
+        final[before[(after == n) & (before < n)]] = -np.inf
+        if self.order_ == 1:
+            step[before[inside], 0, after[inside]] = -np.inf
+        else:
+            step[:, before[inside], after[inside]] = -np.inf
         return init, step, final
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from typing import Any, ClassVar
@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from accord import memory
 from accord.exceptions import InputError
 from accord.settings import check, one_of
 from accord.structures.chains import losses
@@ -29,9 +30,9 @@ class Taxonomy(ChainStructure):
         Tree loss is the height of the lowest common ancestor of the true and the predicted class.
     predict : "leaves" or "all"
         Which nodes may be predicted.
-    beta : "one" or "normalized"
+    beta : "one", "normalized" or None
         Weight of an ancestor in Lambda: 1, or 1 / sqrt(number of ancestors and self), which gives every class a Lambda
-        of length one.
+        of length one. None: classes share nothing.
 
     Examples
     --------
@@ -45,13 +46,13 @@ class Taxonomy(ChainStructure):
     taxonomy: Mapping[Label, Any]
     loss: str = "tree"
     predict: str = "leaves"
-    beta: str = "one"
+    beta: str | None = "one"
 
     labels = None
     expects: ClassVar = {
         "loss": one_of("tree", "zero-one"),
         "predict": one_of("leaves", "all"),
-        "beta": one_of("one", "normalized"),
+        "beta": one_of("one", "normalized", None),
     }
 
     def is_declared(self) -> bool:
@@ -67,15 +68,28 @@ class Taxonomy(ChainStructure):
             if y is not None and y not in known:
                 why = "an inner node; use predict='all'" if y in parents else "not in the taxonomy"
                 raise InputError(f"Y[{i}] is {y!r}, which is {why}")
+        n = len(self.labels_)
+        memory.check(
+            {f"costs of {n:,} x {n:,} classes": 40.0 * n * n, f"nodes of {n:,} classes": 16.0 * n * len(parents)},
+            "Use fewer classes, or MultiClass, whose classes share nothing",
+        )
         above = {node: ancestors(node, parents) for node in parents}
         # A node above all classes adds the same to every score, unless its weight depends on the class.
         shared: set[Label] = set()
         if len(self.labels_) > 1 and self.beta == "one":
             shared = set.intersection(*(above[label] for label in self.labels_))
         self.nodes_ = sorted_labels(set().union(*(above[label] for label in self.labels_)) - shared)
-        self.node_map_ = self._node_map(above)
+        self.node_map_ = None if self.beta is None else self._node_map(above)
         self.loss_ = self._loss(parents, above)
         return self
+
+    def without_ancestors(self) -> None:
+        self.beta = self.node_map_ = None
+
+    def _derive(self) -> None:
+        if vars(self).get("node_map_", self) is None:  # how files of version 0.1 say it
+            self.beta = None
+        super()._derive()
 
     def _node_map(self, above: dict[Label, set[Label]]) -> sp.csr_array:
         number = {node: i for i, node in enumerate(self.nodes_)}
@@ -107,6 +121,11 @@ def check_taxonomy(taxonomy: Mapping[Label, Any]) -> dict[Label, list[Label]]:
     for child, parent in taxonomy.items():
         several = isinstance(parent, (list, tuple, set, frozenset))
         parents[child] = [p for p in (parent if several else [parent]) if p is not None]
+        odd = [p for p in parents[child] if not isinstance(p, Hashable)]
+        if odd:
+            raise InputError(
+                f"taxonomy[{child!r}] is a {type(odd[0]).__name__}; expected a parent or a list of parents"
+            )
     for parent in [p for ps in parents.values() for p in ps]:
         parents.setdefault(parent, [])
     for node in parents:

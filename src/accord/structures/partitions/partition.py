@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from accord.exceptions import InputError
+from accord.forms import REPORT, optional
 from accord.kernels.partitions import correlation, lp, moves
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.kernels.partitions.triangles import TriangleProgram
@@ -52,6 +53,7 @@ class Partition(BaseEstimator):
     """
 
     expects: ClassVar = {"loss": one_of(*losses.LOSSES)}
+    stored: ClassVar = {"labels_": optional(REPORT)}
 
     def __init__(self, loss: str = "total") -> None:
         self.loss = loss

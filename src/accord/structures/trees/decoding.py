@@ -109,6 +109,26 @@ class TreeDecoders(BaseStructure):
             raise InputError(f"transitions has shape {np.shape(transitions)}; expected ({self.n_transitions_},)")
         return self.part_scores(self.context(tokens), np.asarray(nodes, float), np.asarray(transitions, float))
 
+    def _checked_parts(self, parts: TreeScores, y: np.ndarray | None = None) -> TreeScores:
+        """Parts, and a tree, in the sizes of the kernels, which trust them."""
+        g, k, n = self.grammar_, len(self.anchors_), len(parts.leaf)
+        shapes = (len(g.rules),), (g.n_symbols,), (n, g.n_leaves), (n, k), (n, k), (n, k), (cky.N_WIDTHS, k)
+        for name, array, shape in zip(TreeScores._fields, parts, shapes):
+            if np.shape(array) != shape:
+                raise InputError(
+                    f"parts.{name} has shape {np.shape(array)}; expected {shape}, as structure.parts gives"
+                )
+            if np.isnan(array).any():
+                raise InputError(f"parts.{name} has nan; scores are numbers, or minus infinity for what is forbidden")
+        if y is not None:
+            self._check_tree(y, n)
+        return parts
+
+    def _check_tree(self, y: np.ndarray, n_tokens: int) -> None:
+        limits = np.array([self.grammar_.n_leaves, len(self.grammar_.rules), n_tokens, n_tokens + 1])
+        if np.shape(y) != (n_tokens, 4) or np.any(y < -1) or np.any(y >= limits):
+            raise InputError(f"y is no tree of {n_tokens} tokens: expected an array as structure.encode gives")
+
     def new_chart(self, n_tokens: int) -> np.ndarray:
         """Work space of the decoders."""
         return np.empty((n_tokens * (n_tokens + 1) // 2, self.grammar_.n_symbols))
@@ -116,7 +136,7 @@ class TreeDecoders(BaseStructure):
     # -- decoders ---------------------------------------------------------------------------------------------------
     def parse(self, parts: TreeScores, brackets: Brackets | None = None) -> tuple[np.ndarray, float, float]:
         """Best tree, its score, and its margin over the second best. Minus infinity: no parse, the tree is all -1."""
-        n = parts.leaf.shape[0]
+        n = self._checked_parts(parts).leaf.shape[0]
         tree = np.empty((n, 4), np.int32)
         score, margin = cky_trees.parse(self.arrays_, parts, brackets or no_brackets(), self.new_chart(n), tree)
         return tree, float(score), float(margin)
@@ -182,7 +202,7 @@ class TreeDecoders(BaseStructure):
         """At most ``k`` best trees, distinct, best first; fewer if the grammar has fewer."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             raise InputError(f"k is {k!r}; expected a whole number, at least 1")
-        chart = self.new_chart(parts.leaf.shape[0])
+        chart = self.new_chart(self._checked_parts(parts).leaf.shape[0])
         return k_best(self.arrays_, parts, brackets or no_brackets(), chart, k)
 
     def find_violator(
@@ -191,6 +211,7 @@ class TreeDecoders(BaseStructure):
         """Most violating tree: (violation, root of its loss for the 2-norm, its loss for the 1-norm, the tree)."""
         found = np.empty_like(y)
         gold, n_gold = self.mark(y)
+        parts = self._checked_parts(parts, y)
         h, loss = tree_violator.find_tree_violator(
             LOSSES[self.loss], self._unit(y), rescaling, norm, self.arrays_, parts, y, gold, n_gold,
             cky_trees.tree_score(self.arrays_, parts, y), self.new_chart(len(y)), found,
@@ -202,7 +223,7 @@ class TreeDecoders(BaseStructure):
 
     def score(self, parts: TreeScores, y: np.ndarray) -> float:
         """Score of a tree."""
-        return float(cky_trees.tree_score(self.arrays_, parts, y))
+        return float(cky_trees.tree_score(self.arrays_, self._checked_parts(parts, y), y))
 
     def root(self, y: np.ndarray) -> int:
         """Symbol at the top of a tree."""
@@ -210,6 +231,7 @@ class TreeDecoders(BaseStructure):
 
     def mark(self, y: np.ndarray) -> tuple[np.ndarray, int]:
         """The labels over each span of a tree (n_cells, longest chain), and their number."""
+        self._check_tree(y, len(y))
         longest = int(np.diff(self.arrays_.label_ptr).max(initial=1))
         gold = np.empty((len(y) * (len(y) + 1) // 2, max(longest, 1)), np.int32)
         return gold, int(cky_trees.mark_constituents(self.arrays_, y, gold))
@@ -227,6 +249,7 @@ class TreeDecoders(BaseStructure):
     def compare(self, y: np.ndarray, y_pred: np.ndarray) -> tuple[int, int, int]:
         """Constituents of a tree, of a prediction, and of both."""
         gold, n_gold = self.mark(y)
+        self._check_tree(y_pred, len(y))
         total, matched = cky_trees.compare_constituents(self.arrays_, y_pred, gold)
         return n_gold, int(total), int(matched)
 
@@ -268,7 +291,7 @@ class TreeDecoders(BaseStructure):
 
     def inside(self, parts: TreeScores, brackets: Brackets | None = None) -> tuple[float, np.ndarray]:
         """(log partition function, inside sums)."""
-        chart = self.new_chart(parts.leaf.shape[0])
+        chart = self.new_chart(self._checked_parts(parts).leaf.shape[0])
         return float(inside_outside.inside(self.arrays_, parts, brackets or no_brackets(), chart)), chart
 
     def zero_expected(self, n_tokens: int) -> inside_outside.Expected:

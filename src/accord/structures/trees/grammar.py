@@ -11,13 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from accord.datasets.trees import Symbol, Tree, binarise, debinarise
 from accord.exceptions import InputError
+from accord.forms import COUNT, TEXT, array, items, optional, record
 from accord.kernels.trees import cky
+from accord.settings import whole
 
 ANCHORS = ("label", "symbol", "rule")
 
@@ -37,6 +39,30 @@ class TreebankGrammar:
     rules: np.ndarray  # (n_rules, 3) int32: parent, left, right; sorted by left, right, parent
     rule_counts: np.ndarray
     start_counts: np.ndarray  # (n_symbols,)
+
+    stored: ClassVar = {
+        "horizontal": optional(COUNT),
+        "vertical": whole(1),
+        "root": optional(TEXT),
+        "symbols": items(
+            record("Symbol", labels=items(TEXT), siblings=optional(items(TEXT)), parents=items(TEXT)), distinct=True
+        ),
+        "n_leaves": COUNT,
+        "labels": items(TEXT, distinct=True),
+        "tags": items(TEXT, "n_tags", distinct=True),
+        "leaf_tag": array("i4", "n_leaves", least=0, below="n_tags"),
+        "rules": array("i4", "n_rules", 3, least=0, below="n_symbols"),
+        "rule_counts": array("f8", "n_rules", least=0),
+        "start_counts": array("f8", "n_symbols", least=0),
+    }
+    agrees: ClassVar = {
+        "leaves are among the symbols": lambda self: self.n_leaves <= self.n_symbols,
+        "symbols have labels, leaves tags, and phrases are made of symbols": lambda self: self._is_of_symbols(),
+        "rules are those of phrases, each once, sorted by their children": lambda self: (
+            bool(np.all(self.rules[:, 0] >= self.n_leaves))
+            and np.array_equal(self.rules[:, [1, 2, 0]], np.unique(self.rules[:, [1, 2, 0]], axis=0))
+        ),
+    }
 
     @cached_property
     def _leaf_numbers(self) -> dict[Symbol, int]:
@@ -103,6 +129,15 @@ class TreebankGrammar:
             array,
             np.array([float(count) for *_, count in rules]),
             start_counts,
+        )
+
+    def _is_of_symbols(self) -> bool:
+        known = set(self.labels)
+        if not all(symbol.labels for symbol in self.symbols):
+            return False
+        tags = [symbol.labels[-1] for symbol in self.symbols[: self.n_leaves]]
+        return tags == [self.tags[tag] for tag in self.leaf_tag.tolist()] and all(
+            known.issuperset(self.constituents_of(s)) for s in range(self.n_symbols)
         )
 
     def constituents_of(self, symbol: int) -> tuple[str, ...]:

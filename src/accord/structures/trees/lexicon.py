@@ -6,9 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from accord.forms import FLAG, TEXT, array, items
 from accord.packed.tables import runs
 
 ANY = "\t"  # the signature of all words
@@ -46,6 +48,20 @@ class Lexicon:
     tag: np.ndarray  # int32
     count: np.ndarray
     by_look: bool  # unknown words have the tags of words that look alike
+
+    stored: ClassVar = {
+        "terminals": items(TEXT, "n_terminals", distinct=True),
+        "ptr": array("i8", "n_terminals+1", pointers="n_entries"),
+        "tag": array("i4", "n_entries", least=0, below="n_tags"),
+        "count": array("f8", "n_entries", least=0),
+        "by_look": FLAG,
+    }
+    agrees: ClassVar = {"every terminal has a tag": lambda self: bool(np.all(np.diff(self.ptr) > 0))}
+    derived: ClassVar = ("is_look", "shares")
+
+    def _derive(self) -> None:
+        for name in self.derived:  # made when they are needed
+            self.__dict__.pop(name, None)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

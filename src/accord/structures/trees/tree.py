@@ -13,6 +13,7 @@ import numpy as np
 
 from accord.datasets.trees import as_tree, constituents, leaves, tags
 from accord.exceptions import InfeasibleError, InputError, NoParseWarning
+from accord.forms import fitted
 from accord.packed.rows import Rows
 from accord.settings import check, either, one_of, whole
 from accord.structures.base import input_numbers
@@ -76,6 +77,12 @@ class Tree(TreeDecoders):
         "rare": whole(0),
     }
 
+    stored: ClassVar = {
+        "grammar_": fitted("TreebankGrammar"),
+        "lexicon_": fitted("Lexicon", n_tags="grammar.tags"),
+    }
+    derived: ClassVar = ("arrays_", "anchors_")
+
     def __sklearn_clone__(self) -> Tree:
         """A copy that is not fitted. The treebank is only read, and may be large and deep: it is shared."""
         return type(self)(**self.get_params(deep=False))
@@ -97,15 +104,15 @@ class Tree(TreeDecoders):
             number = {tag: i for i, tag in enumerate(grammar.tags)}
             tagged = ((word, number[tag]) for tree in trees for word, tag in zip(leaves(tree), tags(tree)))
             self.lexicon_ = Lexicon.of_words(tagged, self.rare)
-        self._make_arrays()
+        self._derive()
         return self
 
     def without_span_features(self) -> None:
         """Leave the rules alone."""
         self.span_features = None
-        self._make_arrays()
+        self._derive()
 
-    def _make_arrays(self) -> None:
+    def _derive(self) -> None:
         self.arrays_, self.anchors_ = self.grammar_.arrays(self.span_features)
 
     # -- outputs and arrays -----------------------------------------------------------------------------------------
