@@ -119,7 +119,7 @@ class Federation:
         program = ("-m", "accord.federated.flower_node")
         if script:
             program = ("-c", f"{script}\nfrom accord.federated.flower_node import main\nmain()")
-        given = [f"--{k}={str(v).lower() if v is False else v}" for k, v in options.items() if v is not None]
+        given = [f"--{k}={v}" for k, v in options.items() if v is not None]
         link = ("--superlink", f"{HOST}:{self.port}", "--root-certificates", "ca.crt")
         return self.start(name, sys.executable, *program, *link, *given)
 

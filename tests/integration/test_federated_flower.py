@@ -1,7 +1,7 @@
 """Federated co-regression over real Flower processes on the loopback interface, with TLS and authentication.
 
 One deployment, because its processes take seconds to start: three sites, of which one is killed and comes back, one
-that sends garbage, two that may not join, and two runs.
+that sends garbage, lies, and sends its replies again and again, two that may not join, and two runs.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ from accord.persistence import read_model
 
 THREE = ["a", "b", "c"]
 LAMBDA = 0.1
-# Sends, one after the other: what is not finite, too few numbers, no numbers at all.
+# Sends, one after the other: what is not finite, too few numbers, absurd numbers, no numbers at all.
 GARBAGE = """
 import itertools
 import numpy as np
@@ -35,13 +35,32 @@ import accord.federated.flower_messages as messages
 from flwr.app import ConfigRecord, Message, RecordDict
 proper, turn = messages.answer_predict, itertools.count()
 def answer(question, predictions):
-    k = next(turn) % 3
+    k = next(turn) % 4
     if k == 0:
         return proper(question, np.full_like(predictions, np.nan))
     if k == 1:
         return proper(question, predictions[:-1])
+    if k == 2:
+        return proper(question, np.full_like(predictions, 1e6))
     return Message(RecordDict({"rubbish": ConfigRecord({"text": "?"})}), reply_to=question)
 messages.answer_predict = answer
+"""
+# Sends its first replies twice, and the one before once more. Its own SuperNode may lose track of them.
+REPEATS = """
+import flwr.supernode.runtime.run_clientapp as runtime
+push, sent = runtime.push_message, []
+def push_again(client, message, context):
+    push(client, message, context)
+    sent.append(message)
+    for old in sent[-2:] if len(sent) <= 4 else ():
+        try:
+            push(client, old, context)
+            told = "taken"
+        except Exception as error:
+            told = f"refused: {error}"
+        with open("repeated.txt", "a") as log:
+            print(told, file=log)
+runtime.push_message = push_again
 """
 
 
@@ -112,7 +131,9 @@ def tell_story(federation, problem, folder):
     federation.start_link()
     wait_until(lambda: "Uvicorn running" in federation.log("superlink"), 60, "SuperLink")
     federation.flwr(*(f"supernode register {name}.pub --name {name}" for name in registered))
-    running = {name: federation.start_site(name, script=GARBAGE if name == "bad" else None) for name in registered}
+    running = {
+        name: federation.start_site(name, script=GARBAGE + REPEATS if name == "bad" else None) for name in registered
+    }
     common = {"lambda_": LAMBDA, "tol": 1e-6, "timeout": 15.0, "patience": 100.0}
     write_app(folder / "two", result=str(folder / "two.accord"), sites="a,b", **common)
     with open(folder / "two" / "federation.py", "a") as module:
@@ -176,8 +197,16 @@ def garbage_is_refused_by_name_and_the_others_go_on(story):
     assert set(story.three.predictions) == set(THREE)
     assert set(story.three.missing) == {"bad"}
     reasons = [report.failures["bad"] for report in story.three.rounds]
-    for text in ("not finite", "of shape (29, 1)", "no record 'predictions'"):
+    for text in ("not finite", "of shape (29, 1)", "times as large as those of the other", "no record 'predictions'"):
         assert any(text in reason for reason in reasons), reasons
+
+
+def replies_that_are_sent_again_change_nothing(story):
+    """The site's own SuperNode takes them, and the SuperLink does not; the optimum is reached, see above."""
+    repeated = (story.folder / "repeated.txt").read_text().splitlines()
+    assert "taken" in repeated
+    replies = (story.folder / "superlink.log").read_text()
+    assert "does not exist" in replies
 
 
 def models_stay_at_the_sites_and_survive_a_kill(story):
@@ -215,6 +244,7 @@ CHECKS = [
     two_sites_reach_the_central_optimum,
     three_sites_reach_it_although_one_was_killed_and_came_back,
     garbage_is_refused_by_name_and_the_others_go_on,
+    replies_that_are_sent_again_change_nothing,
     models_stay_at_the_sites_and_survive_a_kill,
     sites_without_a_registered_key_are_refused,
     sites_run_nothing_that_they_are_sent,

@@ -1,12 +1,13 @@
 """What leaves a site, what a coordinator accepts, and who may speak: Flower's messages without its processes."""
 
+import dataclasses
 import sys
 
 import numpy as np
 import pytest
 
 import accord
-from accord.exceptions import InputError, MissingExtraError
+from accord.exceptions import InputError, MissingExtraError, ModelFileError
 from accord.federated.engine import QUIET, quiet_environment, require_flower
 
 try:
@@ -25,7 +26,9 @@ from flwr.supercore.task_identity import TaskIdentity
 from accord.federated import LocalSites, Site, agree
 from accord.federated import flower_messages as messages
 from accord.federated.flower import FlowerSites, RunSettings, SiteSettings, client_app, lead, read_result, write_app
+from accord.federated.flower_node import main
 from accord.federated.flower_site import read_private
+from accord.persistence import read_model, write_model
 
 LAMBDA = 0.1
 
@@ -242,6 +245,69 @@ def test_garbage_is_refused_by_name_and_the_others_go_on(kind, problem, apps):
         raise messages.SiteError(outcome.missing["bad"])
 
 
+def test_a_site_that_lies_is_named_over_messages_too(problem, apps):
+    def liar(question, context):
+        if question.metadata.message_type == messages.JOIN:
+            return messages.answer_join(question, "bad", (30, 1))
+        return messages.answer_predict(question, np.full((30, 1), 1e6))
+
+    outcome = agree(sites_of(WiredGrid({**apps, 14: liar}), ["a", "b", "c", "bad"]), LAMBDA)
+    assert "times as large as those of the other sites" in outcome.missing["bad"]
+    check_optimum(outcome, problem, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("when", ["at once", "later"])
+def test_replies_that_are_repeated_count_once(when, problem, apps):
+    """Also those of former rounds: they reply to messages that nobody waits for any more."""
+
+    class Repeating(WiredGrid):
+        def __init__(self, apps):
+            self.old = []
+            super().__init__(apps)
+
+        def pull_messages(self, message_ids):
+            fresh = super().pull_messages(message_ids)
+            out = [reply for reply in fresh for _ in range(2)] if when == "at once" else [*self.old, *fresh]
+            self.old += fresh
+            return out
+
+    outcome = agree(sites_of(Repeating(apps)), LAMBDA)
+    assert outcome.converged
+    check_optimum(outcome, problem, ["a", "b", "c"])
+
+
+def test_nobody_replies_for_another(problem, apps):
+    """A node that answers the message to another one, before that can, is not heard."""
+
+    class Forging(WiredGrid):
+        def pull_messages(self, message_ids):
+            replies = super().pull_messages(message_ids)
+            forged = []
+            for reply in replies:
+                if reply.metadata.src_node_id == 11 and reply.metadata.message_type == messages.PREDICT:
+                    other = travel(reply)[0]
+                    other.metadata.__dict__["_src_node_id"] = 12
+                    other.content["predictions"] = array_of(np.full((30, 1), 5.0))["predictions"]
+                    forged.append(other)
+            return [*forged, *replies]
+
+    told = []
+    outcome = agree(sites_of(Forging(apps), tell=told.append), LAMBDA)
+    check_optimum(outcome, problem, ["a", "b", "c"])
+    assert any(line.startswith("node 12 replies to a message that is not for it") for line in told)
+
+
+def test_a_site_refuses_absurd_predictions_and_keeps_a_model_of_its_own(problem, apps, tmp_path):
+    sites = sites_of(WiredGrid(apps))
+    sites.ask({"a": np.ones((2, 30, 1))}, 0.5)
+    answer = sites.ask({"a": np.full((2, 30, 1), 1e6)}, 0.1)["a"]
+    assert "others[0] has predictions more than bound=1000 times as large as any label of this site" in str(answer)
+    part = problem.parts["a"]
+    alone = accord.RLSR(**CONSTANTS).fit(part["X"], part["y"])
+    kept = accord.load(tmp_path / "a.model.accord")
+    assert np.allclose(kept.predict(part["unlabeled"]), alone.predict(part["unlabeled"]))
+
+
 def test_questions_that_make_no_sense_are_refused_by_a_site(apps):
     grid = WiredGrid(apps)
     sites = sites_of(grid)
@@ -379,6 +445,54 @@ def test_a_run_leaves_a_result_and_no_checkpoint(problem, apps, tmp_path):
     assert not (tmp_path / "result.accord.checkpoint").exists()
 
 
+def test_results_are_proved(problem, apps, tmp_path):
+    path = tmp_path / "result.accord"
+    lead(WiredGrid(apps), run_settings(tmp_path))
+    metadata, arrays = read_model(path)
+    told = metadata["federated result"]
+    for changed, expected in (
+        ({"converged": "yes"}, "converged is 'yes'"),
+        ({"trim": 2}, "consensus is not the mean|more predictions than are left out"),
+        ({"sites": ["a", "b"]}, "an array 'predictions2'|consensus is not"),
+        ({"rounds": [{}]}, "incomplete"),
+        ({"unknown": 1}, "incomplete"),
+    ):
+        write_model(path, {"federated result": {**told, **changed}}, arrays)
+        with pytest.raises(ModelFileError, match=rf"result\.accord is damaged: .*({expected})"):
+            read_result(path)
+    for name, array in (
+        ("predictions1", arrays["predictions1"][:-1]),
+        ("predictions1", arrays["predictions1"].astype("f4")),
+        ("consensus", arrays["consensus"] + 1.0),
+        ("consensus", arrays["consensus"] * np.nan),
+    ):
+        write_model(path, metadata, {**arrays, name: array})
+        with pytest.raises(ModelFileError, match=r"result\.accord is damaged"):
+            read_result(path)
+    write_model(path, {"model": 1}, {})
+    with pytest.raises(ModelFileError, match="no record of an agreement"):
+        read_result(path)
+
+
+def test_a_run_clears_what_killed_ones_left(apps, tmp_path):
+    left = [tmp_path / f".{name}.0123456789abcdef.tmp" for name in ("result.accord", "result.accord.checkpoint")]
+    left.append(tmp_path / ".a.model.accord.0123456789abcdef.tmp")
+    for path in left:
+        path.write_text("half a file")
+    lead(WiredGrid(apps), run_settings(tmp_path))
+    assert not any(path.exists() for path in left)
+
+
+def test_a_trimmed_run(problem, apps, tmp_path):
+    outcome = lead(WiredGrid(apps), run_settings(tmp_path, aggregation="trimmed", max_rounds=300))
+    kept = read_result(tmp_path / "result.accord")
+    assert kept.converged
+    assert kept.trim == 1
+    middle = np.median(np.stack(list(kept.predictions.values())), axis=0)
+    assert np.array_equal(kept.consensus, middle)
+    assert np.array_equal(kept.consensus, outcome.consensus)
+
+
 def test_a_run_goes_on_where_it_was_interrupted(problem, apps, tmp_path):
     whole = lead(WiredGrid(apps), run_settings(tmp_path, result=str(tmp_path / "whole.accord")))
     grid = WiredGrid(apps)
@@ -426,9 +540,83 @@ def test_settings_that_make_no_sense_are_refused():
     for config, expected in (
         ({"name": "a"}, "no 'data'"),
         ({"name": "a", "data": "f", "kernle": "rbf"}, "unknown key 'kernle'"),
+        (
+            {"name": "a", "data": "f", "standardize": "perhaps"},
+            "standardize is 'perhaps'; expected \"columns\" or false",
+        ),
+        (
+            {"name": "a", "data": "f", "gamma": -1.0},
+            r"gamma is -1\.0; expected a positive number, or \"auto\" or \"rule\"",
+        ),
     ):
         with pytest.raises(InputError, match=expected):
             SiteSettings.from_config(config)
+
+
+@pytest.mark.parametrize("text", ["false", "False", "FALSE", "no", "No", "0"])
+def test_truth_values_on_the_command_line(text, monkeypatch, tmp_path):
+    given = {}
+    monkeypatch.setattr("accord.federated.flower_node.run_site", lambda own, **more: given.update(own=own, **more))
+    common = ["--superlink", "localhost:9093", "--name", "1", "--data", "true", "--degree", "1", "--gamma", "0.5"]
+    main([*common, "--standardize", text, "--insecure", text])
+    expected = SiteSettings(name="1", data="true", degree=1.0, gamma=0.5, standardize=False)
+    assert given == {"own": expected, "superlink": "localhost:9093", "insecure": False}
+    for yes in ("true", "YES", "1"):
+        main([*common, "--insecure", yes])
+        assert given["insecure"] is True
+    main([*common, "--insecure"])
+    assert given["insecure"] is True
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--standardize=perhaps", "--standardize: standardize is 'perhaps'; expected \"columns\" or false"),
+        ("--standardize=True", "--standardize: standardize is 'True'; expected \"columns\" or false"),
+        ("--insecure=maybe", "--insecure: is 'maybe'; expected true or false (yes or no, 1 or 0)"),
+        ("--gamma=no", "--gamma: gamma is 'no'; expected a positive number"),
+        ("--gamma=nan", "--gamma: gamma is 'nan'"),
+        ("--eta=-1", "--eta: eta is '-1'"),
+        ("--degree=two", "--degree: degree is 'two'; expected a finite number"),
+        ("--mode=fast", '--mode: mode is \'fast\'; expected "semiparametric" or "exact"'),
+        ("--bound=0", "--bound: bound is '0'; expected a positive number"),
+        ("--superlink=localhost", "--superlink: is 'localhost'; expected a host and a port"),
+        ("--key=nowhere.key", "--key: is 'nowhere.key', and there is no such file"),
+        ("--data=nowhere.npz", "error: data is 'nowhere.npz', which cannot be read: No such file or directory"),
+        ("--data=nowhere.csv", "error: data is 'nowhere.csv', which cannot be read: No such file or directory"),
+        ("--kernel=cubic", "error: kernel is 'cubic'"),
+    ],
+)
+def test_bad_options_end_with_a_sentence(option, message, capsys, tmp_path, problem):
+    problem.write(tmp_path)
+    common = ["--superlink=localhost:1", "--name=a", f"--data={tmp_path / 'a.npz'}", "--insecure"]
+    with pytest.raises(SystemExit) as ended:
+        main([*common, option])
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_help_tells_all_options(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = capsys.readouterr().out
+    options = [line for line in text.split("options:")[1].splitlines() if line.startswith("  -")]
+    assert len(options) == 5 + len(dataclasses.fields(SiteSettings))
+    words = " ".join(text.split())
+    for field in dataclasses.fields(SiteSettings):
+        assert f"--{field.name} ... " in words
+        assert field.default in ("", dataclasses.MISSING) or f"(default: {field.default})" in words
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 rubbish", b"rubbish", None])
+def test_private_files_that_are_damaged(tmp_path, content):
+    path = tmp_path / "a.npz"
+    if content is None:
+        np.savez(path, X=np.array([object()]), y=[1.0], unlabeled=[[1.0]])
+    else:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"a\.npz: is damaged, or no \.npz file of numbers"):
+        read_private(path)
 
 
 def test_private_files(tmp_path):

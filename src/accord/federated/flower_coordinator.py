@@ -99,8 +99,8 @@ class FlowerSites:
         for name in set(asked) - set(waiting.values()):
             found[name] = ConnectionError("the message to the site was not accepted")
         while waiting and time.monotonic() < deadline:
-            for reply in self._replies(waiting):
-                name = waiting.pop(reply.metadata.reply_to_message_id)
+            for message, reply in self._replies(waiting).items():
+                name = waiting.pop(message)
                 try:
                     found[name] = messages.read_predictions(reply, self.shape)
                 except Exception as error:  # whatever came, it is that site's failure
@@ -124,14 +124,20 @@ class FlowerSites:
         accepted = list(self.grid.push_messages(outgoing)) if outgoing else []
         return {message: name for message, name in zip(accepted, questions) if message}
 
-    def _replies(self, waiting: Mapping[str, str]) -> list[Message]:
-        """Replies that arrived; those of joining nodes are dealt with."""
-        out = []
+    def _replies(self, waiting: Mapping[str, str]) -> dict[str, Message]:
+        """Replies that arrived, by what they reply to; those of joining nodes are dealt with.
+
+        The first reply counts, and only that of the node that was asked: others may be repeated, or forged.
+        """
+        out: dict[str, Message] = {}
         for reply in self.grid.pull_messages([*waiting, *self._joining]):
-            told = reply.metadata.reply_to_message_id
-            if told in waiting:
-                out.append(reply)
-            elif told in self._joining:
+            told, sender = reply.metadata.reply_to_message_id, reply.metadata.src_node_id
+            asked = self._nodes.get(waiting[told]) if told in waiting else self._joining.get(told, (None,))[0]
+            if sender != asked:
+                self._tell(f"node {sender} replies to a message that is not for it, or was answered; it is not heard")
+            elif told in waiting:
+                out.setdefault(told, reply)
+            else:
                 self._meet(self._joining.pop(told)[0], reply)
         return out
 

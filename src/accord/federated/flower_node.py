@@ -16,14 +16,14 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accord.exceptions import InputError
+from accord.exceptions import AccordError, InputError
 from accord.federated.engine import require_flower
-from accord.federated.flower_site import SiteSettings, client_app
+from accord.federated.flower_site import KINDS, SiteSettings, client_app, read_truth
 
 if TYPE_CHECKING:
     from flwr.clientapp import ClientApp
@@ -147,29 +147,81 @@ def free_port(host: str = LOOPBACK) -> int:
         return int(probe.getsockname()[1])
 
 
+HELP = {
+    "name": "by which the coordinator knows the site",
+    "data": "private file: .npz with arrays X, y and unlabeled, or CSV in which lines without a target are the agreed "
+    "examples",
+    "model": "where the site's model is kept; by default beside the data",
+    "target": "target columns of a CSV file, separated by commas",
+    "kernel": "as for RLSR: rbf, linear or poly",
+    "gamma": "width of the kernel: a number, auto (chosen on the site's labels) or rule (the papers' rule)",
+    "degree": "of a polynomial kernel",
+    "coef0": "of a polynomial kernel",
+    "eta": "regularisation: a number, auto or rule",
+    "standardize": "columns, or false (no, 0); targets are never scaled, as all sites have one scale",
+    "mode": "semiparametric (expansion over labeled examples) or exact",
+    "bound": "refuse predictions of others that are so many times as large as the largest label here",
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """``python -m accord.federated.flower_node``."""
     parser = argparse.ArgumentParser("python -m accord.federated.flower_node", description="Be a site.")
-    parser.add_argument("--superlink", required=True, metavar="HOST:PORT")
-    parser.add_argument("--root-certificates", metavar="FILE", help="certificate of the authority of the SuperLink's")
-    parser.add_argument("--key", metavar="FILE", help="the site's private key")
-    parser.add_argument("--insecure", action="store_true", help="without TLS, for tries on one machine")
+    parser.add_argument(
+        "--superlink", required=True, metavar="HOST:PORT", type=_address, help="where the SuperLink of the run listens"
+    )
+    parser.add_argument(
+        "--root-certificates", metavar="FILE", type=_file, help="certificate of the authority of the SuperLink's"
+    )
+    parser.add_argument("--key", metavar="FILE", type=_file, help="the site's private key")
+    parser.add_argument(
+        "--insecure", nargs="?", const=True, default=False, type=_truth, metavar="true|false",
+        help="without TLS, for tries on one machine (default: false)",
+    )  # fmt: skip
     for field in fields(SiteSettings):
-        parser.add_argument(f"--{field.name}", required=field.name in ("name", "data"), type=_value, metavar="...")
+        required = field.default is MISSING
+        default = "" if required or field.default == "" else f" (default: {field.default})"
+        parser.add_argument(
+            f"--{field.name}", required=required, type=_setting(field.name), metavar="...",
+            help=HELP[field.name] + default,
+        )  # fmt: skip
     given = {key: value for key, value in vars(parser.parse_args(arguments)).items() if value is not None}
-    own = {field.name: given.pop(field.name) for field in fields(SiteSettings) if field.name in given}
+    own = {name: given.pop(name) for name in KINDS if name in given}
     logging.getLogger("accord").addHandler(logging.StreamHandler())
-    run_site(SiteSettings.from_config(own), **given)
-
-
-def _value(text: str) -> float | bool | str:
-    """A number, a truth value, or the text."""
-    if text in ("true", "false"):
-        return text == "true"
     try:
-        return float(text)
-    except ValueError:
-        return text
+        run_site(SiteSettings.from_config(own), **given)
+    except AccordError as error:
+        parser.exit(2, f"{parser.prog}: error: {error}\n")
+
+
+def _setting(name: str) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        try:
+            return SiteSettings.read(name, text)
+        except InputError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
+
+
+def _truth(text: str) -> bool:
+    found = read_truth(text)
+    if not isinstance(found, bool):
+        raise argparse.ArgumentTypeError(f"is {text!r}; expected true or false (yes or no, 1 or 0)")
+    return found
+
+
+def _address(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise argparse.ArgumentTypeError(f"is {text!r}; expected a host and a port, for example 127.0.0.1:9093")
+    return text
+
+
+def _file(text: str) -> str:
+    if not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"is {text!r}, and there is no such file")
+    return text
 
 
 if __name__ == "__main__":

@@ -9,12 +9,18 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accord.exceptions import InputError, ModelFileError
+import numpy as np
+
+from accord.exceptions import InputError
 from accord.federated.agreement import Agreement, agree
+from accord.federated.bounds import BOUND
+from accord.federated.checkpoint import read_proved
 from accord.federated.engine import require_flower
 from accord.federated.flower_coordinator import FlowerSites
 from accord.federated.state import RoundReport
-from accord.persistence import read_model, write_model
+from accord.files import remove_leftovers
+from accord.forms import Unfit, prove
+from accord.persistence import write_model
 
 if TYPE_CHECKING:
     from flwr.app import Context
@@ -34,7 +40,7 @@ class RunSettings:
     sites : str
         Names of the sites, separated by commas. Without them, those that are there when ``min_sites`` are.
     min_sites : int
-    method, tol, max_rounds
+    method, tol, max_rounds, aggregation, trim, bound
         As for :func:`~accord.federated.agree`.
     timeout : float
         Seconds to wait for the answers of a round.
@@ -51,6 +57,9 @@ class RunSettings:
     max_rounds: int = 50
     timeout: float = 60.0
     patience: float = 300.0
+    aggregation: str = "mean"
+    trim: int = 1
+    bound: float = BOUND
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> RunSettings:
@@ -92,6 +101,7 @@ def lead(grid: Grid, settings: RunSettings, tell: Callable[[str], Any] | None = 
         Is told what happens.
     """
     told = tell if tell is not None else lambda _: None
+    remove_leftovers(settings.result)
     sites = FlowerSites(
         grid, settings.names, min_sites=settings.min_sites, timeout=settings.timeout, patience=settings.patience,
         tell=told,
@@ -101,6 +111,7 @@ def lead(grid: Grid, settings: RunSettings, tell: Callable[[str], Any] | None = 
         outcome = agree(
             sites, settings.lambda_, method=settings.method, tol=settings.tol, max_rounds=settings.max_rounds,
             checkpoint=settings.checkpoint, on_round=lambda report: told(describe_round(report)),
+            aggregation=settings.aggregation, trim=settings.trim, bound=settings.bound,
         )  # fmt: skip
         write_result(settings.result, outcome)
         gone = [name for name in outcome.missing if name in sites.absent]
@@ -119,7 +130,8 @@ def lead(grid: Grid, settings: RunSettings, tell: Callable[[str], Any] | None = 
 def describe_round(report: RoundReport) -> str:
     """A line about a round."""
     failures = "".join(f"; {name}: {why}" for name, why in report.failures.items())
-    return f"round {report.number}: change {report.change:.1e}, {report.seconds:.1f} s{failures}"
+    far = f"; {report.farthest} is {report.distance:.1f} times as far from the median as others" * bool(report.farthest)
+    return f"round {report.number}: change {report.change:.1e}, {report.seconds:.1f} s{far}{failures}"
 
 
 def write_result(path: str | Path, outcome: Agreement) -> None:
@@ -130,6 +142,8 @@ def write_result(path: str | Path, outcome: Agreement) -> None:
     told = {
         "sites": list(outcome.predictions),
         "converged": outcome.converged,
+        "stalled": outcome.stalled,
+        "trim": outcome.trim,
         "rounds": [asdict(report) for report in outcome.rounds],
     }
     write_model(path, {"federated result": told}, arrays)
@@ -137,12 +151,22 @@ def write_result(path: str | Path, outcome: Agreement) -> None:
 
 def read_result(path: str | Path) -> Agreement:
     """The outcome of a run: predictions, their mean as ``consensus``, rounds, and which sites are missing."""
-    metadata, arrays = read_model(path)
-    told = metadata.get("federated result")
-    if not isinstance(told, dict):
-        raise ModelFileError(f"{path} is not the result of a federated run")
-    predictions = {name: arrays[f"predictions{k}"] for k, name in enumerate(told["sites"])}
-    return Agreement(predictions, [RoundReport(**report) for report in told["rounds"]], told["converged"])
+    return read_proved(path, "federated result", _outcome)
+
+
+def _outcome(told: dict[str, Any], arrays: dict[str, np.ndarray]) -> Agreement:
+    told = dict(told)
+    names = told.pop("sites")
+    predictions = {name: arrays.pop(f"predictions{k}") for k, name in enumerate(names)}
+    if len(predictions) < len(names):
+        raise Unfit("sites has a name twice")
+    rounds = [RoundReport(**report) for report in told.pop("rounds")]
+    outcome = Agreement(predictions, rounds, **told)
+    prove(outcome, "federated result")
+    consensus = arrays.pop("consensus", None)
+    if predictions and (consensus is None or not np.allclose(consensus, outcome.consensus)):
+        raise Unfit("consensus is not the mean of the predictions")
+    return outcome
 
 
 def server_app() -> ServerApp:
@@ -160,6 +184,7 @@ def server_app() -> ServerApp:
 
         outcome = lead(grid, RunSettings.from_config(context.run_config), tell)
         without = f", without {', '.join(outcome.missing)}" if outcome.missing else ""
-        tell(f"{'agreed' if outcome.converged else 'ended'} after {len(outcome.rounds)} rounds{without}")
+        how = "agreed" if outcome.converged else "stalled" if outcome.stalled else "ended"
+        tell(f"{how} after {len(outcome.rounds)} rounds{without}")
 
     return app

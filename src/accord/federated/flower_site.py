@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import logging
 import threading
+import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,9 +15,12 @@ import numpy as np
 
 from accord.exceptions import FormatError, InputError
 from accord.federated import flower_messages as messages
+from accord.federated.bounds import BOUND
 from accord.federated.engine import require_flower
 from accord.federated.site import Site
+from accord.files import remove_leftovers
 from accord.learners.regression import RLSR
+from accord.settings import NUMBER, POSITIVE, Expected, either, one_of
 
 if TYPE_CHECKING:
     from flwr.app import Context, Message
@@ -25,6 +29,28 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 RULE = "rule"  # Flower's settings know no None
+TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_TEXT = Expected("a text", lambda value: isinstance(value, str) and bool(value))
+_CHOSEN = either(POSITIVE, "auto", RULE)
+KINDS = {
+    "name": _TEXT,
+    "data": _TEXT,
+    "model": Expected("a text", lambda value: isinstance(value, str)),
+    "target": _TEXT,
+    "kernel": _TEXT,
+    "gamma": _CHOSEN,
+    "degree": NUMBER,
+    "coef0": NUMBER,
+    "eta": _CHOSEN,
+    "standardize": Expected('"columns" or false', lambda value: value is False or value == "columns"),
+    "mode": one_of("semiparametric", "exact"),
+    "bound": POSITIVE,
+}
+
+
+def read_truth(text: str) -> bool | str:
+    """True or False, however that is written; what is neither stays what it is."""
+    return TRUTH.get(text.strip().lower(), text)
 
 
 @dataclass(frozen=True)
@@ -45,6 +71,7 @@ class SiteSettings:
     kernel, gamma, degree, coef0, eta, standardize
         As for :class:`~accord.RLSR`, but "rule" where that has None.
     mode : {"semiparametric", "exact"}
+    bound : float
         As for :class:`~accord.federated.Site`.
     """
 
@@ -59,18 +86,33 @@ class SiteSettings:
     eta: float | str = "auto"
     standardize: bool | str = "columns"
     mode: str = "semiparametric"
+    bound: float = BOUND
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> SiteSettings:
-        """From Flower's ``--node-config``, or another dict."""
-        known = [field.name for field in fields(cls)]
+        """From Flower's ``--node-config``, or another dict. Numbers and truth values may be texts."""
         for key in config:
-            if key not in known:
-                raise InputError(f"the site's settings have an unknown key {key!r}; expected {', '.join(known)}")
+            if key not in KINDS:
+                raise InputError(f"the site's settings have an unknown key {key!r}; expected {', '.join(KINDS)}")
         for key in ("name", "data"):
-            if not isinstance(config.get(key), str) or not config[key]:
+            if not config.get(key):
                 raise InputError(f'the site\'s settings have no {key!r}; expected a text, for example {key}="..."')
-        return cls(**config)
+        return cls(**{key: cls.read(key, value) for key, value in config.items()})
+
+    @staticmethod
+    def read(key: str, value: Any) -> Any:
+        """One setting; texts become what the setting holds."""
+        kind, found = KINDS[key], value
+        if isinstance(value, str) and not kind.accepts(value):
+            found = read_truth(value)
+            if not kind.accepts(found):
+                try:
+                    found = float(value)
+                except ValueError:
+                    found = value
+        if not kind.accepts(found):
+            raise InputError(f"{key} is {value!r}; expected {kind.words}")
+        return found
 
     @property
     def model_path(self) -> Path:
@@ -88,17 +130,29 @@ class SiteSettings:
             eta=None if self.eta == RULE else self.eta,
             standardize=self.standardize,
         )
-        return Site(X, y, unlabeled, regressor, self.mode)
+        return Site(X, y, unlabeled, regressor, self.mode, self.bound)
 
 
 def read_private(path: str | Path, target: str = "y") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``X``, ``y`` and the agreed examples of a site's file; see :class:`SiteSettings`."""
-    if Path(path).suffix == ".npz":
+    try:
+        return _read_arrays(path) if Path(path).suffix == ".npz" else _read_table(path, target)
+    except OSError as error:
+        raise InputError(f"data is {str(path)!r}, which cannot be read: {error.strerror or error}") from error
+
+
+def _read_arrays(path: str | Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    try:
         with np.load(path, allow_pickle=False) as found:
             missing = [key for key in ("X", "y", "unlabeled") if key not in found]
-            if missing:
-                raise FormatError(f"has no array {missing[0]!r}; expected X, y and unlabeled", str(path))
-            return found["X"], found["y"], found["unlabeled"]
+            if not missing:
+                return found["X"], found["y"], found["unlabeled"]
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise FormatError(f"is damaged, or no .npz file of numbers ({error})", str(path)) from error
+    raise FormatError(f"has no array {missing[0]!r}; expected X, y and unlabeled", str(path))
+
+
+def _read_table(path: str | Path, target: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     with open(path, newline="", encoding="utf-8") as stream:
         lines = csv.reader(stream)
         names = next(lines, [])
@@ -139,11 +193,18 @@ class AnsweringSite:
         """Heed the others' predictions, keep the model, and send predictions."""
         with self._turn:
             site = self._own(self._ready)
-            others, lambda_ = messages.read_question(question, site.shape)  # errors in here are the coordinator's
+            # errors in these two are the coordinator's
+            others, lambda_ = messages.read_question(question, site.shape)
+            try:
+                site.heed(others)
+            except InputError:  # nothing of those who are refused is to be left in the model
+                self._own(lambda: site.model.save(self.settings.model_path))
+                raise
             return messages.answer_predict(question, self._own(lambda: self._fit(site, others, lambda_)))
 
     def _ready(self) -> Site:
         if self._site is None:
+            remove_leftovers(self.settings.model_path)
             self._site = self.settings.make()
         return self._site
 

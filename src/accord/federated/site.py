@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.base import clone
 
 from accord.exceptions import InputError
+from accord.federated.bounds import BOUND, size
 from accord.learners import inputs
 from accord.learners.inputs import take
 from accord.learners.regression import RLSR
-from accord.settings import NOT_NEGATIVE
+from accord.settings import NOT_NEGATIVE, POSITIVE
 from accord.solvers.agreement import AnsweringView, ExactView, SemiParametricView
 from accord.solvers.least_squares import feature_map
 from accord.views.inputs import describe
@@ -36,6 +37,9 @@ class Site:
         all sites have one scale. By default ``RLSR(standardize="columns")``.
     mode : {"semiparametric", "exact"}
         As for :class:`~accord.CoRLSR`.
+    bound : float
+        Predictions of others that are so many times as large (root mean square) as the largest label here are refused:
+        somebody lies, or means another quantity. The model is then that of this site alone.
 
     Attributes
     ----------
@@ -58,7 +62,13 @@ class Site:
     """
 
     def __init__(
-        self, X: Any, y: Any, unlabeled: Any, regressor: RLSR | None = None, mode: str = "semiparametric"
+        self,
+        X: Any,
+        y: Any,
+        unlabeled: Any,
+        regressor: RLSR | None = None,
+        mode: str = "semiparametric",
+        bound: float = BOUND,
     ) -> None:
         if mode not in ("semiparametric", "exact"):
             raise InputError(f"mode is {mode!r}; expected 'semiparametric' or 'exact'")
@@ -69,7 +79,8 @@ class Site:
             raise InputError("regressor has standardize=True; use 'columns' or False, all sites have one scale of y")
         if unlabeled is None or not inputs.count(unlabeled):
             raise InputError("unlabeled has no examples; sites need some to agree on")
-        self.mode = mode
+        POSITIVE.check("bound", bound)
+        self.mode, self.bound = mode, bound
         self.model: RLSR = clone(regressor).fit(X, y)
         targets, view = self.model.targets_, self.model.views_[0]
         base, shared = self.model.bases_[0], view.matrix(unlabeled)
@@ -89,7 +100,8 @@ class Site:
                 gram, feature_map(gram), targets, self.model.eta_, view.values(shared, base)
             )
         self.shape = (shared.shape[0], targets.shape[1])
-        self.predict(np.empty((0, *self.shape)), 0.0)
+        self._largest_label = float(np.abs(targets).max())
+        self._fit(np.empty((0, *self.shape)), 0.0)
 
     def predict(self, others: Any, lambda_: float) -> np.ndarray:
         """Predictions (m, n_outputs) for the agreed examples, after a fit that heeds those of the others.
@@ -101,13 +113,30 @@ class Site:
         lambda_ : float
             Weight of the disagreement.
         """
-        others = np.asarray(others, dtype=float)
+        NOT_NEGATIVE.check("lambda_", lambda_)
+        return self._fit(self.heed(others), float(lambda_))
+
+    def heed(self, others: Any) -> np.ndarray:
+        """The others' predictions as an array; an error, whose text holds no private number, if they make no sense."""
+        try:
+            others = np.asarray(others, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"others is a {type(others).__name__} that holds no numbers; expected an array") from None
         if others.ndim != 3 or others.shape[1:] != self.shape:
             raise InputError(
                 f"others has shape {others.shape}; expected (number of other sites, {self.shape[0]}, {self.shape[1]})"
             )
         if not np.isfinite(others).all():
             raise InputError("others has values that are not finite")
-        NOT_NEGATIVE.check("lambda_", lambda_)
-        self.model.coefficients_ = [self._view.fit(others, float(lambda_))]
+        for k, other in enumerate(others):
+            if self._largest_label and size(other) > self.bound * self._largest_label:
+                self._fit(others[:0], 0.0)
+                raise InputError(
+                    f"others[{k}] has predictions more than bound={self.bound:g} times as large as any label of this "
+                    "site; somebody lies, or predicts another quantity: leave that site out, or raise bound"
+                )
+        return others
+
+    def _fit(self, others: np.ndarray, lambda_: float) -> np.ndarray:
+        self.model.coefficients_ = [self._view.fit(others, lambda_)]
         return self._view.answer(self.model.coefficients_[0])

@@ -1,31 +1,34 @@
-"""What a coordinator knows between rounds, and keeps on disk: questions and answers, nothing else."""
+"""What a coordinator knows between rounds: questions and answers, nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from accord.exceptions import InputError
-from accord.persistence import read_model, write_model
+from accord.federated.bounds import Said, farthest, trimmed_mean
 from accord.solvers.agreement import Accelerated, others_of
+
+MEMORY = 10  # former rounds from which a trimmed consensus is foreseen
 
 
 @dataclass(frozen=True)
 class RoundReport:
     """What happened in a round.
 
-    ``change`` is the largest relative difference between what a site answered and what was supposed of it;
-    ``failures`` tells which sites did not answer, or wrongly, and why.
+    ``change`` is the largest relative difference between what a site answered and what was supposed of it (of a trimmed
+    mean: between what it became and what was supposed of it); ``failures`` tells which sites did not answer, or were
+    refused, and why. ``farthest`` is the site that stands out, ``distance`` how many times as far from the median of
+    all sites it is as the others usually are (none and 0 if there are fewer than three).
     """
 
     number: int
     change: float
     seconds: float
     failures: dict[str, str] = field(default_factory=dict)
+    farthest: str = ""
+    distance: float = 0.0
 
 
 class State:
@@ -38,11 +41,14 @@ class State:
     what fits together best, or the last answers.
     """
 
+    trim = 0
+
     def __init__(self, names: Sequence[str], shape: tuple[int, int], accelerate: bool) -> None:
         self.names, self.shape, self.accelerate = list(names), shape, accelerate
         self.supposed: dict[str, np.ndarray] = {name: np.zeros(shape) for name in names}
         self.members: set[str] = set()
         self.heard: dict[str, np.ndarray] = {}  # in this round
+        self.said: dict[str, Said] = {}
         self.history = Accelerated(shape)
         self.rounds: list[RoundReport] = []
 
@@ -50,17 +56,24 @@ class State:
         """What to send to a site."""
         return others_of(name, self.supposed)
 
+    def known(self) -> dict[str, np.ndarray]:
+        """The last predictions of those that ever answered."""
+        return {name: own for name, own in self.supposed.items() if name in self.members or name in self.heard}
+
+    def contradiction(self, name: str, others: np.ndarray, answer: np.ndarray) -> str | None:
+        """Why an answer cannot be, given earlier ones of the site; None if it can."""
+        return self.said[name].contradiction(others, answer) if name in self.said else None
+
     def hear(self, name: str, others: np.ndarray, answer: np.ndarray, at_once: bool) -> float:
         """Take an answer in; ``at_once`` it is what the next site hears. Returns how much of a surprise it is."""
         before = self.supposed.get(name)
         self.heard[name] = answer
+        self.said.setdefault(name, Said()).add(others, answer)
         if self.accelerate:
             self.history.add(name, others, answer)
         if at_once:
             self.supposed[name] = answer
-        if before is None:
-            return np.inf
-        return float(np.linalg.norm(answer - before) / max(np.linalg.norm(answer), np.finfo(float).tiny))
+        return np.inf if before is None else _relative(answer - before, answer)
 
     def close_round(self, failures: Sequence[str]) -> None:
         """Suppose what fits the answers of the round best."""
@@ -74,46 +87,80 @@ class State:
         self.members |= joined
         complete = self.members == set(self.names) and joined == self.members
         self.supposed.update(heard)
-        if joined and not complete:
+        self._suppose(bool(joined) and not complete, [name for name in failures if name in self.members])
+
+    def change(self, surprises: Sequence[float]) -> float:
+        """How far the round was from what was supposed."""
+        return max(surprises, default=np.inf)
+
+    def farthest(self) -> tuple[str, float]:
+        """The site that stands out, and by how much; see :func:`accord.federated.bounds.farthest`."""
+        return farthest({name: self.supposed[name] for name in self.supposed if name in self.members})
+
+    def _suppose(self, forget: bool, waiting: Sequence[str]) -> None:
+        if forget:
             self.history = Accelerated(self.shape)
         elif self.accelerate:
-            self.supposed.update(self.history.suppose([name for name in failures if name in self.members]))
+            self.supposed.update(self.history.suppose(waiting))
 
-    def save(self, path: str | Path, lambda_: float) -> None:
-        """Write everything to a file; an interruption leaves the old one."""
-        arrays: dict[str, np.ndarray] = {}
-        for k, name in enumerate(self.supposed):
-            arrays[f"supposed{k}"] = self.supposed[name]
-            if name in self.history.answers:
-                arrays[f"questions{k}"] = np.stack(self.history.questions[name])
-                arrays[f"answers{k}"] = np.stack(self.history.answers[name])
-        told = {
-            **self._agreed(lambda_),
-            "supposed": list(self.supposed),
-            "members": sorted(self.members),
-            "rounds": [asdict(report) for report in self.rounds],
-        }
-        write_model(path, {"agreement": told}, arrays)
 
-    def load(self, path: str | Path, lambda_: float) -> None:
-        """Go on from a file; an error if it is of another agreement."""
-        metadata, found = read_model(path)
-        told = metadata.get("agreement")
-        if not isinstance(told, dict):
-            raise InputError(f"checkpoint {path} is no record of an agreement; name another file")
-        for key, value in self._agreed(lambda_).items():
-            if told[key] != value:
-                raise InputError(
-                    f"checkpoint {path} is of another agreement: its {key} is {told[key]!r}, not {value!r}; "
-                    "name another file, or remove this one"
-                )
-        self.supposed = {name: found[f"supposed{k}"] for k, name in enumerate(told["supposed"])}
-        self.members = set(told["members"])
-        self.rounds = [RoundReport(**report) for report in told["rounds"]]
-        for k, name in enumerate(self.supposed):
-            if f"answers{k}" in found:
-                self.history.questions[name] = list(found[f"questions{k}"])
-                self.history.answers[name] = list(found[f"answers{k}"])
+class TrimmedState(State):
+    """Sites that hear the trimmed mean of all of them, so that a few that lie do not matter.
 
-    def _agreed(self, lambda_: float) -> dict[str, Any]:
-        return {"names": self.names, "shape": list(self.shape), "lambda_": float(lambda_)}
+    As many copies of it are sent as there are sites. Without trimming that leads to the same optimum as the others'
+    own predictions do: to weigh the distance from ``V - 1`` others is to weigh that from the mean of all ``V``.
+
+    Parameters
+    ----------
+    names, shape, accelerate
+        As for :class:`State`.
+    trim : int
+        How many of the lowest and of the highest predictions for an example do not count.
+    """
+
+    def __init__(self, names: Sequence[str], shape: tuple[int, int], accelerate: bool, trim: int) -> None:
+        super().__init__(names, shape, accelerate)
+        self.trim = trim
+        self.consensus = np.zeros(shape)
+        self.tried: list[tuple[np.ndarray, np.ndarray]] = []  # what was supposed of the consensus, what it became
+        self.residual = np.inf
+
+    def others(self, name: str) -> np.ndarray:
+        return np.repeat(self.consensus[None], len(self.supposed), axis=0)
+
+    def hear(self, name: str, others: np.ndarray, answer: np.ndarray, at_once: bool) -> float:
+        self.heard[name] = answer
+        self.said.setdefault(name, Said()).add(others, answer)
+        return 0.0
+
+    def change(self, surprises: Sequence[float]) -> float:
+        return self.residual if surprises else np.inf
+
+    def _suppose(self, forget: bool, waiting: Sequence[str]) -> None:
+        found = trimmed_mean(list(self.supposed.values()), trim_of(self.trim, self.names, self.supposed))
+        asked, before = self.consensus, self.residual
+        self.residual = np.inf if forget else _relative(found - asked, found)
+        # what is foreseen from former rounds may be wrong: then they are forgotten
+        kept = self.tried[1 - MEMORY :] if self.accelerate and self.residual <= before else []
+        self.tried = [] if forget else [*kept, (asked, found)]
+        self.consensus = _foreseen(self.tried) if self.tried else found
+
+
+def trim_of(trim: int, names: Sequence[str], members: Mapping[str, np.ndarray]) -> int:
+    """How many predictions to leave out on either side: a site that never spoke is one less that can lie."""
+    return max(0, trim - (len(names) - len(members)))
+
+
+def _foreseen(tried: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Where a consensus leads to that becomes an affine function of what was supposed of it (Anderson's method)."""
+    asked, found = tried[-1]
+    if len(tried) == 1:
+        return found
+    residual = (found - asked).ravel()
+    changes = np.stack([(f - a).ravel() - residual for a, f in tried[:-1]], axis=1)
+    weights = np.linalg.lstsq(changes, -residual, rcond=1e-10)[0]
+    return np.asarray(found + sum(w * (f - found) for w, (_, f) in zip(weights, tried)))
+
+
+def _relative(difference: np.ndarray, answer: np.ndarray) -> float:
+    return float(np.linalg.norm(difference) / max(np.linalg.norm(answer), np.finfo(float).tiny))
