@@ -21,12 +21,11 @@ pytest.importorskip("uvicorn", reason="needs accord[mail]")
 pytest.importorskip("prometheus_client", reason="needs accord[mail]")
 pytest.importorskip("python_multipart", reason="needs accord[mail]")
 
-import uvicorn
-
 from accord.exceptions import InputError
-from accord.mail import http_service
+from accord.mail import http_connections, http_service
 from accord.mail.config import read_settings
-from accord.mail.http_service import TimedProtocol, create_app
+from accord.mail.http_connections import http_server
+from accord.mail.http_service import create_app
 from accord.mail.service import MailService, plain
 
 LIMIT = 50_000
@@ -38,18 +37,7 @@ def serving(detector=None, **flags):
     flags = {"limits.message_bytes": LIMIT, **{key.replace("__", "."): value for key, value in flags.items()}}
     settings = read_settings(flags=flags)
     service = MailService(SubjectDetector() if detector is None else detector, None, settings.detector, settings.limits)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(service, settings),
-            port=0,
-            log_config=None,
-            lifespan="off",
-            access_log=False,
-            http=TimedProtocol,
-            ws="none",
-            limit_concurrency=settings.limits.connections,
-        )
-    )
+    server = http_server(create_app(service, settings), service.counters, settings.limits, port=0)
     service.start()
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -219,12 +207,110 @@ def is_closed(connection, seconds=5.0):
 
 
 def test_silent_connections_do_not_keep_others_out(monkeypatch):
-    monkeypatch.setattr(http_service, "_SLOWEST_HEAD", 0.5)
+    monkeypatch.setattr(http_connections, "_SLOWEST_HEAD", 0.5)
     with serving(limits__connections=5) as client, contextlib.ExitStack() as stack:
         silent = [stack.enter_context(socket.create_connection(("127.0.0.1", client.port))) for _ in range(10)]
-        wait_until(lambda: client.ask("GET", "/health")[0] == 503)
-        wait_until(lambda: client.ask("GET", "/health")[0] == 200)
+        assert client.works()
         assert all(map(is_closed, silent))
+
+
+def test_only_requests_with_a_token_are_counted(tmp_path):
+    (tmp_path / "token").write_text("secret")
+    head = b"POST /assign HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n"
+    token = b"Authorization: Bearer secret\r\n"
+    flags = {"limits__connections": 2, "http__token_file": str(tmp_path / "token")}
+    with serving(**flags) as client, contextlib.ExitStack() as stack:
+
+        def begin(data):
+            one = stack.enter_context(socket.create_connection(("127.0.0.1", client.port), timeout=20))
+            one.sendall(data)
+            return one
+
+        for _ in range(3):
+            assert begin(head + b"\r\n").recv(12) == b"HTTP/1.1 401"
+        slow = [begin(head + token + b"Expect: 100-continue\r\n\r\n") for _ in range(2)]
+        assert all(one.recv(12) == b"HTTP/1.1 100" for one in slow)
+        assert client.ask("GET", "/health")[0] == 200
+        status, answer, headers = client.ask("POST", "/assign", b"x", Authorization="Bearer secret")
+        assert (status, headers["Retry-After"]) == (503, "1")
+        assert "2 requests are being answered" in answer["detail"]
+        slow[0].sendall(b"a" * 9)
+        wait_until(lambda: client.ask("POST", "/assign", b"x", Authorization="Bearer secret")[0] == 200)
+
+
+POST = b"POST /assign HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n"
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
+AMBIGUOUS = {
+    "length and chunks": POST + b"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nX",
+    "chunks and length": POST + b"transfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n0\r\n\r\n",
+    "two lengths": POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "the same length twice": POST + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\nab",
+    "a list of lengths": POST + b"Content-Length: 2, 2\r\n\r\nab",
+    "a signed length": POST + b"Content-Length: +2\r\n\r\nab",
+    "a negative length": POST + b"Content-Length: -2\r\n\r\nab",
+    "a length in hexadecimal": POST + b"Content-Length: 0x2\r\n\r\nab",
+    "an empty length": POST + b"Content-Length:\r\n\r\nab",
+    "an endless length": POST + b"Content-Length: " + b"9" * 50 + b"\r\n\r\nab",
+    "space before the colon": POST + b"Content-Length : 2\r\n\r\nab",
+    "a folded length": POST + b"Content-Length:\r\n 2\r\n\r\nab",
+    "a folded header": POST + b"X-A: b\r\n\tContent-Length: 9\r\nContent-Length: 2\r\n\r\nab",
+    "bare line feeds": POST.replace(b"\r\n", b"\n") + b"Content-Length: 2\n\nab",
+    "one bare line feed": POST + b"X-A: b\nContent-Length: 2\r\n\r\nab",
+    "a bare carriage return": POST + b"X-A: b\rContent-Length: 9\r\nContent-Length: 2\r\n\r\nab",
+    "a zero byte": POST + b"X-A: b\0\r\nContent-Length: 2\r\n\r\nab",
+    "another coding": POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "chunks twice": POST + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "hidden chunks": POST + b"Transfer-Encoding: xchunked\r\nContent-Length: 2\r\n\r\nab",
+    "chunks of HTTP/1.0": CHUNKED.replace(b"HTTP/1.1", b"HTTP/1.0") + b"2\r\nab\r\n0\r\n\r\n",
+    "a negative chunk": CHUNKED + b"-1\r\n\r\n",
+    "a signed chunk": CHUNKED + b"+2\r\nab\r\n0\r\n\r\n",
+    "a chunk with a prefix": CHUNKED + b"0x2\r\nab\r\n0\r\n\r\n",
+    "an endless chunk": CHUNKED + b"f" * 30 + b"\r\nab\r\n0\r\n\r\n",
+    "a chunk without a size": CHUNKED + b"\r\nab\r\n0\r\n\r\n",
+    "a chunk of letters": CHUNKED + b"zz\r\nab\r\n0\r\n\r\n",
+    "a chunk that is too long": CHUNKED + b"2\r\nabc\r\n0\r\n\r\n",
+    "no host": POST.replace(b"Host: x\r\n", b"") + b"Content-Length: 2\r\n\r\nab",
+    "two hosts": POST + b"Host: y\r\nContent-Length: 2\r\n\r\nab",
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_ambiguous_requests_are_refused(client, name, caplog):
+    """A proxy in front could see another request; what follows is not read."""
+    before, seen = client.service.counters.malformed, len(client.service.detector)
+    answer = client.raw(AMBIGUOUS[name] + b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"connection: close" in answer.lower()
+    assert answer.count(b"HTTP/1.1") == 1
+    assert client.service.counters.malformed > before
+    assert len(client.service.detector) == seen
+    assert "Traceback" not in caplog.text
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_nothing_follows_chunks(client):
+    tail = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    for request, n_answers in (
+        (CHUNKED + b"4\r\nabcd\r\n0\r\n\r\n", 1),
+        (POST + b"Content-Length: 4\r\n\r\nabcd", 2),  # others may be followed by the next request
+    ):
+        with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
+            connection.sendall(request + tail)
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+        assert answer.count(b"HTTP/1.1 200") == answer.count(b"HTTP/1.1") == n_answers
+        assert answer.lower().count(b"connection: close") == 1
+
+
+def test_rubbish_after_an_answer_is_no_error_of_ours(client, caplog):
+    """The rest of a body that was not waited for."""
+    client.raw(b"POST /nothing HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
+        connection.sendall(b"PUT /assign HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n")
+        assert connection.recv(12) == b"HTTP/1.1 405"
+        connection.sendall(b"ab\0\0\r\n\r\n")
+        assert is_closed(connection)
+    assert client.works()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +323,7 @@ def test_silent_connections_do_not_keep_others_out(monkeypatch):
     ],
 )
 def test_requests_that_come_byte_by_byte_are_given_up(client, monkeypatch, begin):
-    monkeypatch.setattr(http_service, "_SLOWEST_HEAD", 0.5)
+    monkeypatch.setattr(http_connections, "_SLOWEST_HEAD", 0.5)
     with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
         if begin:
             connection.sendall(begin)
@@ -254,7 +340,7 @@ def test_requests_that_come_byte_by_byte_are_given_up(client, monkeypatch, begin
 
 
 def test_answers_that_are_not_read_are_given_up(client, monkeypatch):
-    monkeypatch.setattr(http_service, "_SLOWEST_HEAD", 0.5)
+    monkeypatch.setattr(http_connections, "_SLOWEST_HEAD", 0.5)
     request = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -276,7 +362,7 @@ def test_answers_that_are_not_read_are_given_up(client, monkeypatch):
 
 
 def test_a_slow_answer_and_an_idle_client_are_not_hurried(monkeypatch):
-    monkeypatch.setattr(http_service, "_SLOWEST_HEAD", 0.3)
+    monkeypatch.setattr(http_connections, "_SLOWEST_HEAD", 0.3)
     with serving() as client:
         connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
         for _ in range(2):
@@ -344,7 +430,10 @@ def test_token(tmp_path):
             assert (status, answered["WWW-Authenticate"]) == (401, "Bearer")
         assert client.ask("POST", "/assign", raw, Authorization="Bearer secret")[0] == 200
         assert client.ask("GET", "/metrics")[0] == 401
-        assert client.ask("GET", "/health")[0] == 200
+        # who has no token is told whether it is alive, and nothing else
+        assert client.ask("GET", "/health")[:2] == (200, {"status": "ok"})
+        assert client.ask("GET", "/health", Authorization="Bearer wrong")[1] == {"status": "ok"}
+        assert client.ask("GET", "/health", Authorization="Bearer secret")[1] == {"status": "ok", "window": 1}
         assert len(client.service.detector) == 1
 
 

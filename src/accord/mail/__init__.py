@@ -15,7 +15,8 @@ From bytes to a verdict, file by file:
 `config`                 settings of the programs
 `service`                a detector behind a queue; with `counters`, its `state_file`, and `service_run` as a program
 `milter`                 mail servers ask it: `milter_session`, `milter_message`, `milter_policy`, `milter_protocol`
-`http_service`           programs ask it; with `http_metrics`
+`http_service`           programs ask it; with `http_metrics` and `http_connections`
+`connections`            who may stay connected to either
 `generator`              mail with known batches; its `generator_words` and `generator_bytes`
 =======================  ==============================================================================================
 

@@ -14,25 +14,27 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from accord.exceptions import InputError, ModelFileError
+from accord.forms import COUNT, FLAG, Unfit, prove
 from accord.kernels.mail.batches import best_batch
 from accord.kernels.mail.pairs import HIGH, features_between
 from accord.learners.clustering import ClusteringSVM
 from accord.mail.config import MAX_WINDOW
 from accord.mail.features import NAMES
 from accord.mail.message import Message
-from accord.mail.model import Similarity, similarity_of
-from accord.mail.signature import Signature, sign
-from accord.mail.window import BatchStatistics, Window
+from accord.mail.model import SIMILARITY, Similarity, similarity_of
+from accord.mail.signature import Signature, checked, sign
+from accord.mail.window import BatchStatistics, Window, WindowState
 from accord.persistence import read_model, write_model
-from accord.settings import Expected, is_real, is_whole, whole
+from accord.settings import Expected, is_real, whole
 
 _KIND = "BatchDetector"
-_WINDOW = Expected(f"a whole number from 1 to {MAX_WINDOW:,}", lambda n: is_whole(n) and 1 <= n <= MAX_WINDOW)
+_SETTINGS = ("max_age", "min_words", "keep_words", "prefix")
+_WINDOW = whole(1, MAX_WINDOW)
 _MAX_AGE = Expected("a positive number of seconds, or None", lambda s: s is None or (is_real(s) and s > 0))
 _PREFIX = Expected(  # ids are written into headers of mail
     "a string of at most 40 printable ASCII characters without spaces",
@@ -95,6 +97,15 @@ class BatchDetector:
     'b2'
     """
 
+    stored: ClassVar = {
+        "similarity": SIMILARITY,
+        "window": whole(1),
+        "max_age": _MAX_AGE,
+        "min_words": COUNT,
+        "keep_words": FLAG,
+        "prefix": _PREFIX,
+    }
+
     def __init__(
         self,
         model: ClusteringSVM | Similarity | None = None,
@@ -153,7 +164,7 @@ class BatchDetector:
             When it came (seconds since 1970); default: now. Only `max_age` looks at it: mails that came longer before
             leave the window.
         """
-        mail = raw if isinstance(raw, Signature) else self.sign(raw)
+        mail = checked(raw, "raw") if isinstance(raw, Signature) else self.sign(raw)
         now = _seconds(received)
         with self._lock:
             window = self._window
@@ -171,7 +182,7 @@ class BatchDetector:
 
         Changes nothing.
         """
-        mail = raw if isinstance(raw, Signature) else self.sign(raw)
+        mail = checked(raw, "raw") if isinstance(raw, Signature) else self.sign(raw)
         now = _seconds(received)
         with self._lock:
             window = self._window
@@ -210,8 +221,14 @@ class BatchDetector:
         Other threads can go on assigning while the file is written.
         """
         with self._lock:
-            numbers, arrays = self._window.state()
-        settings = {name: getattr(self, name) for name in ("max_age", "min_words", "keep_words", "prefix")}
+            state = self._window.state()
+        try:
+            prove(self, _KIND)
+            prove(state, "window")
+        except Unfit as error:
+            raise InputError(f"this detector cannot be saved: {error}") from error
+        numbers, arrays = state.packed()
+        settings = {name: getattr(self, name) for name in _SETTINGS}
         metadata = {"kind": _KIND, "settings": settings, "window": numbers, "features": NAMES}
         arrays |= {"weights": np.append(self.similarity.weights, self.similarity.bias), "idf": self.similarity.idf}
         write_model(path, metadata, arrays)
@@ -227,14 +244,25 @@ class BatchDetector:
         if metadata.get("features") != NAMES:
             raise ModelFileError(f"{path} was made with other features of mails; start with an empty window")
         try:
-            similarity = Similarity(arrays["weights"][:-1].copy(), float(arrays["weights"][-1]), arrays["idf"])
-            window = Window.from_state(metadata["window"], arrays)
-            if similarity.idf.shape != (similarity.idf.size,) or similarity.weights.shape != (len(NAMES),):
-                raise ValueError("weights of another size")
-            detector = cls(similarity, window.size, **metadata["settings"])
-        except (KeyError, TypeError, IndexError, ValueError) as error:
-            raise ModelFileError(f"{path}: the state of the detector is damaged ({error})") from error
-        detector._start(window)
+            return cls._unpacked(metadata, arrays)
+        except Unfit as error:
+            raise ModelFileError(f"{path}: the state of the detector is damaged: {error}") from error
+
+    @classmethod
+    def _unpacked(cls, metadata: dict[str, Any], arrays: dict[str, np.ndarray]) -> BatchDetector:
+        """A detector from the content of a file, of which nothing is used before it is proved."""
+        window = WindowState.unpacked(metadata.get("window"), arrays)
+        settings, weights = metadata.get("settings"), arrays.get("weights", np.empty(0))
+        if not isinstance(settings, dict) or set(settings) != set(_SETTINGS):
+            raise Unfit(f"the settings are not {', '.join(_SETTINGS)}")
+        if weights.shape != (len(NAMES) + 1,):
+            raise Unfit(f"weights have the shape {weights.shape}; expected {len(NAMES)} numbers and a bias")
+        detector = cls.__new__(cls)
+        detector.similarity = Similarity(weights[:-1].copy(), weights[-1].item(), arrays.get("idf", np.empty(0)))
+        detector.window = window.size
+        vars(detector).update(settings)
+        prove(detector, _KIND)
+        detector._start(Window.from_state(window))
         return detector
 
     def __getstate__(self) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from accord.exceptions import InputError
+from accord.forms import FLAG, TEXT, array, items
 from accord.kernels.mail.pairs import HIGH, Signatures, features_between, features_of_pairs
 from accord.kernels.partitions.condensed import n_pairs
 from accord.mail.signature import IDF_BUCKETS, MARKS, NUMBERS, SETS, Mail, Signature, as_signature, flat_idf, stack
@@ -46,6 +48,10 @@ class MailPairs(PairFeatures):
     1.0
     """
 
+    expects: ClassVar = {"idf": FLAG}
+    stored: ClassVar = {"names_": items(TEXT), "idf_": array("f4", IDF_BUCKETS)}
+    agrees: ClassVar = {"names_ are those of the features of mails": lambda self: list(self.names_) == NAMES}
+
     def __init__(self, idf: bool = True) -> None:
         self.idf = idf
 
@@ -68,7 +74,7 @@ class MailPairs(PairFeatures):
 
     def pairs(self, objects: Sequence[Mail]) -> np.ndarray:
         rows = self.rows(objects)
-        out = np.empty((n_pairs(len(objects)), len(self.names_)))
+        out = np.empty((n_pairs(len(objects)), len(NAMES)))
         features_of_pairs(rows, HIGH, out)
         return out
 
@@ -78,7 +84,7 @@ class MailPairs(PairFeatures):
         return [as_signature(mail, f"objects[{i}]", self.idf_) for i, mail in enumerate(objects)]
 
     def between(self, objects: Sequence[Mail], others: Sequence[Mail]) -> np.ndarray:
-        out = np.empty((len(objects), len(others), len(self.names_)))
+        out = np.empty((len(objects), len(others), len(NAMES)))
         features_between(self.rows(objects), self.rows(others), HIGH, out)
         return out
 

@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,12 @@ from accord.mail.service import MailService, Overloaded, plain
 try:
     import prometheus_client  # noqa: F401
     import python_multipart  # noqa: F401
+    import uvicorn  # noqa: F401
     from fastapi import FastAPI, Request, Response
     from fastapi.responses import JSONResponse, PlainTextResponse
     from starlette.datastructures import UploadFile
     from starlette.formparsers import MultiPartException, MultiPartParser
     from starlette.requests import ClientDisconnect
-    from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as error:
     raise MissingExtraError(
         f"the HTTP service needs {error.name}, which is not installed; install it with: pip install 'accord[mail]'"
@@ -37,7 +37,6 @@ except ImportError as error:
 LOG = logging.getLogger("accord.mail.http")
 MESSAGE_TYPES = ("message/rfc822", "message/global", "application/octet-stream", "text/plain")
 MOST_FILES = 100  # messages in one multipart request
-_SLOWEST_HEAD = 10.0  # seconds for a request's head to come in, and for a client to read what it is sent
 _SLOWEST_UPLOAD = 60.0  # seconds for a body to come in
 
 
@@ -69,8 +68,15 @@ def read_token(settings: MailSettings) -> str:
 
 def create_app(service: MailService, settings: MailSettings) -> FastAPI:
     """The application, for uvicorn or any other ASGI server; the service has been started."""
-    token = read_token(settings)
+    expected = f"Bearer {token}".encode() if (token := read_token(settings)) else b""
+
+    def is_token_borne(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        """Whether headers, with names in small letters, bear the token, if there is one."""
+        given = next((value for name, value in headers if name == b"authorization"), b"")
+        return not expected or hmac.compare_digest(given, expected)
+
     app = FastAPI(title="Accord mail", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.is_token_borne = is_token_borne
 
     @app.exception_handler(Refused)
     async def refuse(_: Request, error: Exception) -> Response:
@@ -86,8 +92,7 @@ def create_app(service: MailService, settings: MailSettings) -> FastAPI:
         return JSONResponse({"detail": "this request could not be answered"}, 503, {"Retry-After": "1"})
 
     def check_token(request: Request) -> None:
-        given = request.headers.get("authorization", "")
-        if token and not hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {token}".encode()):
+        if not is_token_borne(request.headers.raw):
             raise Refused(401, "the token is missing or wrong; send it as `Authorization: Bearer TOKEN`")
 
     async def answer(request: Request, ask: Callable[[bytes], Future[Any]], count: Callable[[str], None]) -> Response:
@@ -109,11 +114,12 @@ def create_app(service: MailService, settings: MailSettings) -> FastAPI:
         return await answer(request, service.explain, lambda _: None)  # nothing becomes of these messages
 
     @app.get("/health")
-    async def health() -> Response:
+    async def health(request: Request) -> Response:
         good = service.is_alive
-        return JSONResponse(
-            {"status": "ok" if good else "stopping", "window": len(service.detector)}, 200 if good else 503
-        )
+        told: dict[str, Any] = {"status": "ok" if good else "stopping"}
+        if is_token_borne(request.headers.raw):  # how much mail there is is nobody else's business
+            told["window"] = len(service.detector)
+        return JSONResponse(told, 200 if good else 503)
 
     @app.get("/metrics")
     async def metrics(request: Request) -> Response:
@@ -188,48 +194,3 @@ async def _answered(
         raise Refused(503, "the detector failed on this message") from error
     count("assigned")
     return found
-
-
-# -- connections ----------------------------------------------------------------------------------------------------
-class TimedProtocol(H11Protocol):
-    """A connection that is closed when it waits for its client too long.
-
-    uvicorn itself waits for ever for the head of a request and for its answer to be read; as connections are limited, a
-    few hundred that do nothing would keep all others out. A body has a time limit of its own, and so has a client that
-    may send another request. All but `_watch` and `_stop` is called by the event loop.
-    """
-
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._watch()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._watch()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._stop()
-        self._watch()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        super().connection_lost(error)
-        self._stop()
-
-    def _watch(self) -> None:
-        is_busy = self.cycle is not None and not self.cycle.response_complete
-        if is_busy and not self.flow.write_paused:
-            self._stop()
-        elif self._timer is None and not self.transport.is_closing():
-            self._timer = self.loop.call_later(_SLOWEST_HEAD, self.transport.abort)
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None

@@ -16,12 +16,14 @@ from contextlib import suppress
 
 from accord.exceptions import InputError
 from accord.mail.config import Address, MailSettings, parse_address
+from accord.mail.connections import AT_ONCE, listen_long, lobby_of_strangers
 from accord.mail.milter_policy import Policy
 from accord.mail.milter_session import MilterSession
 from accord.mail.service import MailService
 
 _LOOK_SECONDS = 1.0  # between looks for idle connections
 _PACKET_SECONDS = 60.0  # for the rest of a packet that has begun
+_OFFER_SECONDS = 10.0  # for the offer with which mail servers begin
 
 
 class MilterServer:
@@ -31,6 +33,7 @@ class MilterServer:
         self.service, self.settings = service, settings
         self.policy = Policy(settings)
         self.sessions: set[MilterSession] = set()
+        self.strangers = lobby_of_strangers(settings.limits.connections)
         self.address: Address | None = None
         self._server: asyncio.Server | None = None
         self._watch: asyncio.Task[None] | None = None
@@ -41,12 +44,13 @@ class MilterServer:
         loop = asyncio.get_running_loop()
         if wanted.path:
             remove_stale_socket(wanted.path)
-            self._server = await loop.create_unix_server(self._session, wanted.path)
+            self._server = await loop.create_unix_server(self._session, wanted.path, backlog=AT_ONCE)
             os.chmod(wanted.path, 0o660)
             self.address = wanted
         else:
-            self._server = await loop.create_server(self._session, wanted.host, wanted.port)
+            self._server = await loop.create_server(self._session, wanted.host, wanted.port, backlog=AT_ONCE)
             self.address = Address(wanted.host, self._server.sockets[0].getsockname()[1])
+        listen_long(self._server)
         self._watch = asyncio.create_task(self._close_idle())
         return self.address
 
@@ -67,7 +71,7 @@ class MilterServer:
                 os.unlink(self.address.path)
 
     def _session(self) -> MilterSession:
-        return MilterSession(self.service, self.settings, self.policy, self.sessions)
+        return MilterSession(self.service, self.settings, self.policy, self.sessions, self.strangers)
 
     async def _close_idle(self) -> None:
         while True:
@@ -75,7 +79,8 @@ class MilterServer:
             now = time.monotonic()
             for session in list(self.sessions):
                 allowed = _PACKET_SECONDS if session.in_packet else self.settings.milter.idle_seconds
-                if now - session.active > allowed:
+                is_late = session in self.strangers and now - session.since > _OFFER_SECONDS
+                if is_late or now - session.active > allowed:
                     session.hang_up()
 
 

@@ -18,28 +18,37 @@ from typing import Any
 
 from accord.mail import milter_protocol as wire
 from accord.mail.config import MailSettings
+from accord.mail.connections import Lobby
 from accord.mail.milter_message import PassingMessage
 from accord.mail.milter_policy import Policy
 from accord.mail.service import MailService, Overloaded, Verdict
 
 LOG = logging.getLogger("accord.mail.milter")
 _MOST_PACKETS = 200  # at a time; the smallest ones take less than a millisecond
+_STALE_SECONDS = 300.0  # after which mail servers give up clients that say nothing outside of messages
 _QUICK_ACK: Any = getattr(socket, "TCP_QUICKACK", None)  # Linux
 
 
 class MilterSession(asyncio.Protocol):
     """One connection of a mail server, over which one message comes after the other.
 
-    `policy` is that of the settings, `sessions` are all connections; this one is among them while it is open.
+    `policy` is that of the settings, `sessions` are all connections, this one among them while it is open; `strangers`
+    are those of them that have not begun as mail servers do.
     """
 
     _transport: asyncio.Transport
 
     def __init__(
-        self, service: MailService, settings: MailSettings, policy: Policy, sessions: set[MilterSession]
+        self,
+        service: MailService,
+        settings: MailSettings,
+        policy: Policy,
+        sessions: set[MilterSession],
+        strangers: Lobby,
     ) -> None:
-        self.service, self.limits, self.policy, self.sessions = service, settings.limits, policy, sessions
-        self.active = time.monotonic()
+        self.service, self.limits, self.policy = service, settings.limits, policy
+        self.sessions, self.strangers = sessions, strangers
+        self.since = self.active = time.monotonic()
         self.terms = wire.Terms()
         self._socket: socket.socket | None = None  # if it is one of TCP
         self._buffer = bytearray()
@@ -69,13 +78,14 @@ class MilterSession(asyncio.Protocol):
         opened = transport.get_extra_info("socket")
         if _QUICK_ACK is not None and opened is not None and opened.family != socket.AF_UNIX:
             self._socket = opened
-        self._is_full = len(self.sessions) >= self.limits.connections
         self.sessions.add(self)
+        self.strangers.enter(self)  # all may come from one address: that of the mail server
         self._reset()
 
     def connection_lost(self, error: Exception | None) -> None:
         """Called by the event loop."""
         self.sessions.discard(self)
+        self.strangers.leave(self)
         self._forget_question()
         self._buffer.clear()
         self._answers.clear()
@@ -88,6 +98,10 @@ class MilterSession(asyncio.Protocol):
         else:
             self._flush()
             self._transport.close()
+
+    def evict(self) -> None:
+        """Close the connection at once."""
+        self._transport.abort()
 
     def pause_writing(self) -> None:
         """Called by the event loop when much of what we sent has not been read."""
@@ -175,8 +189,25 @@ class MilterSession(asyncio.Protocol):
 
     # -- commands -------------------------------------------------------------------------------------------------
     def _negotiate(self, data: bytes) -> None:
+        if self in self.strangers:
+            self.strangers.leave(self)
+            self._is_full = not self._has_room()
+            self._reset()
         reply, self.terms = wire.negotiate(data, want_body=not self._is_full)
         self._answers.append(reply)
+
+    def _has_room(self) -> bool:
+        """Whether there are few enough mail servers to look after another one, now that stale ones are gone."""
+        others = self.sessions - {self}
+        known = sum(session not in self.strangers for session in others)
+        if known < self.limits.connections:
+            return True
+        resting = [session for session in others if session not in self.strangers and not session.in_message]
+        stalest = min(resting, key=lambda session: session.active, default=self)
+        is_stale = time.monotonic() - stalest.active > _STALE_SECONDS
+        if is_stale or known >= 2 * self.limits.connections:  # those not looked after are let be up to so many
+            stalest.hang_up()
+        return is_stale
 
     def _macros(self, data: bytes) -> None:
         command, values = wire.macros(data)

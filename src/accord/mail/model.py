@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accord.exceptions import InputError, ModelFileError
+from accord.forms import NUMBER, Sizes, Unfit, array, fit, record
 from accord.learners.clustering import ClusteringSVM
 from accord.mail.features import NAMES, MailPairs
-from accord.mail.signature import flat_idf
+from accord.mail.signature import IDF_BUCKETS, flat_idf
 
 DEFAULT_MODEL = "default_model.json"
 
@@ -25,6 +26,9 @@ class Similarity(NamedTuple):
     idf: np.ndarray
 
 
+SIMILARITY = record("Similarity", weights=array("f8", len(NAMES)), bias=NUMBER, idf=array("f4", IDF_BUCKETS))
+
+
 def same_similarity(a: Similarity, b: Similarity) -> bool:
     """Whether two detectors would decide alike."""
     return all(np.array_equal(np.asarray(one), np.asarray(other)) for one, other in zip(a, b))
@@ -35,7 +39,7 @@ def similarity_of(model: ClusteringSVM | Similarity | None) -> Similarity:
     if model is None:
         return default_similarity()
     if isinstance(model, Similarity):
-        return model
+        return _checked(model)
     view = getattr(model, "pair_features_", None)
     if not isinstance(view, MailPairs):
         raise InputError(
@@ -46,7 +50,15 @@ def similarity_of(model: ClusteringSVM | Similarity | None) -> Similarity:
     if len(weights) not in (len(NAMES), len(NAMES) + 1):
         raise InputError(f"model.weights_ has {len(weights)} numbers, expected {len(NAMES)} and a bias")
     bias = float(weights[len(NAMES)]) if len(weights) > len(NAMES) else 0.0
-    return Similarity(np.ascontiguousarray(weights[: len(NAMES)]), bias, view.idf_)
+    return _checked(Similarity(np.ascontiguousarray(weights[: len(NAMES)]), bias, view.idf_))
+
+
+def _checked(similarity: Similarity) -> Similarity:
+    try:
+        fit(SIMILARITY, "model", similarity, Sizes(None, {}))
+    except Unfit as error:
+        raise InputError(f"{error}; train the model again") from error
+    return similarity
 
 
 def as_json(similarity: Similarity) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord.exceptions import AccordError
 from accord.mail.config import Address, MailSettings, parse_address
+from accord.mail.connections import allow_files, listen_long
 from accord.mail.milter import MilterServer, remove_stale_socket
 from accord.mail.service import MailService, open_service, warm_up
 
@@ -47,6 +48,7 @@ def run(
         By default the one that the settings describe.
     """
     app = None
+    allow_files(settings.limits.connections)
     if service is None:
         service = open_service(settings.detector, settings.limits)
         warm_up(service.detector)
@@ -75,7 +77,7 @@ async def _serve(
         announce(f"milter on {await milter_server.start()}")
     try:
         if app is not None:
-            async with _http_server(app, settings, announce) as ended:
+            async with _http_server(app, service, settings, announce) as ended:
                 await asyncio.wait({asyncio.ensure_future(stop.wait()), ended}, return_when=asyncio.FIRST_COMPLETED)
                 if not stop.is_set():
                     raise AccordError("the HTTP service has ended by itself") from ended.exception()
@@ -89,11 +91,9 @@ async def _serve(
 
 @contextlib.asynccontextmanager
 async def _http_server(
-    app: FastAPI, settings: MailSettings, announce: Callable[[str], None]
+    app: FastAPI, service: MailService, settings: MailSettings, announce: Callable[[str], None]
 ) -> AsyncIterator[asyncio.Future[Any]]:
-    import uvicorn
-
-    from accord.mail.http_service import TimedProtocol
+    from accord.mail.http_connections import http_server
 
     address = parse_address(settings.http.listen, "http.listen")
     if address.path:
@@ -101,14 +101,7 @@ async def _http_server(
         where: dict[str, Any] = {"uds": address.path}
     else:
         where = {"host": address.host, "port": address.port}
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app, **where, log_config=None, access_log=False, lifespan="off", server_header=False, loop="asyncio",
-            http=TimedProtocol, ws="none",
-            limit_concurrency=settings.limits.connections, timeout_keep_alive=30, h11_max_incomplete_event_size=65536,
-            timeout_graceful_shutdown=int(_GRACE),
-        )
-    )  # fmt: skip
+    server = http_server(app, service.counters, settings.limits, timeout_graceful_shutdown=int(_GRACE), **where)
     # signals are ours: both servers have to end, and the state has to be written afterwards
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
     task = asyncio.ensure_future(_serving(server))
@@ -118,6 +111,7 @@ async def _http_server(
         if task.done():
             task.result()
             raise AccordError(f"the HTTP service cannot listen on {address}; is the address in use?")
+        listen_long(server.servers[0])
         bound = server.servers[0].sockets[0].getsockname()
         announce(f"HTTP on {address if address.path else Address(address.host, bound[1])}")
         yield task

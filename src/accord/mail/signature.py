@@ -15,6 +15,7 @@ from zlib import crc32
 import numpy as np
 
 from accord.exceptions import InputError
+from accord.forms import array, record
 from accord.kernels.mail.pairs import N_PADDED, SUBJECT, Signatures, finish_row
 from accord.kernels.mail.text import COUNTS, HASHES, N_BIGRAMS, N_BINS, N_WORDS, Sketches, scan_text
 from accord.mail.message import Message, parse
@@ -78,11 +79,60 @@ def empty_signatures(n: int) -> Signatures:
     )
 
 
+# What signatures must be: kernels trust their sizes.
+ROWS = record(
+    "Signatures",
+    **{
+        name: array(column.dtype.str[1:], "size", column.shape[1])
+        for name, column in empty_signatures(0)._asdict().items()
+    },
+)
+_LONGEST = np.array([N_BINS, N_BINS, SUBJECT], np.uint8)
+_COLUMNS = [(column.dtype, column.shape[1]) for column in empty_signatures(0)]
+
+
+def are_sound(rows: Signatures) -> bool:
+    """Whether the columns of signatures agree with each other."""
+    marks, lengths = rows.marks, rows.lengths
+    tags = np.zeros_like(rows.tags)
+    tags[:, : marks.shape[1]] = np.where(marks, marks % 254 + 1, 0)
+    return bool(
+        np.array_equal(rows.tags, tags)
+        and np.array_equal(lengths[:, 0], np.count_nonzero(rows.single, axis=1))
+        and np.array_equal(lengths[:, 1], np.count_nonzero(rows.triples, axis=1))
+        and (lengths[:, 2] <= SUBJECT).all()
+    )
+
+
 def stack(signatures: list[Signature]) -> Signatures:
     """The rows of several signatures in one."""
     if not signatures:
         return empty_signatures(0)
-    return Signatures(*(np.concatenate(columns) for columns in zip(*(s.row for s in signatures))))
+    try:
+        rows = Signatures(*(np.concatenate(columns) for columns in zip(*(s.row for s in signatures))))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"signatures of different sizes ({error}); make them by sign()") from error
+    _check_rows(rows, len(signatures), "the signatures")
+    return rows
+
+
+def checked(mail: Signature, where: str) -> Signature:
+    """A signature whose sizes kernels may trust; errors name `where` it stands."""
+    _check_rows(mail.row, 1, where)
+    for name, dtype in (("words", np.uint32), ("counts", np.int64)):
+        found = getattr(mail, name)
+        if not isinstance(found, np.ndarray) or found.dtype != dtype or found.shape != (mail.words.size,):
+            raise InputError(f"{where}.{name} is not a list of numbers of {np.dtype(dtype)}, one per word; use sign()")
+    return mail
+
+
+def _check_rows(rows: Signatures, n: int, where: str) -> None:
+    for column, (dtype, width), name in zip(rows, _COLUMNS, Signatures._fields):
+        if not isinstance(column, np.ndarray) or column.dtype != dtype or column.shape != (n, width):
+            found = f"{column.shape} of {column.dtype}" if isinstance(column, np.ndarray) else type(column).__name__
+            raise InputError(f"{where}: {name} is {found}; expected {(n, width)} of {dtype}; make signatures by sign()")
+    if (rows.lengths > _LONGEST).any():
+        raise InputError(f"{where}: lengths are larger than what they are of; make signatures by sign()")
 
 
 def flat_idf() -> np.ndarray:
@@ -99,6 +149,8 @@ def sign(mail: bytes | Message, idf: np.ndarray | None = None) -> Signature:
     idf : ndarray of float32 (16384,), optional
         Weight of each hash bucket of words (`MailPairs` learns them); default: all 1.
     """
+    if idf is not None and not (isinstance(idf, np.ndarray) and idf.shape == (IDF_BUCKETS,) and idf.dtype.kind == "f"):
+        raise InputError(f"idf must be an array of {IDF_BUCKETS} numbers, as MailPairs learns it in idf_")
     message = mail if isinstance(mail, Message) else parse(mail)
     row = empty_signatures(1)
     text = np.frombuffer(message.text, np.uint8)

@@ -22,13 +22,15 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from accord.exceptions import InputError
+from accord.forms import NUMBER, array
 from accord.mail.detector import Assignment
 from accord.mail.message import Message
-from accord.mail.signature import Mail, Signature, as_signature
+from accord.mail.signature import Mail, Signature, as_signature, checked
 from accord.mail.window import BatchStatistics, Window
 from accord.model_file import save
 from accord.settings import Expected, check, is_whole, one_of
 
+_MOST_BUCKETS = 1 << 24
 N_EXTRA = 4  # logarithm of the size, larger than one, all subjects equal, all senders equal
 
 
@@ -69,8 +71,12 @@ class CollectiveSpamFilter(BaseEstimator):
 
     expects: ClassVar = {
         "counts": one_of("log", "raw"),
-        "n_buckets": Expected("a power of two", lambda n: is_whole(n) and n >= 2 and n & (n - 1) == 0),
+        "n_buckets": Expected(
+            f"a power of two, at most {_MOST_BUCKETS:,}",
+            lambda n: is_whole(n) and 2 <= n <= _MOST_BUCKETS and n & (n - 1) == 0,
+        ),
     }
+    stored: ClassVar = {"coef_": array("f8", f"n_buckets+{N_EXTRA}"), "intercept_": NUMBER}
 
     def fit(
         self, messages: Sequence[Mail], labels: Sequence[bool], batches: Sequence[Hashable] | None = None
@@ -172,7 +178,7 @@ def batch_statistics(messages: Sequence[Mail], batches: Sequence[Hashable] | Non
     for k, (mail, name) in enumerate(zip(messages, names)):
         if name not in places:
             places[name] = window.open_batch()
-        window.count(as_signature(mail, f"messages[{k}]"), places[name], True)
+        window.count(checked(as_signature(mail, f"messages[{k}]"), f"messages[{k}]"), places[name], True)
     made = {name: window.statistics(place) for name, place in places.items()}
     return [made[name] for name in names]
 

@@ -11,13 +11,15 @@ from accord.exceptions import AccordError, InputError, ModelFileError
 from accord.files import remove_leftovers
 from accord.mail.detector import BatchDetector
 from accord.mail.model import same_similarity
-from accord.persistence import looks_like_model, read_model
+from accord.mail.window import STATE_ARRAYS
+from accord.persistence import read_model
 
 LOG = logging.getLogger("accord.mail")
 # After a restart, so many ids are left out. They may have been given to batches that were opened after the last
 # checkpoint: the crash forgot them, but they are in headers of delivered mail. `MailService` gives no more than these
 # between one checkpoint and the next.
 ID_BLOCK = 1_000_000
+_BEGINNING = {0: b"PK\x03\x04", 30: b"accord.json"}  # of a state, and of all files of Accord
 _held: dict[str, int] = {}  # the locks of this process: real path of the state, descriptor
 
 
@@ -103,12 +105,19 @@ def restore_state(state: str, fresh: BatchDetector) -> BatchDetector | None:
 
 def _is_state(path: str) -> bool:
     """Whether a file that cannot be used was a state once."""
-    if not looks_like_model(path):
-        return False
     try:
-        return read_model(path)[0].get("kind") == "BatchDetector"
-    except ModelFileError:  # damaged, so nobody can tell
-        return True
+        metadata, arrays = read_model(path)
+    except ModelFileError:  # damaged, so nobody can tell from its content
+        return _begins_like_ours(path)
+    return metadata.get("kind") == "BatchDetector" or len(STATE_ARRAYS & set(arrays)) > len(STATE_ARRAYS) // 2
+
+
+def _begins_like_ours(path: str) -> bool:
+    """Whether three of four bytes that our files begin with are there, as far as the file goes."""
+    with open(path, "rb") as stream:
+        head = stream.read(64)
+    pairs = [pair for at, text in _BEGINNING.items() for pair in zip(text, head[at:])]
+    return sum(a == b for a, b in pairs) >= 0.75 * len(pairs)
 
 
 def _put_aside(path: str, error: Exception) -> None:

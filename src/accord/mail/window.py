@@ -6,22 +6,40 @@ Memory is bounded: a batch is forgotten, size and sums included, when its last m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from accord.exceptions import ModelFileError
+from accord.forms import ANY, COUNT, Unfit, array, prove
 from accord.kernels.mail.pairs import Signatures
 from accord.kernels.mail.text import merge_counts
-from accord.mail.signature import MARKS, Signature, empty_signatures
+from accord.mail.config import MAX_WINDOW
+from accord.mail.signature import MARKS, ROWS, Signature, are_sound, empty_signatures
+from accord.settings import Expected, is_whole
 
 MAX_WORDS = 1024  # distinct words that are summed up per batch
+_LARGEST = 1 << 62  # that numbers which go on growing may have reached
 _SENDER, _SUBJECT = MARKS.index("sender"), MARKS.index("subject")
 _NO_WORDS = (np.empty(0, np.uint32), np.empty(0, np.int64))
-ARRAYS = (
+_NUMBERS = ("size", "first", "n_rows", "next_serial")
+_ARRAYS = (
     "places", "compared", "received", "serials", "sizes", "members", "subjects", "senders",
     "same_subject", "same_sender",
 )  # fmt: skip
+_WORDS = ("lengths", "words", "counts")
+STATE_ARRAYS = {
+    *_ARRAYS,
+    "free",
+    *(f"rows.{name}" for name in Signatures._fields),
+    *(f"words.{name}" for name in _WORDS),
+}
+
+
+def _whole_below(least: int, most: int) -> Expected:
+    return Expected(
+        f"a whole number from {least} to below {most:,}", lambda value: is_whole(value) and least <= value < most
+    )
 
 
 class BatchStatistics(NamedTuple):
@@ -141,58 +159,121 @@ class Window:
         return BatchStatistics(int(self.sizes[place]), *same, *self.words[place])
 
     # -- state ----------------------------------------------------------------------------------------------------
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Numbers and copies of all arrays."""
-        arrays = {name: getattr(self, name).copy() for name in ARRAYS}
-        arrays |= {f"rows.{name}": array.copy() for name, array in zip(self.rows._fields, self.rows)}
-        lengths = [words.size for words, _ in self.words]
-        arrays["words.lengths"] = np.array(lengths, np.int64)
-        arrays["words.words"] = np.concatenate([words for words, _ in self.words])
-        arrays["words.counts"] = np.concatenate([counts for _, counts in self.words])
-        arrays["free"] = np.array(self.free, np.int64)
-        numbers = {name: getattr(self, name) for name in ("size", "first", "n_rows", "next_serial")}
-        return numbers, arrays
+    def state(self) -> WindowState:
+        """Copies of everything."""
+        kept = {name: getattr(self, name) for name in _NUMBERS}
+        kept |= {name: getattr(self, name).copy() for name in _ARRAYS}
+        return WindowState(
+            rows=Signatures(*(column.copy() for column in self.rows)),
+            lengths=np.array([words.size for words, _ in self.words], np.int64),
+            words=np.concatenate([words for words, _ in self.words]),
+            counts=np.concatenate([counts for _, counts in self.words]),
+            free=np.array(self.free, np.int64),
+            **kept,
+        )
 
     @classmethod
-    def from_state(cls, numbers: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Window:
-        """A window as it was when ``state`` was called; compiled code trusts its numbers, so they are checked."""
-        window = cls(int(numbers["size"]))
-        window.first, window.n_rows = int(numbers["first"]), int(numbers["n_rows"])
-        window.next_serial = int(numbers["next_serial"])
-        for name in ARRAYS:
-            _copy(arrays[name], getattr(window, name), name)
-        for name, target in zip(window.rows._fields, window.rows):
-            _copy(arrays[f"rows.{name}"], target, name)
-        window.free = [int(place) for place in arrays["free"]]
-        ends = np.cumsum(arrays["words.lengths"])
-        words = np.split(arrays["words.words"].astype(np.uint32), ends[:-1])
-        counts = np.split(arrays["words.counts"].astype(np.int64), ends[:-1])
-        window.words = list(zip(words, counts))
-        used = (window.first + np.arange(window.n_rows)) % window.size
-        taken = window.places[used]
-        taken = taken[taken >= 0]
-        sound = (
-            0 <= window.first < window.size
-            and 0 <= window.n_rows <= window.size
-            and len(window.words) == window.size
-            and np.array_equal(np.sort(np.concatenate([window.free, np.unique(taken)])), np.arange(window.size))
-            and np.array_equal(np.bincount(taken, minlength=window.size)[taken], window.members[taken])
-            and window.n_mails == len(taken)
-            and (window.n_rows == 0 or window.places[window.first] >= 0)
-            and bool(np.isfinite(window.received).all())
-            and bool(((window.compared == window.places) | (window.compared == -1)).all())
-            and bool((window.rows.lengths <= window.rows.subject.shape[1] + 16).all())
-            and bool((window.rows.lengths[:, 2] <= window.rows.subject.shape[1]).all())
-        )
-        if not sound:
-            raise ModelFileError("the state of the detector is inconsistent; start with an empty window")
+    def from_state(cls, state: WindowState) -> Window:
+        """A window as it was when ``state`` was called; the state, which has been proved, is its own from now on."""
+        window = cls.__new__(cls)
+        for name in (*_NUMBERS, *_ARRAYS, "rows"):
+            setattr(window, name, getattr(state, name))
+        window.free = state.free.tolist()
+        ends = np.cumsum(state.lengths)[:-1]
+        window.words = list(zip(np.split(state.words, ends), np.split(state.counts, ends)))
         return window
 
 
-def _copy(source: np.ndarray, target: np.ndarray, name: str) -> None:
-    if source.shape != target.shape or source.dtype != target.dtype:
-        raise ModelFileError(
-            f"the state's array {name!r} has shape {source.shape} of {source.dtype}, expected {target.shape} of "
-            f"{target.dtype}; it was made by another version, start with an empty window"
-        )
-    target[...] = source
+class WindowState(SimpleNamespace):
+    """A window as it is kept: numbers and arrays, with the words of all batches one after the other."""
+
+    stored: ClassVar = {
+        "size": _whole_below(1, MAX_WINDOW + 1),
+        "first": COUNT,
+        "n_rows": COUNT,
+        "next_serial": _whole_below(1, _LARGEST),
+        "rows": ROWS,
+        "places": array("i8", "size", least=-1, below="size"),
+        "compared": array("i8", "size", least=-1, below="size"),
+        "received": array("f8", "size"),
+        "serials": array("i8", "size", least=0, below="next_serial"),
+        "sizes": array("i8", "size", least=0, below=_LARGEST),
+        "members": array("i8", "size", least=0),
+        "subjects": array("u4", "size"),
+        "senders": array("u4", "size"),
+        "same_subject": array("b1", "size"),
+        "same_sender": array("b1", "size"),
+        "free": array("i8", ANY, least=0, below="size"),
+        "lengths": array("i8", "size", least=0, below=MAX_WORDS + 1),
+        "words": array("u4", "n_words"),
+        "counts": array("i8", "n_words", least=1, below=_LARGEST),
+    }
+    agrees: ClassVar = {
+        "the rows are signatures": lambda self: are_sound(self.rows),
+        "mails stand in the rows in use": lambda self: self._is_ring(),
+        "what is compared with is in the window": lambda self: bool(
+            ((self.compared == self.places) | (self.compared == -1)).all()
+        ),
+        "every place is free, or that of one batch": lambda self: np.array_equal(
+            np.sort(np.concatenate([self.free, self._taken])), np.arange(self.size)
+        ),
+        "batches know their members": lambda self: self._is_counted(),
+        "batches have numbers of their own": lambda self: bool(
+            (np.diff(np.sort(self.serials[self._taken]), prepend=0) > 0).all()
+        ),
+        "batches have lists of words": lambda self: self._is_listed(),
+        "truth values are 0 or 1": lambda self: all(
+            (flags.view(np.uint8) <= 1).all() for flags in (self.same_subject, self.same_sender)
+        ),
+    }
+
+    @property
+    def _taken(self) -> np.ndarray:
+        """The places of batches."""
+        return np.unique(self.places[self.places >= 0])
+
+    def _is_ring(self) -> bool:
+        if not (self.first < self.size and self.n_rows <= self.size):
+            return False
+        used = (self.first + np.arange(self.n_rows)) % self.size
+        is_mail = self.places >= 0
+        begins = bool(is_mail[self.first]) if self.n_rows else self.first == 0
+        return begins and np.count_nonzero(is_mail) == np.count_nonzero(is_mail[used])
+
+    def _is_counted(self) -> bool:
+        members = np.bincount(self.places[self.places >= 0], minlength=self.size)
+        taken = self._taken
+        return bool((members[taken] == self.members[taken]).all() and (members[taken] <= self.sizes[taken]).all())
+
+    def _is_listed(self) -> bool:
+        """Whether every batch has a list of distinct words in order, and no other place has one."""
+        if self.lengths.sum() != self.words.size or self.lengths[self.free].any():
+            return False
+        owners = np.repeat(np.arange(self.size), self.lengths)
+        rises = np.diff(self.words.astype(np.int64)) > 0
+        return bool((rises | (np.diff(owners) > 0)).all())
+
+    # -- files ----------------------------------------------------------------------------------------------------
+    def packed(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Numbers and arrays by the names that they have in a file."""
+        arrays = {name: getattr(self, name) for name in (*_ARRAYS, "free")}
+        arrays |= {f"rows.{name}": column for name, column in self.rows._asdict().items()}
+        arrays |= {f"words.{name}": getattr(self, name) for name in _WORDS}
+        return {name: getattr(self, name) for name in _NUMBERS}, arrays
+
+    @classmethod
+    def unpacked(cls, numbers: Any, arrays: Mapping[str, np.ndarray]) -> WindowState:
+        """The opposite of `packed`; raises :class:`Unfit` unless everything is there and fits together."""
+        if not isinstance(numbers, dict):
+            raise Unfit("there are no numbers of a window")
+        try:
+            state = cls(
+                rows=Signatures(*(arrays[f"rows.{name}"] for name in Signatures._fields)),
+                **{name: numbers[name] for name in _NUMBERS},
+                **{name: arrays[name] for name in (*_ARRAYS, "free")},
+                **{name: arrays[f"words.{name}"] for name in _WORDS},
+            )
+        except KeyError as missing:
+            raise Unfit(f"there is no {missing}") from missing
+        prove(state, "window")
+        return state

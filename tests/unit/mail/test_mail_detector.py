@@ -19,7 +19,8 @@ from accord.mail.generator import MailGenerator
 from accord.mail.model import Similarity, as_json, default_similarity, from_json
 from accord.mail.signature import flat_idf
 from accord.mail.spam import CollectiveSpamFilter
-from accord.mail.window import BatchStatistics, Window
+from accord.mail.window import BatchStatistics
+from accord.persistence import read_model, write_model
 
 OFFER = (
     b"From: %s@%s.example\nSubject: offer\n\nWe are accepting your mortgage application, fill out http://x.example/%d"
@@ -129,13 +130,6 @@ def test_damaged_state(signatures, tmp_path):
         path.write_bytes(content[:cut])
         with pytest.raises(ModelFileError):
             BatchDetector.restore(path)
-    numbers, arrays = detector._window.state()
-    for name, value in (("places", 99), ("members", 0), ("free", 3)):
-        broken = arrays | {name: np.full_like(arrays[name], value)}
-        with pytest.raises(ModelFileError, match="inconsistent"):
-            Window.from_state(numbers, broken)
-    with pytest.raises(ModelFileError, match="another version"):
-        Window.from_state(numbers, arrays | {"rows.words": arrays["rows.words"][:, :5]})
     CollectiveSpamFilter().fit([b"\n\nbuy pills", b"\n\nlunch"], [True, False]).save(path)
     with pytest.raises(ModelFileError, match="not the state"):
         BatchDetector.restore(path)
@@ -276,10 +270,14 @@ def test_bad_settings(arguments, message):
 
 def test_a_state_with_a_bad_prefix_is_refused(tmp_path):
     detector = BatchDetector()
-    detector.prefix = "a\r\nX-Evil: 1"
     detector.save(tmp_path / "state")
+    metadata, arrays = read_model(tmp_path / "state")
+    metadata["settings"]["prefix"] = detector.prefix = "a\r\nX-Evil: 1"
+    write_model(tmp_path / "state", metadata, arrays)
     with pytest.raises(ModelFileError, match=r"prefix is 'a.*; expected a string"):
         BatchDetector.restore(tmp_path / "state")
+    with pytest.raises(InputError, match=r"cannot be saved: .*prefix is 'a"):
+        detector.save(tmp_path / "state")
 
 
 def test_bad_pairs():

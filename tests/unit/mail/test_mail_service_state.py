@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from accord import CRF, MultiClass
 from accord.exceptions import InputError
 from accord.mail import service as service_module
 from accord.mail.config import DetectorSettings, read_settings
@@ -135,6 +136,7 @@ def test_checkpoints_that_fail_are_not_repeated_with_every_message(settings):
 # -- one process at a time ------------------------------------------------------------------------------------------
 OTHER = """
 import sys
+from accord import CRF, MultiClass
 from accord.exceptions import InputError
 from accord.mail.state_file import claim_state
 try:
@@ -189,8 +191,8 @@ def test_stopping_writes_only_what_is_new(settings):
 
 
 def test_leftovers_of_killed_processes_are_removed(settings, tmp_path):
-    left = ".state.0123456789abcdef.tmp"
-    others = [".state.0123.tmp", ".state2.0123456789abcdef.tmp", "state.0123456789abcdef.tmp", ".state.tmp"]
+    left = ".state.0123456789abcdef.accord-tmp"
+    others = [".state.0123.accord-tmp", "state.0123456789abcdef.accord-tmp", ".state.0123456789abcdef.tmp"]
     for name in (left, *others):
         (tmp_path / name).write_bytes(b"half")
     claim_state(settings.state)
@@ -272,10 +274,10 @@ def test_a_folder_that_cannot_be_written_is_noticed(tmp_path, monkeypatch):
 
 def test_a_spam_filter_has_to_be_one(settings, tmp_path):
     path = tmp_path / "filter"
-    write_model(path, {"model": {"list": []}}, {})
+    CRF(MultiClass()).fit([[0.0], [1.0]], ["a", "b"]).save(path)
     saved_state(tmp_path / "state")
     settings.spam_filter = str(path)
-    with pytest.raises(InputError, match=r"detector\.spam_filter is .* holds a list; .*`accord mail train"):
+    with pytest.raises(InputError, match=r"detector\.spam_filter is .* holds a CRF; .*`accord mail train"):
         open_service(settings)
     mails = [b"From: a@b\n\nbuy this now please", b"From: c@d\n\nsee you at the meeting"]
     CollectiveSpamFilter(n_buckets=16).fit(mails, [True, False]).save(path)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from accord.cli.mail.detect import DAY, Clock
-from accord.exceptions import InputError, ModelFileError
+from accord.exceptions import InputError
+from accord.forms import prove
 from accord.mail.detector import BatchDetector
 from accord.mail.features import NAMES
 from accord.mail.generator import MailGenerator
 from accord.mail.model import Similarity
 from accord.mail.signature import flat_idf
-from accord.mail.window import Window
 
 OFFER = (
     b"From: a%d@b.example\nSubject: offer\n\nWe are accepting your mortgage application, fill out http://x.example/%d"
@@ -53,8 +53,7 @@ def test_explanations_are_decisions(window, max_age):
         assert plain.assign(signature, when) == found.batch
         window_ = detector._window
         assert len(detector) == window_.members[np.unique(window_.places[window_.places >= 0])].sum() <= window
-        numbers, arrays = window_.state()
-        Window.from_state(numbers, arrays)  # it would complain if something did not fit together
+        prove(window_.state(), "window")
 
 
 # -- age ------------------------------------------------------------------------------------------------------------
@@ -100,9 +99,6 @@ def test_a_state_with_a_hole_comes_back(tmp_path):
         assert detector.assign(offer(k), received=100.0 + k) == again.assign(offer(k), received=100.0 + k)
         assert list(detector.statistics()) == list(again.statistics())
     assert len(again) == 4
-    numbers, arrays = detector._window.state()
-    with pytest.raises(ModelFileError, match="inconsistent"):
-        Window.from_state(numbers, arrays | {"received": np.full(4, np.nan)})
 
 
 # -- dates of stored mail -------------------------------------------------------------------------------------------

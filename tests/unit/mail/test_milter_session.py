@@ -11,6 +11,7 @@ from mail_helpers import OFFER, packet
 from accord.exceptions import InputError
 from accord.mail import milter_protocol as wire
 from accord.mail.config import read_settings
+from accord.mail.connections import Lobby
 from accord.mail.counters import Counters
 from accord.mail.milter_policy import Policy
 from accord.mail.milter_session import _MOST_PACKETS, MilterSession
@@ -73,10 +74,11 @@ class Service:
         return self.asked[-1][1]
 
 
-def connect(service=None, room=10**9, **flags):
+def connect(service=None, room=10**9, others=None, **flags):
     settings = read_settings(flags={key.replace("__", "."): value for key, value in flags.items()})
     service = Service() if service is None else service
-    session, transport = MilterSession(service, settings, Policy(settings), set()), Transport(room)
+    others = (set(), Lobby(100)) if others is None else others
+    session, transport = MilterSession(service, settings, Policy(settings), *others), Transport(room)
     transport.session = session
     session.connection_made(transport)
     return session, transport
@@ -275,3 +277,32 @@ def test_forged_headers_without_end():
         assert peak < 500_000
 
     asyncio.run(run())
+
+
+def test_room_is_for_those_that_begin_as_mail_servers_do(monkeypatch):
+    """Strangers take none, stale connections make some, and others are let through unseen until there are too many."""
+    others = (set(), Lobby(100))
+    bodies = struct.pack(">I", 0x10)  # bit of the steps by which a milter forgoes bodies
+
+    def negotiated():
+        session, transport = connect(others=others, limits__connections=2)
+        session.data_received(SILENT)
+        steps = b"".join(transport.writes)[-4:]
+        return session, transport, not steps[3] & bodies[3]
+
+    for _ in range(5):
+        connect(others=others, limits__connections=2)
+    assert len(others[1]) == 5
+    servers = [negotiated() for _ in range(4)]
+    assert [is_seen for *_, is_seen in servers] == [True, True, False, False]
+    assert len(others[1]) == 5
+    servers[0][0].data_received(packet(b"M", b"<a@b>\0"))  # is in a message, and stays however long it takes
+    servers[0][0].active -= 10_000
+    servers[1][0].active -= 10
+    assert not negotiated()[2]
+    assert servers[1][1].is_closed  # one too many: the one that has rested the longest goes
+    servers[1][0].connection_lost(None)
+    servers[2][0].active -= 301
+    assert negotiated()[2]
+    assert servers[2][1].is_closed
+    assert not servers[0][1].is_closed

@@ -1,0 +1,192 @@
+"""Crowds of connections that ask for nothing: whoever has a token, or is a mail server, is answered all the same."""
+
+import contextlib
+import http.client
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from mail_helpers import MilterClient, simple_message, wait_until
+
+pytest.importorskip("fastapi", reason="needs accord[mail]")
+resource = pytest.importorskip("resource", reason="needs limits of files")
+
+TOKEN = {"Authorization": "Bearer secret"}
+PROGRAM = """
+import json, resource, sys
+sys.path.insert(0, sys.argv[1])
+flags, files = json.loads(sys.argv[2]), int(sys.argv[3])
+if files:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files // 2, files))
+from mail_helpers import SubjectDetector
+from accord.mail.config import read_settings
+from accord.mail.service import MailService
+from accord.mail.service_run import run
+settings = read_settings(flags={"http.listen": "127.0.0.1:0", "milter.listen": "127.0.0.1:0", **flags})
+service = MailService(SubjectDetector(), settings=settings.detector, limits=settings.limits)
+run(settings, milter=True, http=True, announce=lambda line: print(line, flush=True), service=service)
+"""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def many_files():
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if now < 4000:
+        if most != resource.RLIM_INFINITY and most < 4000:
+            pytest.skip("needs 4,000 open files")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4000, most))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (now, most))
+
+
+@contextlib.contextmanager
+def program(tmp_path, files=0, **flags):
+    """Milter and HTTP service, with a token, in a process of their own: their ports."""
+    (tmp_path / "token").write_text("secret\n")
+    flags = {"http.token_file": str(tmp_path / "token"), **{k.replace("__", "."): v for k, v in flags.items()}}
+    started = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, os.path.dirname(__file__), json.dumps(flags), str(files)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    try:
+        yield tuple(int(started.stdout.readline().rsplit(":", 1)[1]) for _ in range(2))
+        assert started.poll() is None, "the program has ended"
+    finally:
+        started.kill()
+        started.communicate()
+
+
+class Crowd:
+    """Connections that stay open; several loopback addresses stand for several machines."""
+
+    def __init__(self, port, addresses=("127.0.0.1",)):
+        self.port, self.addresses, self.sockets = port, addresses, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for one in self.sockets:
+            one.close()
+
+    def add(self, n, data=b""):
+        for k in range(n):
+            one = socket.socket()
+            one.setblocking(False)
+            one.bind((self.addresses[k % len(self.addresses)], 0))
+            one.connect_ex(("127.0.0.1", self.port))
+            self.sockets.append(one)
+        if data:
+            self.send(data)
+
+    def send(self, data):
+        for one in self.sockets:
+            with contextlib.suppress(OSError):
+                one.send(data)
+
+    def n_open(self):
+        """How many the server has not closed."""
+        poll = select.poll()
+        for one in self.sockets:
+            poll.register(one, select.POLLIN | select.POLLHUP | select.POLLERR)
+        return len(self.sockets) - len(poll.poll(0))
+
+
+def ask(port, connection=None, path="/assign"):
+    """Status, and the seconds that the answer took."""
+    begun = time.monotonic()
+    made = connection or http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        made.request("POST", path, simple_message(), {"Content-Type": "message/rfc822", **TOKEN})
+        answer = made.getresponse()
+        answer.read()
+        return answer.status, time.monotonic() - begun
+    except OSError as error:
+        return type(error).__name__, time.monotonic() - begun
+    finally:
+        if connection is None:
+            made.close()
+
+
+def is_answered_in_time(port, n=10):
+    """Ask so many times. Each answer is due within a second; on a busy machine each has three chances."""
+    for _ in range(n):
+        tries = []
+        while not tries or (tries[-1][1] >= 1 and tries[-1][0] == 200 and len(tries) < 3):
+            tries.append(ask(port))
+        assert tries[-1][0] == 200, tries
+        assert tries[-1][1] < 1, tries
+    return True
+
+
+CROWDS = {
+    "silent": b"",
+    "half a head": b"POST /assign HTTP/1.1\r\nHost: x\r\nX-A: ",
+    "no token": b"POST /assign HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf",
+    "answered, then silent": b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n",
+    "answered, without their body": b"POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", CROWDS)
+def test_a_thousand_connections_without_a_token(tmp_path, name):
+    with program(tmp_path) as (_, port), Crowd(port) as crowd:
+        crowd.add(1000, CROWDS[name])
+        assert is_answered_in_time(port)
+        crowd.send(b"x")
+        assert is_answered_in_time(port)
+
+
+def test_new_connections_again_and_again(tmp_path):
+    """Four hundred every two seconds, and the client's connection of before is still there."""
+    with program(tmp_path) as (_, port), Crowd(port) as crowd:
+        kept = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        assert ask(port, kept)[0] == 200
+        local = kept.sock.getsockname()
+        for _ in range(4):
+            crowd.add(400)
+            until = time.monotonic() + 2
+            while time.monotonic() < until:
+                assert is_answered_in_time(port, 1)
+                time.sleep(0.1)
+        assert ask(port, kept)[0] == 200
+        assert kept.sock.getsockname() == local
+        kept.close()
+
+
+def test_many_addresses(tmp_path):
+    addresses = [f"127.0.1.{k}" for k in range(1, 251)]
+    with program(tmp_path, limits__connections=50) as (_, port), Crowd(port, addresses) as crowd:
+        crowd.add(1000)
+        assert is_answered_in_time(port)
+        wait_until(lambda: crowd.n_open() <= 200)  # the oldest are gone
+        assert crowd.n_open() > 100
+        one = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        one.connect()
+        with Crowd(port, ["127.0.2.1"]) as single:  # drives out nobody but itself
+            single.add(1000)
+            wait_until(lambda: single.n_open() <= 50)
+            assert ask(port, one)[0] == 200
+        one.close()
+
+
+def test_few_files_that_may_be_open(tmp_path):
+    with program(tmp_path, files=1024) as (_, port), Crowd(port) as crowd:
+        for _ in range(3):
+            crowd.add(1000)
+            assert is_answered_in_time(port, 5)
+
+
+def test_a_milter_among_a_thousand_connections(tmp_path):
+    with program(tmp_path, files=1024) as (port, http_port), Crowd(port) as crowd, MilterClient(port) as before:
+        for _ in range(3):
+            crowd.add(1000)
+            with MilterClient(port) as new:
+                assert new.message(simple_message()).added  # they are looked at
+                assert before.message(simple_message()).added
+            assert is_answered_in_time(http_port, 2)
