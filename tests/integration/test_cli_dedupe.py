@@ -143,7 +143,7 @@ def test_settings(folder, tmp_path):
         (["learn", "ragged.csv", "--model", "x"], "ragged.csv, line 3: expected 4 columns"),
         (["learn", "header.csv", "--model", "x"], "has a header but no rows"),
         (["learn", "unlabeled.csv", "--model", "x"], "0 of 3 records have a cluster"),
-        (["train.csv", "--model", "no/such/folder"], "its folder does not exist"),
+        (["train.csv", "--model", "no/such/folder"], "there is no folder"),
         (["apply", "m.accord", "names.csv"], "there is no column 'street', which the model compares"),
         (["apply", "train.csv", "train.csv"], "train.csv"),
         (["assign", "m.accord", "train.csv"], "Missing option '--table'"),

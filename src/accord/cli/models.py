@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from accord.cli.program import if_interrupted
-from accord.exceptions import ModelFileError
 
 
 def load_model(path: str, n_jobs: int | None = None) -> Any:
@@ -29,13 +28,6 @@ model_option = click.option(
 seed_option = click.option(
     "--random-state", type=int, default=0, show_default=True, help="Seed; the same seed gives the same model."
 )
-
-
-def check_place(model: Path) -> None:
-    """Whether a model can be written there: before all work, not after."""
-    if model.is_dir() or not model.parent.is_dir():
-        what = "is a folder, not a file" if model.is_dir() else "cannot be written: its folder does not exist"
-        raise ModelFileError(f"--model {model} {what}")
 
 
 def lost_if_interrupted(model: Path) -> AbstractContextManager[None]:

@@ -16,6 +16,7 @@ from accord.cli.data.reading import BATCH, batches
 from accord.cli.models import load_model
 from accord.cli.outputs.results import Prediction, Predictor, Tokens
 from accord.cli.outputs.trees import Pictures
+from accord.cli.places import check_outputs
 from accord.cli.program import debug_option, if_interrupted
 from accord.cli.tasks import OUTPUT_FORMATS, SEQUENCE, TREE, Task, Writer, task_of
 from accord.cli.terminal import computing, set_encoding
@@ -81,6 +82,8 @@ def predict(model: str, data: str, **options: Any) -> None:
         task = task_of(fitted)
         _check_wishes(fitted, task, options)
         form = _output_format(fitted, task, options)
+        if task.writers[form] is not None:  # else it is a folder
+            check_outputs({"--output": options["output"]}, (model, data))
         layout = layout_of(fitted, reading, data)
         chunks = batches(layout, data, _chunk_size(data, options["chunk_size"]), labeled=False)
         predictor = task.predictor(fitted, options["k_best"], options["marginals"])

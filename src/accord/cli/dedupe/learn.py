@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from accord.cli.dedupe.tables import FIELD, need_columns, read, table_options
-from accord.cli.models import check_place, lost_if_interrupted, model_option, seed_option
+from accord.cli.models import lost_if_interrupted, model_option, seed_option
 from accord.cli.option_types import NAMES
+from accord.cli.places import check_outputs
 from accord.cli.program import Interrupted, debug_option
 from accord.cli.terminal import computing, print_pairs, print_table
 
@@ -72,7 +73,7 @@ def learn(table: str, model: Path, **options: Any) -> None:
       accord dedupe people.csv --model people.accord --field name=text --field born=date --field zip=category
       accord dedupe few.csv --unlabeled all.csv --ignore row --model people.accord --threshold 2
     """
-    check_place(model)
+    check_outputs({"--model": model}, (table, *options["unlabeled"]))
     label = options["label_column"]
     labeled = read(table, options)
     need_columns(labeled, [label], "which --label-column names")

@@ -9,6 +9,7 @@ import click
 
 from accord.cli.dedupe.learn import needed
 from accord.cli.dedupe.tables import load_as, need_columns, read, records_for, table_options, with_column, write
+from accord.cli.places import check_outputs
 from accord.cli.program import debug_option, if_interrupted
 from accord.cli.terminal import computing, print_table
 from accord.exceptions import InputError
@@ -34,6 +35,7 @@ def apply(
       accord dedupe apply people.accord people-2.csv --output clustered.csv.gz
       accord dedupe apply people.accord people-2.csv --index people.index > clustered.csv
     """
+    check_outputs({"--output": output, "--index": index_file}, (model, table))
     rows = read(table, options)
     with computing(), if_interrupted("nothing was written"):
         fitted = load_as(model, "Deduplicator")
@@ -73,6 +75,8 @@ def assign(
       accord dedupe assign people.accord new.csv --table all.csv --all --output all.csv
       accord dedupe assign people.index monday.csv > monday-with-ids.csv
     """
+    # with --all the whole table is written again, and may take its own place
+    check_outputs({"--output": output}, (model, new, None if everything else table))
     label = options["label_column"]
     arriving = read(new, options)
     with computing(), if_interrupted("nothing was written"):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from accord.cli.places import check_outputs
 from accord.cli.program import debug_option
 from accord.cli.terminal import computing, note, print_pairs
 from accord.exceptions import FormatError, InputError
@@ -62,6 +63,8 @@ def train(paths: tuple[str, ...], **options: Any) -> None:
     """
     if not options["model"] and not options["spam_filter"]:
         raise click.UsageError("nothing would be written: give --model FILE, --spam-filter FILE, or both")
+    targets = {"--model": options["model"], "--spam-filter": options["spam_filter"]}
+    check_outputs(targets, (*paths, options["batches"]))
     data = _read_data(paths, options)
     n_sets = -(-len(data.messages) // options["set_size"])
     n_test = min(round(options["test_share"] * n_sets), n_sets - 1)

@@ -12,8 +12,9 @@ import click
 from accord.cli.data.layout import FORMATS, Layout, reading_options, take_reading_options
 from accord.cli.data.reading import BATCH
 from accord.cli.evaluate import score_model
-from accord.cli.models import check_place, lost_if_interrupted, model_option, seed_option
+from accord.cli.models import lost_if_interrupted, model_option, seed_option
 from accord.cli.outputs.results import Trained
+from accord.cli.places import check_outputs
 from accord.cli.program import Interrupted, debug_option, noticing_interrupts
 from accord.cli.tasks import TREE, with_terminals
 from accord.cli.terminal import computing, listed, note
@@ -140,7 +141,8 @@ def _labeled_data(data: str | None, labeled: str | None) -> str:
 def _plan(data: str, model: Path, options: dict[str, Any]) -> Plan:
     """What is to be trained; the files that the structure needs are read."""
     reading, given = take_reading_options(options), given_parameters(options)
-    check_place(model)
+    read = (options[name] for name in ("embeddings", "taxonomy", "grammar", "valid"))
+    check_outputs({"--model": model}, (data, *options["unlabeled"], *read))
     check_inputs(data, options)
     task = with_terminals(choose_task(data, reading.get("format"), options), given.get("terminals", ""))
     layout = Layout(task, **reading).for_file(data, task.labeled_format)
