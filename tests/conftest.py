@@ -3,6 +3,8 @@
 import hashlib
 import os
 import shutil
+import subprocess
+import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +29,7 @@ def _kernel_cache_dir() -> Path:
     Numba notices a change in a kernel's own file, not in a helper that the kernel imports, and would go on
     running the old machine code.
     """
-    digest = hashlib.sha256(version("numba").encode())
+    digest = hashlib.sha256((version("numba") + os.environ.get("NUMBA_BOUNDSCHECK", "")).encode())
     for path in sorted((ROOT / "src" / "accord" / "kernels").rglob("*.py")):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return CACHES / digest.hexdigest()[:16]
@@ -62,8 +64,23 @@ hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, prin
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Before all tests run side by side, compile all kernels, each once: else every worker compiles most of them."""
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if not everything or not config.getoption("numprocesses", 0) or os.environ.get("PYTEST_XDIST_WORKER"):
+        return
+    if not any(Path(os.environ["NUMBA_CACHE_DIR"]).iterdir()):
+        command = [sys.executable, str(TESTS / "fuzz" / "zoo.py")]
+        for child in [subprocess.Popen([*command, half]) for half in ("chains", "others")]:
+            child.wait()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Unit tests are quick unless marked slow; tests elsewhere join the quick subset by their own mark."""
+    """Unit tests are quick unless marked slow; tests elsewhere join the quick subset by their own mark.
+
+    What is slow comes first, so that no worker is left alone with it at the end.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
         if item.path.is_relative_to(TESTS / "unit") and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.quick)

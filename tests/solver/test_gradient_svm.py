@@ -112,9 +112,10 @@ def test_auto_chooses_the_cheaper_solver():
 
 
 def test_a_kernel_matrix_that_does_not_fit_is_not_made(monkeypatch):
-    monkeypatch.setattr(smooth_machines, "available_bytes", lambda: 1000)
-    X = np.random.default_rng(0).normal(size=(20, 300))
-    assert GradientSVM(MultiClass()).fit(X, list("ab") * 10).solver_ == "primal"
+    X = np.random.default_rng(0).normal(size=(200, 300))
+    assert GradientSVM(MultiClass()).fit(X, list("ab") * 100).solver_ == "expansion"
+    monkeypatch.setenv("ACCORD_MEMORY", "1000000")
+    assert GradientSVM(MultiClass()).fit(X, list("ab") * 100).solver_ == "primal"
 
 
 # -- with unlabeled examples ------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 import accord
 from accord import registry, settings
 from accord.exceptions import InputError
+from accord.persistence import read_model, write_model
 
 LEARNERS = [name for name, entry in registry.TABLE.items() if entry.kind == "learner"]
 # Parameters that hold objects: those check them who use them.
@@ -262,8 +263,11 @@ def test_files_with_the_old_name(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(24, 4))
     model = accord.CoRLSR(kernel="linear", disagreement_weight=0.25, random_state=0).fit(X, X.sum(axis=1))
-    model.__dict__["lambda_"] = model.__dict__.pop("disagreement_weight")  # as the version before has written it
     model.save(tmp_path / "old.accord")
+    metadata, arrays = read_model(tmp_path / "old.accord")
+    fields = metadata["model"]["fields"]
+    fields["lambda_"] = fields.pop("disagreement_weight")  # as the version before has written it
+    write_model(tmp_path / "old.accord", metadata, arrays)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         loaded = accord.load(tmp_path / "old.accord")

@@ -20,7 +20,6 @@ from accord.exceptions import InputError
 from accord.learners import unlabeled as stream
 from accord.learners.co_regression import SINGLE, Candidate, choose
 from accord.learners.regression import TunedView
-from accord.views import gram
 
 MODES = ("semiparametric", "exact")
 each_mode = pytest.mark.parametrize("mode", MODES)
@@ -531,7 +530,7 @@ def test_exact_needs_all_kernel_values():
 
 
 def test_exact_says_when_memory_is_short(monkeypatch):
-    monkeypatch.setattr(gram, "available_bytes", lambda: 100_000)
+    monkeypatch.setenv("ACCORD_MEMORY", "100000")
     with pytest.raises(InputError, match="Use mode='semiparametric', or fewer unlabeled examples"):
         fit(mode="exact")
     assert fit().weight_ == 0.1

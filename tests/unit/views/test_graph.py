@@ -19,7 +19,6 @@ from accord import (
     TokenFeatures,
 )
 from accord.exceptions import InputError
-from accord.views import gram
 from accord.views import graph as graph_module
 
 A, B = np.split(np.random.default_rng(0).normal(size=(20, 3)), [14])
@@ -392,11 +391,11 @@ def test_no_rows():
 
 
 def test_too_many_rows_for_the_memory(monkeypatch):
-    monkeypatch.setattr(gram, "available_bytes", lambda: 5 * 8 * len(A) * len(A) - 1)
+    monkeypatch.setenv("ACCORD_MEMORY", str(5 * 8 * len(A) * len(A) - 1))
     with pytest.raises(InputError, match=r"X has 14 distinct rows.*Use n_landmarks, or fewer rows"):
         GraphFeatures().fit(A)
     GraphFeatures(n_landmarks=4).fit(A)
-    monkeypatch.setattr(gram, "available_bytes", lambda: 3 * 8 * len(A) * len(A) - 1)
+    monkeypatch.setenv("ACCORD_MEMORY", str(3 * 8 * len(A) * len(A) - 1))
     with pytest.raises(InputError, match="Use a smaller n_landmarks"):
         GraphFeatures(n_landmarks=14).fit(A)
     with pytest.raises(InputError, match="Use method='regularised' with n_landmarks"):
