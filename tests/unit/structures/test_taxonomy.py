@@ -76,7 +76,7 @@ def test_outputs_that_are_no_classes_are_named_with_their_index():
     [
         ({"loss": "hamming"}, 'loss is \'hamming\'; expected "tree" or "zero-one"'),
         ({"predict": "inner"}, 'predict is \'inner\'; expected "leaves" or "all"'),
-        ({"beta": 2}, 'beta is 2; expected "one" or "normalized"'),
+        ({"beta": 2}, 'beta is 2; expected "one", "normalized" or None'),
     ],
 )
 def test_unknown_options(arguments, message):
