@@ -19,12 +19,12 @@ from accord.registry import TABLE, find, is_stored
 
 def save(model: Any, path: str | Path) -> None:
     """Write a fitted learner, which proves first that ``load`` will take it."""
+    arrays: dict[str, np.ndarray] = {}
+    tree = _pack(model, arrays, type(model).__name__)
     try:
         prove(model, type(model).__name__)
     except Unfit as error:
         raise InputError(f"this model cannot be saved: {error}; fit it again") from error
-    arrays: dict[str, np.ndarray] = {}
-    tree = _pack(model, arrays, type(model).__name__)
     write_model(path, {"model": tree}, arrays)
 
 

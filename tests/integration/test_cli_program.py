@@ -70,7 +70,7 @@ def test_every_constructor_parameter_has_an_option(owner):
     [
         (["train", "nowhere.conll", "--model", "m"], None, "nowhere.conll: No such file or directory"),
         (["predict", "nowhere.accord"], None, "nowhere.accord: No such file or directory"),
-        (["train", "-", "--model", "no/such/folder/m"], "a O\n", "--model no/such/folder/m cannot be written"),
+        (["train", "-", "--model", "no/such/folder/m"], "a O\n", "--model no/such/folder/m: there is no folder"),
         (["train", "-", "--model", "."], "a O\n", "--model . is a folder"),
         (["train", "-", "--model", "m"], "a O\nb\n", "<stdin>, line 2: expected 2 columns"),
         (["train", "-", "--model", "m"], "", "- has no label sequences"),

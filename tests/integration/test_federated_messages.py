@@ -475,8 +475,8 @@ def test_results_are_proved(problem, apps, tmp_path):
 
 
 def test_a_run_clears_what_killed_ones_left(apps, tmp_path):
-    left = [tmp_path / f".{name}.0123456789abcdef.tmp" for name in ("result.accord", "result.accord.checkpoint")]
-    left.append(tmp_path / ".a.model.accord.0123456789abcdef.tmp")
+    left = [tmp_path / f".{name}.0123456789abcdef.accord-tmp" for name in ("result.accord", "result.accord.checkpoint")]
+    left.append(tmp_path / ".a.model.accord.0123456789abcdef.accord-tmp")
     for path in left:
         path.write_text("half a file")
     lead(WiredGrid(apps), run_settings(tmp_path))

@@ -256,7 +256,7 @@ def test_outputs_are_checked_before_all_work(tmp_path, flag):
 
     for target in (mail / "m.eml", tmp_path / "link"):
         assert "would overwrite what is read" in complaint(mail / "m.eml", target)
-    assert "whose files are taken for messages" in complaint(mail, mail / "new" if flag == "--state" else mail / "x")
+    assert "whose files are read" in complaint(mail, mail / "new" if flag == "--state" else mail / "x")
     assert "there is no folder" in complaint(mail, tmp_path / "nowhere" / "x")
     assert "is a folder" in complaint(mail / "m.eml", mail)
     assert (mail / "m.eml").read_bytes() == message

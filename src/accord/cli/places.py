@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from accord.exceptions import InputError
+
 
 def check_outputs(targets: Mapping[str, str | Path | None], inputs: Iterable[str | None]) -> None:
     """Whether the files named by flags can be written, without harm to what is read: before all work, not after."""
@@ -19,18 +21,18 @@ def check_outputs(targets: Mapping[str, str | Path | None], inputs: Iterable[str
         shown = f"{flag} {click.format_filename(path)}"
         twin = next((other for other, file in files.items() if other != flag and _is_same(file, path)), None)
         if twin:
-            raise click.UsageError(f"{shown} is the file of {twin}, too; give it another name")
+            raise InputError(f"{shown} is the file of {twin}, too; give it another name")
         if path.is_dir():
-            raise click.UsageError(f"{shown} is a folder; expected a file")
+            raise InputError(f"{shown} is a folder; expected a file")
         if not path.parent.is_dir():
-            raise click.UsageError(f"{shown}: there is no folder {click.format_filename(path.parent)}; make it first")
+            raise InputError(f"{shown}: there is no folder {click.format_filename(path.parent)}; make it first")
         if not os.access(path if path.exists() and flag != "--state" else path.parent, os.W_OK):
-            raise click.UsageError(f"{shown} cannot be written: permission denied")
+            raise InputError(f"{shown} cannot be written: permission denied")
         for name in read:
             if _is_same(name, path):
-                raise click.UsageError(f"{shown} would overwrite what is read; give it another name")
+                raise InputError(f"{shown} would overwrite what is read; give it another name")
             if name != "-" and Path(name).is_dir() and path.resolve().is_relative_to(Path(name).resolve()):
-                raise click.UsageError(f"{shown} lies in {name}, whose files are read; put it elsewhere")
+                raise InputError(f"{shown} lies in {name}, whose files are read; put it elsewhere")
 
 
 def _is_same(name: str | Path, path: Path) -> bool:

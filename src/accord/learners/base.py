@@ -238,7 +238,7 @@ class StructuredLearner(BaseEstimator):
     def _chunk(self) -> int:
         """How many inputs are predicted at a time: fewer, if each has very many scores."""
         s = self.structure_
-        return max(1, min(CHUNK, memory.SCORES // (s.n_columns_ * (1 if s.single_row else LONG))))
+        return max(1, min(CHUNK, memory.SCORES // max(1, s.n_columns_ * (1 if s.single_row else LONG))))
 
     def _label_scores(self, rows: Rows) -> np.ndarray:
         return self.structure_.label_scores(rows.scores(self.weights_.unary, self._keep_products()))

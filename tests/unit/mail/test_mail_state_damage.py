@@ -375,7 +375,7 @@ def test_a_wrong_detector_is_not_saved_over_a_good_one(tmp_path):
         ("coef_", np.zeros(3), "coef_"), ("coef_", np.zeros((1, 20)), "coef_"), ("coef_", np.full(20, np.nan), "coef_"),
         ("intercept_", None, "intercept_"), ("intercept_", "1", "intercept_"), ("n_buckets", 32, "coef_"),
         ("n_buckets", 2**40, "n_buckets"), ("n_buckets", 15, "n_buckets"), ("counts", "all", "counts"),
-        ("C", -1.0, "C="),
+        ("C", -1.0, "C is"),
     ],
 )  # fmt: skip
 def test_spam_filters_that_do_not_fit(tmp_path, name, value, part):
