@@ -78,10 +78,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Unit tests are quick unless marked slow; tests elsewhere join the quick subset by their own mark.
 
-    What is slow comes first, so that no worker is left alone with it at the end.
+    What is slow comes first, so that no worker is left alone with it at the end. Whole experiments on real data are
+    long.
     """
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
+        if "quick_run" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.long)
         if item.path.is_relative_to(TESTS / "unit") and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.quick)
 

@@ -161,8 +161,10 @@ class _Items(Form):
             raise Unfit(f"{where} is {_described(value)}; expected a list")
         if self.size is not None:
             sizes.agree(where, self.size, len(value))
-        for i, item in enumerate(value):
-            fit(self.form, f"{where}[{i}]", item, sizes)
+        # names of a million words need not be made to find that all of them are text
+        if isinstance(self.form, Form) or not all(map(self.form.accepts, value)):
+            for i, item in enumerate(value):
+                fit(self.form, f"{where}[{i}]", item, sizes)
         if self.distinct and len(set(value)) != len(value):
             raise Unfit(f"{where} has an entry twice")
 
@@ -287,17 +289,17 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (str, bool, int, float, np.generic, np.ndarray))
 
 
-TEXT = Expected("text", lambda value: isinstance(value, str))
-LABEL = Expected("a label: text, a number or a tuple of them", lambda value: _is_label(value))
-COUNT = whole(0)
-# What is told of a fit and never computed with.
-REPORT = Expected("plain values", _is_plain)
-
-
 def _is_label(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(_is_label, value))
     return isinstance(value, (str, bool, int)) or (isinstance(value, float) and not math.isnan(value))
+
+
+TEXT = Expected("text", lambda value: isinstance(value, str))
+LABEL = Expected("a label: text, a number or a tuple of them", _is_label)
+COUNT = whole(0)
+# What is told of a fit and never computed with.
+REPORT = Expected("plain values", _is_plain)
 
 
 # -- proofs -----------------------------------------------------------------------------------------------------------

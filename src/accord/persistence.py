@@ -43,7 +43,7 @@ _CHUNK = 1 << 20
 _ARRAY_MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
     rb"\{'descr': '(?P<dtype>[<|][biufcSU][0-9]{1,9})', 'fortran_order': False, "
-    rb"'shape': \((?P<shape>(?:[0-9]{1,18},? ?)*)\), \} *\n"
+    rb"'shape': \((?P<shape>(?:[0-9]{1,18}(?:, [0-9]{1,18})*,?)?)\), \} *\n"
 )
 _SIGNATURE = b"PK\x03\x04"  # how a zip begins
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from accord.exceptions import InputError
+
 # What structures may offer, and learners, or single parameters of them, may need.
 CAPABILITIES = {
     "labels": "a label for every row",
@@ -158,6 +160,8 @@ def commands(kind: str, *, can: str = "", without: str = "") -> dict[str, str]:
 
 def register(cls: type) -> type:
     """Make a class of your own known to model files: a decorator."""
+    if (taken := TABLE.get(cls.__name__)) and taken.module.startswith("accord."):
+        raise InputError(f"{cls.__name__} is the name of a class of Accord; give yours another one")
     TABLE[cls.__name__] = Entry("part", cls.__module__, public=False)
     return cls
 

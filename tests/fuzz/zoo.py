@@ -35,6 +35,7 @@ from accord import (
     GradientSVM,
     GraphFeatures,
     KernelFeatures,
+    MailPairs,
     Matching,
     MultiClass,
     OddEvenSplit,
@@ -76,7 +77,7 @@ PAIRS = ([["uno", "dos"], ["one", "two"]], [["tres"], ["three", "four"]])
 # Kinds without kernels of chains.
 OTHERS = {
     "pcfg", "crf-trees", "perceptron-trees", "svm-tags", "matching", "rlsr", "co-rlsr", "clustering", "deduplicator",
-    "record-index", "checkpoint", "mail-state", "spam-filter",
+    "record-index", "checkpoint", "mail-state", "mail-clustering", "spam-filter",
 }  # fmt: skip
 
 
@@ -147,11 +148,15 @@ def _mail() -> dict[str, Kind]:
         detector = BatchDetector.restore(path)
         return [detector.assign(one, 2000.0) for one in raw[8:]]
 
+    def write_clustering(path: Path) -> None:
+        ClusteringSVM(pair_features=MailPairs()).fit([raw], [[mail.batch for mail in mails]]).save(path)
+
     def write_filter(path: Path) -> None:
         CollectiveSpamFilter(n_buckets=256).fit(raw, [i % 2 == 0 for i in range(12)]).save(path)
 
     return {
         "mail-state": Kind(write_state, use_state),
+        "mail-clustering": Kind(write_clustering, lambda path: accord.load(path).predict([raw[:4]])),
         "spam-filter": Kind(write_filter, lambda path: accord.load(path).decision_function(raw[:3])),
     }
 

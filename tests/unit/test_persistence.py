@@ -230,6 +230,16 @@ def reshaped(shape):
     return head.replace(true + b" " * (len(claim) - len(true)), claim)
 
 
+def test_a_header_of_many_digits_is_refused_at_once(path):
+    """A pattern that may divide digits among numbers in several ways would try all of them, for hours."""
+    head = npy(ARRAYS["weights"])
+    shape = b"1" * 40 + b"x"
+    claim = b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + shape + b"), }\n"
+    rewrite(path, {"arrays/weights.npy": head[:8] + len(claim).to_bytes(2, "little") + claim})
+    with pytest.raises(ModelFileError, match="a header that Accord does not write"):
+        read_model(path)
+
+
 @pytest.mark.parametrize("shape", [(1 << 40,), (-1, -3)])
 def test_impossible_shapes(path, shape):
     index = index_of(path)

@@ -12,6 +12,8 @@ import click
 
 from accord.exceptions import InputError
 
+_IN_PLACE = ("--json", "--csv", "--html", "--output")  # opened where they are, and written as results come
+
 
 def check_outputs(targets: Mapping[str, str | Path | None], inputs: Iterable[str | None]) -> None:
     """Whether the files named by flags can be written, without harm to what is read: before all work, not after."""
@@ -26,7 +28,8 @@ def check_outputs(targets: Mapping[str, str | Path | None], inputs: Iterable[str
             raise InputError(f"{shown} is a folder; expected a file")
         if not path.parent.is_dir():
             raise InputError(f"{shown}: there is no folder {click.format_filename(path.parent)}; make it first")
-        if not os.access(path if path.exists() and flag != "--state" else path.parent, os.W_OK):
+        # what is written in one step takes the place of a file, so it is the folder that must let it
+        if not os.access(path if path.exists() and flag in _IN_PLACE else path.resolve().parent, os.W_OK):
             raise InputError(f"{shown} cannot be written: permission denied")
         for name in read:
             if _is_same(name, path):

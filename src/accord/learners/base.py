@@ -31,10 +31,31 @@ LONG = 16  # rows that inputs of several rows have, when their number is not kno
 
 WEIGHTS = fitted("Weights", n_dims="view.n_dims", n_nodes="structure.n_nodes", n_transitions="structure.n_transitions")
 # What fits tell, and nobody computes with.
-TOLD = (
-    "history_ objective_ dual_objective_ duality_gap_ n_iter_ converged_ interrupted_ exact_ n_constraints_ "
-    "n_constraints_added_ support_ solver_ auto_report_ unlabeled_weight_ transduction_ strength_ student_ "
-    "log_likelihood_ fallback_ loo_rmse_ input_"
+TOLD = dict.fromkeys(
+    [
+        "history_",
+        "objective_",
+        "dual_objective_",
+        "duality_gap_",
+        "n_iter_",
+        "converged_",
+        "interrupted_",
+        "exact_",
+        "n_constraints_",
+        "n_constraints_added_",
+        "support_",
+        "solver_",
+        "auto_report_",
+        "unlabeled_weight_",
+        "transduction_",
+        "strength_",
+        "student_",
+        "log_likelihood_",
+        "fallback_",
+        "loo_rmse_",
+        "input_",
+    ],
+    optional(REPORT),
 )
 
 
@@ -56,7 +77,7 @@ class StructuredLearner(BaseEstimator):
         "structure_": fitted("structure"),
         "view_": fitted("view split"),
         "weights_": WEIGHTS,
-        **dict.fromkeys(TOLD.split(), optional(REPORT)),
+        **TOLD,
     }
 
     # -- training -----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.forms import REPORT, TEXT, array, fitted, items, optional
+from accord.forms import TEXT, array, fitted, items
 from accord.kernels.partitions.condensed import square
 from accord.kernels.partitions.correlation import SequentialClusters
 from accord.learners.base import TOLD
@@ -125,7 +125,7 @@ class ClusteringSVM(BaseEstimator):
         "structure_": fitted("Partition"),
         "names_": items(TEXT),
         "weights_": array("f8", "*"),
-        **dict.fromkeys(TOLD.split(), optional(REPORT)),
+        **TOLD,
     }
     agrees: ClassVar = {
         "weights_ has a number for every feature of a pair, and for the bias": lambda self: (

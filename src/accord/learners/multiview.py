@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from accord.exceptions import InputError
 from accord.forms import TEXT, items
 from accord.learners import inputs
-from accord.learners.base import CHUNK, WEIGHTS, StructuredLearner
+from accord.learners.base import WEIGHTS, StructuredLearner
 from accord.packed.rows import Rows
 from accord.packed.weights import Weights
 from accord.views.base import View
@@ -64,7 +64,7 @@ class MultiViewLearner(StructuredLearner):
         """What each view alone predicts: one list of outputs per view."""
         check_is_fitted(self, "weights_")
         out: list[list[Any]] = [[] for _ in self.view_weights_]
-        for first, chunk in inputs.chunks(X, CHUNK):
+        for first, chunk in inputs.chunks(X, self._chunk()):
             rows = self._rows(chunk)
             for v, weights in enumerate(self.view_weights_):
                 found = self._decode_view(rows, weights, first)
@@ -81,7 +81,7 @@ class MultiViewLearner(StructuredLearner):
         if self.n_views_ < 2:
             raise InputError("disagreement needs at least two views; this model has one")
         different = total = 0
-        for first, chunk in inputs.chunks(X, CHUNK):
+        for first, chunk in inputs.chunks(X, self._chunk()):
             rows = self._rows(chunk)
             labels = [self._decode_view(rows, weights, first) for weights in self.view_weights_]
             for a, b in combinations(labels, 2):

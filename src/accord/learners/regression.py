@@ -62,7 +62,8 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         "view_names_": optional(items(TEXT)),
         "labeled_": optional(array("i8", "*")),
         "targets_": optional(array("f8", "*", "n_outputs")),
-        **dict.fromkeys(("gammas_", "etas_", "gamma_", "eta_", "weight_", *TOLD.split()), optional(REPORT)),
+        **dict.fromkeys(("gammas_", "etas_", "gamma_", "eta_", "weight_"), optional(REPORT)),
+        **TOLD,
     }
     agrees: ClassVar = {
         "coefficients_ has a row for each of bases_": lambda self: (

@@ -16,7 +16,7 @@ from accord.kernels.mail.pairs import Signatures
 from accord.kernels.mail.text import merge_counts
 from accord.mail.config import MAX_WINDOW
 from accord.mail.signature import MARKS, ROWS, Signature, are_sound, empty_signatures
-from accord.settings import Expected, is_whole
+from accord.settings import whole
 
 MAX_WORDS = 1024  # distinct words that are summed up per batch
 _LARGEST = 1 << 62  # that numbers which go on growing may have reached
@@ -34,12 +34,6 @@ STATE_ARRAYS = {
     *(f"rows.{name}" for name in Signatures._fields),
     *(f"words.{name}" for name in _WORDS),
 }
-
-
-def _whole_below(least: int, most: int) -> Expected:
-    return Expected(
-        f"a whole number from {least} to below {most:,}", lambda value: is_whole(value) and least <= value < most
-    )
 
 
 class BatchStatistics(NamedTuple):
@@ -188,10 +182,10 @@ class WindowState(SimpleNamespace):
     """A window as it is kept: numbers and arrays, with the words of all batches one after the other."""
 
     stored: ClassVar = {
-        "size": _whole_below(1, MAX_WINDOW + 1),
+        "size": whole(1, MAX_WINDOW),
         "first": COUNT,
         "n_rows": COUNT,
-        "next_serial": _whole_below(1, _LARGEST),
+        "next_serial": whole(1, _LARGEST),
         "rows": ROWS,
         "places": array("i8", "size", least=-1, below="size"),
         "compared": array("i8", "size", least=-1, below="size"),
@@ -222,9 +216,6 @@ class WindowState(SimpleNamespace):
             (np.diff(np.sort(self.serials[self._taken]), prepend=0) > 0).all()
         ),
         "batches have lists of words": lambda self: self._is_listed(),
-        "truth values are 0 or 1": lambda self: all(
-            (flags.view(np.uint8) <= 1).all() for flags in (self.same_subject, self.same_sender)
-        ),
     }
 
     @property
