@@ -144,9 +144,7 @@ TAGGERS = [
 def test_taggers_take_texts(learner, tmp_path):
     words = [tokenize(text) for text in TEXTS]
     Y = [*TAGS[:2], None]
-    from_texts = learner.set_params(**{"strength": 0.4, "random_state": 0} if hasattr(learner, "strength") else {}).fit(
-        TEXTS, Y
-    )
+    from_texts = learner.fit(TEXTS * 2, Y * 2)
     assert from_texts.predict(TEXTS) == from_texts.predict(words)
     assert from_texts.predict(TEXTS)[0] == TAGS[0]
     assert from_texts.predict_spans(TEXTS[:1]) == [[(0, 3, "PER"), (9, 18, "LOC"), (20, 29, "LOC")]]
