@@ -34,7 +34,7 @@ def iter_json_lines(source: Source, encoding: str = "utf-8") -> Iterator[tuple[i
 
 def iter_json_sentences(
     source: Source, encoding: str = "utf-8", tokenizer: Tokenizer = None
-) -> Iterator[tuple[list[str], list[str | None] | None]]:
+) -> Iterator[tuple[list[str], Any]]:
     """Tokens and labels (None: unlabeled) of every sentence."""
     for number, found in iter_json_lines(source, encoding):
         try:
@@ -43,7 +43,7 @@ def iter_json_sentences(
             raise FormatError(str(error), source_name(source), number) from None
 
 
-def _sentence(found: dict[str, Any], tokenizer: Tokenizer) -> tuple[list[str], list[str | None] | None]:
+def _sentence(found: dict[str, Any], tokenizer: Tokenizer) -> tuple[list[str], Any]:
     labels, spans = found.get("labels"), found.get("spans")
     if isinstance(found.get("text"), str) and "tokens" not in found:
         tokens = Tokens(found["text"], tokenizer)
