@@ -36,6 +36,7 @@ from accord.structures.chains.taxonomy import Taxonomy as Taxonomy
 from accord.structures.matching import Matching as Matching
 from accord.structures.partitions.partition import Partition as Partition
 from accord.structures.trees.tree import Tree as Tree
+from accord.tokenizer import tokenize as tokenize
 from accord.views.canonical import CanonicalFeatures as CanonicalFeatures
 from accord.views.compose import ConcatenatedViews as ConcatenatedViews
 from accord.views.dense import ArrayFeatures as ArrayFeatures

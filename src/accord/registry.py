@@ -112,6 +112,7 @@ TABLE = {
     "CollectiveSpamFilter": _entry("model", "mail.spam"),
     # functions and errors
     "load": _entry("other", "model_file"),
+    "tokenize": _entry("other", "tokenizer"),
     "register": _entry("other", "registry"),
     "AccordError": _entry("other", "exceptions"),
     "InputError": _entry("other", "exceptions"),

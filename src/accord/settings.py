@@ -111,6 +111,7 @@ SHARED = {
         "a list of labels, or None",
         lambda value: value is None or (hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict))),
     ),
+    "tokenizer": Expected('None, "blanks", or a function of a text', lambda v: v in (None, "blanks") or callable(v)),
     # large margins and likelihoods
     "C": POSITIVE,
     "epsilon": NOT_NEGATIVE,

@@ -53,9 +53,9 @@ def predict(model: str, data: str, **options: Any) -> None:
     """Label DATA with MODEL. DATA is a file, or - (the default) for standard input.
 
     \b
-    Sequences   text with a tokenised sentence per line (the default for standard input), or CoNLL columns,
+    Sequences   text with a sentence per line (the default for standard input), CoNLL columns or JSON lines,
                 whose labels, if any, are not looked at.
-    Trees       text likewise, a tokenised sentence per line, or a treebank, whose brackets are not looked at. For a
+    Trees       text likewise, a sentence per line, or a treebank, whose brackets are not looked at. For a
                 model of given tags (--terminals tags) the tokens are word/TAG, split at the last slash, or TAG alone.
     Classes     the format of training; a column of classes may be there or not. Output: one class per line.
     Numbers     likewise; output: one number per line.
@@ -66,7 +66,7 @@ def predict(model: str, data: str, **options: Any) -> None:
 
     \b
     Examples:
-      echo "Tom comes from London ." | accord predict names.accord
+      echo "Tom comes from London." | accord predict names.accord
       accord predict names.accord text.txt --output-format text --n-jobs 2 > labeled.txt
       accord predict names.accord test.conll --marginals
       echo "the dog saw a cat" | accord predict parser.accord --output-format text

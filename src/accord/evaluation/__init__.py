@@ -11,6 +11,7 @@
 | `tree_drawing` | parse trees as text and SVG |
 """
 
+from accord.datasets.label_spans import extract_spans
 from accord.evaluation.bootstrap import BootstrapInterval, bootstrap_difference, bootstrap_metric
 from accord.evaluation.brackets import (
     COLLINS,
@@ -58,7 +59,7 @@ from accord.evaluation.significance import (
     wilcoxon_critical_value,
     wilcoxon_signed_ranks,
 )
-from accord.evaluation.spans import SpanScores, extract_spans, span_f1, span_scores
+from accord.evaluation.spans import SpanScores, span_f1, span_scores
 from accord.evaluation.tables import Published, Table, comparison_table, results_table
 from accord.evaluation.tree_drawing import draw_svg, draw_text
 from accord.evaluation.tree_loss import TreeLoss

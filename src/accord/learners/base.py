@@ -12,6 +12,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from accord import memory, settings
+from accord.datasets.label_spans import extract_spans
 from accord.exceptions import InputError
 from accord.forms import REPORT, fitted, optional
 from accord.learners import inputs
@@ -21,6 +22,7 @@ from accord.packed.structure import Structure
 from accord.packed.weights import Weights
 from accord.progress import Progress
 from accord.threads import count_threads, map_anywhere
+from accord.tokenizer import Tokens
 from accord.views.base import View
 from accord.views.tied import Tied
 
@@ -195,6 +197,19 @@ class StructuredLearner(BaseEstimator):
                 best = s.k_best(parts, k)
                 out.append([(s.outputs(y, np.array([0, hi - lo]), tokens)[0], score) for y, score in best])
         return out
+
+    def predict_spans(self, X: Any) -> list[list[tuple[int, int, str]]]:
+        """Spans (start, end, type) of every sentence whose labels are of the kind B-type, I-type and O.
+
+        They count characters where the input is a text, and tokens where it is a list of them.
+        """
+        check_is_fitted(self, "weights_")
+        inputs.require(self.structure_, "words", "predict_spans", "use predict")
+        seen = self.structure_.view_inputs(X)
+        return [
+            [(*(x.span(i, j) if isinstance(x, Tokens) else (i, j)), kind) for kind, i, j in extract_spans(y)]
+            for x, y in zip(seen, self.predict(seen))
+        ]
 
     def predict_iter(self, stream: Any, chunk_size: int = 4096) -> Iterator[Any]:
         """Predict inputs from an iterator without holding them all in memory."""

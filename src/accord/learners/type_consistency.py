@@ -123,6 +123,7 @@ class TypeConsistency(StructuredLearner):
         self._check_params()
         self.learner._check_params()
         labeled, y, unlabeled = self._prepare(X, Y)
+        X = self.structure_.view_inputs(X)
         parts = self._parts(X, Y, labeled, y, unlabeled)
         rng = generator(self.random_state)
         n_labeled = labeled.n_inputs

@@ -18,11 +18,12 @@ from accord.cli.option_types import COLUMN, LENGTHS, NAMES, flag
 from accord.cli.outputs.views import input_view
 from accord.cli.tasks import Task, task_of
 
-FORMATS = ("conll", "text", "csv", "svmlight", "treebank")
+FORMATS = ("conll", "text", "csv", "jsonl", "svmlight", "treebank")
 _EXTENSIONS = {
     **dict.fromkeys((".conll", ".conllu", ".iob", ".iob2", ".bio", ".col"), "conll"),
     **dict.fromkeys((".txt", ".text", ".tok"), "text"),
     ".csv": "csv",
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
     **dict.fromkeys((".mrg", ".ptb", ".trees", ".brackets", ".parse"), "treebank"),
     **dict.fromkeys((".svm", ".svmlight", ".libsvm"), "svmlight"),
 }
@@ -52,6 +53,10 @@ class Layout:
         help="Label that stands for no label, also of single tokens of a sentence, such as ?.  [default: none]")
     columns: int | None = _option(
         remembered=False, type=int, help="CoNLL: number of columns.  [default: as in the first line]")
+    tokenizer: str | None = _option(
+        type=click.Choice(["words", "blanks"]),
+        help="Text: how sentences are cut into tokens. words: as a treebank does, but text whose commas and full stops "
+        "stand alone already is left as it is; blanks: at blanks.  [default: words]")
     comment: str | None = _option(metavar="TEXT", help="CoNLL: drop lines that start with this.")
     header: bool | None = _option(switch="--no-header", help="CSV: whether there is a header.  [default: found out]")
     delimiter: str | None = _option(remembered=False, help="CSV: separator of cells.  [default: found out]")

@@ -72,6 +72,8 @@ def _batches(layout: Layout, source: Any, size: int, labeled: bool) -> Iterator[
         from accord.cli.data.treebanks import treebank_examples
 
         return _grouped(layout, treebank_examples(layout, source, labeled), size)
+    if layout.format == "jsonl":
+        return _grouped(layout, _json_lines(layout, source, labeled), size)
     return _grouped(
         layout, _lines(layout, source) if layout.format == "text" else _conll(layout, source, labeled), size
     )
@@ -117,15 +119,27 @@ def _token_dict(cells: tuple[str, ...], columns: tuple[int, ...], known: dict[An
 def _lines(layout: Layout, source: Any) -> Iterator[Example]:
     """Plain text: a sentence per line, or ``class<TAB>words`` (the class may be missing)."""
     from accord.datasets.formats.source import iter_lines, source_name, split_blanks
+    from accord.tokenizer import Tokens
 
     task = layout.task
     for number, line in enumerate(iter_lines(source, layout.encoding), 1):
         label, tab, text = ("", "", "") if task.of_tokens else line.partition("\t")
         try:
-            x, words = task.read_words(split_blanks(text if tab else line))
+            by_rules = task.of_tokens and not task.tagged and layout.tokenizer != "blanks"
+            x, words = task.read_words(Tokens(line) if by_rules else split_blanks(text if tab else line))
         except InputError as error:
             raise FormatError(str(error), source_name(source), number) from None
         yield x, (label.strip() or None) if tab else None, words
+
+
+def _json_lines(layout: Layout, source: Any, labeled: bool) -> Iterator[Example]:
+    """JSON lines: sentences as lists of tokens, or as texts with the spans of their labels."""
+    from accord.datasets.formats.json_lines import iter_json_sentences
+
+    for tokens, labels in iter_json_sentences(
+        source, layout.encoding, "blanks" if layout.tokenizer == "blanks" else None
+    ):
+        yield tokens, labels if labeled else None, tokens
 
 
 def _svmlight(layout: Layout, source: Any, size: int) -> Iterator[Batch]:

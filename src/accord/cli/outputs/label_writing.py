@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from accord.cli.outputs.results import Prediction, Tokens
+from accord.datasets.label_spans import extract_spans
+from accord.exceptions import InputError
+from accord.tokenizer import Tokens as TokensOfText
 
 
 def conll(tokens: Tokens, p: Prediction, labels: Sequence[str]) -> str:
@@ -41,10 +44,21 @@ def json_line(tokens: Tokens, p: Prediction, labels: Sequence[str]) -> str:
         out["k_best"] = [{name: y, "score": score} for y, score in p.k_best]
     else:
         out[name] = p.y
+        if isinstance(tokens, TokensOfText):
+            out |= _spans(tokens, p.y)
     if p.marginals is not None:
         named = [dict(zip(labels, row)) for row in p.marginals.round(6).reshape(-1, len(labels)).tolist()]
         out["marginals"] = named[0] if tokens is None else named
     return json.dumps(out, ensure_ascii=False) + "\n"
+
+
+def _spans(tokens: TokensOfText, y: Sequence[Any]) -> dict[str, Any]:
+    """The text, and the characters that each span takes; labels such as parts of speech have no spans."""
+    try:
+        found = extract_spans(y)
+    except InputError:
+        return {"text": tokens.text}
+    return {"text": tokens.text, "spans": [[*tokens.span(i, j), kind] for kind, i, j in found]}
 
 
 def _class_line(p: Prediction, labels: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from accord.exceptions import InputError
 from accord.structures.chains import losses
 from accord.structures.chains.chain import ChainStructure
 from accord.structures.chains.labels import Label
+from accord.tokenizer import sentences
 
 
 @dataclass(eq=False, repr=False)
@@ -41,6 +42,9 @@ class Sequence(ChainStructure):
         The label of tokens that belong to nothing.
     transition_weight : float
         Scale (eta) of the transition features.
+    tokenizer : None, "blanks" or function
+        How inputs that are texts become tokens: by the rules of :mod:`accord.tokenizer`, at blanks, or by a function
+        that returns the tokens of a text (as spaCy's do). Models with a function cannot be saved.
 
     Examples
     --------
@@ -59,6 +63,7 @@ class Sequence(ChainStructure):
     relevant: Seq[Label] | None = None
     outside: Label = "O"
     transition_weight: float = 1.0
+    tokenizer: Any = None
 
     single_row = False
     has_transitions = True
@@ -77,6 +82,10 @@ class Sequence(ChainStructure):
         self.loss_ = self._loss()
         self.forbidden_ = self._forbidden()
         return self
+
+    def view_inputs(self, X: Any) -> Any:
+        """Lists of tokens in place of texts."""
+        return sentences(X, self.tokenizer)
 
     def _loss(self) -> losses.Loss:
         n = self.n_labels_

@@ -20,6 +20,7 @@ from accord.structures.base import input_numbers
 from accord.structures.trees.decoding import LOSSES, TreeDecoders
 from accord.structures.trees.grammar import ANCHORS, TreebankGrammar
 from accord.structures.trees.lexicon import Lexicon
+from accord.tokenizer import sentences
 
 
 @dataclass(eq=False, repr=False)
@@ -51,6 +52,8 @@ class Tree(TreeDecoders):
         Words seen up to so often are treated as unknown.
     grammar : sequence of trees, optional
         Treebank whose rules may be used, beside those of the labeled examples. No weights are learned from it.
+    tokenizer : None, "blanks" or function
+        How sentences that are texts become words; as for :class:`Sequence`.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Tree(TreeDecoders):
     span_features: str | None = "label"
     rare: int = 1
     grammar: Sequence[Any] | None = None
+    tokenizer: Any = None
 
     expects: ClassVar = {
         "loss": one_of(*LOSSES),
@@ -170,7 +174,7 @@ class Tree(TreeDecoders):
     def tokens_of(self, X: Any) -> list[list[Any]]:
         """The tokens of each sentence: strings or pairs; an error names what is neither."""
         out = []
-        for i, x in enumerate(X):
+        for i, x in enumerate(sentences(X, self.tokenizer) if self.terminals == "words" else X):
             if isinstance(x, (str, bytes)) or not hasattr(x, "__len__"):
                 raise InputError(
                     f"X[{i}] is a {type(x).__name__}; Tree expects a list of {self.terminals} per sentence"
