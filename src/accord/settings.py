@@ -154,6 +154,32 @@ def check(estimator: Any) -> None:
             expects[name].check(name, value)
 
 
+def example_weights(sample_weight: Any, n_examples: int) -> np.ndarray | None:
+    """A weight, 0 or more, for each example, as numbers; None: each counts as one."""
+    if sample_weight is None:
+        return None
+    try:
+        found = np.asarray(sample_weight)
+        if found.dtype.kind not in "biufO":
+            raise TypeError
+        found = found.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        kind = type(sample_weight).__name__
+        raise InputError(
+            f"sample_weight is a {kind} that does not hold numbers; expected one weight for each of {n_examples} examples"
+        ) from None
+    if found.shape != (n_examples,):
+        raise InputError(
+            f"sample_weight has shape {found.shape}; expected ({n_examples},), one weight for each example"
+        )
+    bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0.0)))
+    if bad.size:
+        raise InputError(f"sample_weight[{bad[0]}] is {found[bad[0]]:g}; expected a finite number, 0 or more")
+    if n_examples and not found.any():
+        raise InputError("sample_weight: all weights are zero, so that no example counts; give one of them a weight")
+    return None if (found == 1.0).all() else found
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """A NumPy generator from None, an int, a SeedSequence, a Generator, or scikit-learn's RandomState."""
     SHARED["random_state"].check("random_state", random_state)

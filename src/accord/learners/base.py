@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -81,29 +82,38 @@ class StructuredLearner(BaseEstimator):
     }
 
     # -- training -----------------------------------------------------------------------------------------------
-    def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
-        """Fit copies of view and structure: (labeled rows, their label numbers (-1: hidden), unlabeled rows)."""
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any = None) -> tuple[Rows, np.ndarray, Rows]:
+        """Fit copies of view and structure: (labeled rows, their label numbers (-1: hidden), unlabeled rows).
+
+        A labeled example of weight 0 is in neither: it extends the feature space, and that is all.
+        """
         outputs = inputs.output_list(X, Y)
-        labeled = inputs.labeled_inputs(outputs)
+        weights = settings.example_weights(sample_weight, len(outputs))
+        every, labeled = inputs.labeled_inputs(outputs), inputs.labeled_inputs(outputs, weights)
         if not outputs:
             raise InputError("X is empty: fit needs at least one labeled example")
         if not labeled.size:
-            raise InputError(f"all {len(outputs)} examples are unlabeled: fit needs at least one labeled example")
+            what = "unlabeled" if not every.size else "unlabeled, or have a sample_weight of 0"
+            raise InputError(f"all {len(outputs)} examples are {what}: fit needs at least one labeled example")
         structure = inputs.new_structure(self.structure, self)
         outputs = structure.check_outputs(outputs)
+        if weights is not None:
+            outputs = [y if weight > 0.0 else None for y, weight in zip(outputs, weights)]
         structure.fit(outputs)
         structure.warn_of_fit()
         structure.check_inputs(X, outputs)
         seen = structure.view_inputs(X)
         view = self._new_view(structure, seen)
         rows = inputs.with_tokens(structure, view.fit_rows(seen), X)
+        if weights is not None:
+            rows = replace(rows, input_weights=weights)
         structure.check_rows(rows, outputs)
         labeled_rows = rows.take(labeled)
         y = structure.encode([outputs[i] for i in labeled], labeled_rows.token_lists(), labeled)
         structure.check_partial(y, np.diff(labeled_rows.offsets), labeled)
         self._forget_products()
         self.structure_, self.view_ = structure, view
-        unlabeled = np.setdiff1d(np.arange(rows.n_inputs), labeled)
+        unlabeled = np.setdiff1d(np.arange(rows.n_inputs), every)
         return labeled_rows, y, rows.take(unlabeled)
 
     def _new_view(self, structure: Structure, X: Any) -> View:

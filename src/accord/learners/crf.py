@@ -26,6 +26,8 @@ from accord.views.tied import tie
 class CRF(ProbabilisticLearner, OnlineLearner):
     """Log-linear model with L2 regularisation: ``min |w|^2 / 2 - C sum_i log p(y_i | x_i)``.
 
+    With ``sample_weight`` in ``fit``, each term of the sum is multiplied by the weight of its example.
+
     On classes it is multinomial logistic regression, on a taxonomy its hierarchical form. Labels inside a sequence may
     be hidden (``Y[i][t] is None``): ``p`` is then the summed probability of all outputs that have the given labels, and
     the optimum a local one.

@@ -155,8 +155,8 @@ class Structure(Protocol):
     def strata(self, y: np.ndarray) -> np.ndarray | None:
         """A class for each input, as many of which should be in every fold; None: any folds will do."""
 
-    def label_counts(self, y: np.ndarray) -> np.ndarray:
-        """How often each label is annotated. Capability: labels."""
+    def label_counts(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """How often each label is annotated, where a row counts as much as its weight. Capability: labels."""
 
     # -- learning ---------------------------------------------------------------------------------------------------
     def problem(self, rows: Rows, y: np.ndarray, rescaling: str = "margin", norm: int = 1, n_jobs: int = 1) -> Problem:

@@ -236,7 +236,7 @@ class BaseStructure(BaseEstimator):
         """A class for each input, as many of which should be in every fold; None: any folds will do."""
         return None
 
-    def label_counts(self, y: np.ndarray) -> np.ndarray:
+    def label_counts(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         raise NotImplementedError("a structure without the capability labels")
 
     # -- learning ---------------------------------------------------------------------------------------------------

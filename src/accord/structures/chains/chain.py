@@ -79,7 +79,8 @@ class ChainStructure(ChainDecoders):
         """Label probabilities (n_rows, n_labels) of each packed input."""
         chain = self.chain(transitions)
         marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
-        fb.forward_backward_batch(rows.offsets, unary, *chain, marginals, log_z, *(np.zeros_like(a) for a in chain))
+        counts = (np.zeros_like(a) for a in chain)
+        fb.forward_backward_batch(rows.offsets, unary, *chain, np.empty(0), marginals, log_z, *counts)
         raise_infeasible(log_z, first, unary, rows.offsets)
         return [marginals[lo:hi] for lo, hi in pairwise(rows.offsets.tolist())]
 
