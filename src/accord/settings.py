@@ -119,6 +119,7 @@ SHARED = {
     "rho": Expected("a number from 0 (sum) to inf (maximum)", lambda value: is_real(value) and bool(value >= 0)),
     "smoothing": POSITIVE,
     "warm_start": FLAG,
+    "decode": one_of("auto", "viterbi", "marginal"),
     # perceptrons
     "averaged": FLAG,
     "shuffle": FLAG,
@@ -164,9 +165,9 @@ def example_weights(sample_weight: Any, n_examples: int) -> np.ndarray | None:
             raise TypeError
         found = found.astype(float)
     except (TypeError, ValueError, OverflowError):
-        kind = type(sample_weight).__name__
         raise InputError(
-            f"sample_weight is a {kind} that does not hold numbers; expected one weight for each of {n_examples} examples"
+            f"sample_weight is a {type(sample_weight).__name__} that does not hold numbers; expected one weight for "
+            f"each of {n_examples} examples"
         ) from None
     if found.shape != (n_examples,):
         raise InputError(

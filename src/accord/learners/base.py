@@ -274,6 +274,11 @@ class StructuredLearner(BaseEstimator):
     def _label_scores(self, rows: Rows) -> np.ndarray:
         return self.structure_.label_scores(rows.scores(self.weights_.unary, self._keep_products()))
 
+    def _outputs(self, rows: Rows, given: Any = None, first: Any = 0, failures: Any = None) -> np.ndarray:
+        """What is predicted, as numbers; arguments as for the structure's ``best_outputs``."""
+        scores = self._label_scores(rows)
+        return self.structure_.best_outputs(rows, scores, self.weights_.transitions, given, first, failures)
+
 
 # What other learners can be made of.
 PART = settings.Expected(
@@ -284,6 +289,15 @@ PART = settings.Expected(
 
 class ProbabilisticLearner(StructuredLearner):
     """A learner whose scores are log probabilities up to a constant."""
+
+    decode: str
+
+    def _outputs(self, rows: Rows, given: Any = None, first: Any = 0, failures: Any = None) -> np.ndarray:
+        s, scores = self.structure_, self._label_scores(rows)
+        settings.SHARED["decode"].check("decode", self.decode)
+        likely = s.prefers_likely if self.decode == "auto" else self.decode == "marginal"
+        find = s.likely_outputs if likely else s.best_outputs
+        return find(rows, scores, self.weights_.transitions, given, first, failures)
 
     def predict_marginals(self, X: Any) -> Any:
         """Probability of every label: (n_inputs, n_labels), or for sequences one (n_tokens, n_labels) per input.
@@ -304,5 +318,5 @@ def _predict_chunk(model: StructuredLearner, X: Any, given: Any, first: int) -> 
     """Outputs, and the inputs that have none that is whole."""
     s, rows = model.structure_, model._rows(X)
     failures: list[Any] = []
-    y = s.best_outputs(rows, model._label_scores(rows), model.weights_.transitions, given, first, failures)
+    y = model._outputs(rows, given, first, failures)
     return s.outputs(y, rows.offsets, rows.tokens), failures

@@ -48,6 +48,9 @@ class CRF(ProbabilisticLearner, OnlineLearner):
         Iterations of L-BFGS or passes of SGD at most.
     learning_rate : float or "auto"
         First step size of SGD; "auto" tries powers of two on a sample.
+    decode : "auto", "viterbi" or "marginal"
+        What is predicted: the most probable output, or the one whose parts are most probable, within the constraints.
+        "auto" goes by the loss of the structure.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -76,6 +79,7 @@ class CRF(ProbabilisticLearner, OnlineLearner):
     tol: float = 1e-5
     max_iter: int = 200
     learning_rate: Any = "auto"
+    decode: str = "auto"
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0

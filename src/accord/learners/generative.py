@@ -47,6 +47,9 @@ class HMM(ProbabilisticLearner):
         held-out labeled folds.
     max_iter, tol : int, float
         Baum-Welch stops after ``max_iter`` steps, or when the log likelihood grows by less than the fraction ``tol``.
+    decode : "auto", "viterbi" or "marginal"
+        What is predicted: the most probable output, or the one whose parts are most probable, within the constraints.
+        "auto" goes by the loss of the structure.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -77,6 +80,7 @@ class HMM(ProbabilisticLearner):
     unlabeled_weight: Any = "auto"
     max_iter: int = 20
     tol: float = 1e-4
+    decode: str = "auto"
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -109,12 +113,12 @@ class HMM(ProbabilisticLearner):
             weight = 0.0
         elif weight == "auto":
             names = "supervised", "Baum-Welch"
-            weight = choose_weight(self, labeled, y, unlabeled, names, self._train, self._decode)
+            weight = choose_weight(self, labeled, y, unlabeled, names, self._train, self._outputs)
         self.unlabeled_weight_ = float(weight)
         self._train(labeled, y, unlabeled, self.unlabeled_weight_)
         self.transduction_: list[Any] = []
         if unlabeled.n_inputs:
-            self.transduction_ = self.structure_.outputs(self._decode(unlabeled), unlabeled.offsets)
+            self.transduction_ = self.structure_.outputs(self._outputs(unlabeled), unlabeled.offsets)
         return self
 
     def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float) -> None:
@@ -255,12 +259,6 @@ class HMM(ProbabilisticLearner):
         if squares is not None:
             scores += squared(rows).scores(squares)
         return scores
-
-    def _decode(self, rows: Rows) -> np.ndarray:
-        y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
-        chain = self.structure_.chain(self.weights_.transitions)
-        vit.viterbi_batch(rows.offsets, self._label_scores(rows), *chain, y, scores)
-        return y
 
 
 def split_hidden(rows: Rows, y: np.ndarray) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:

@@ -59,6 +59,9 @@ class PCFG(ProbabilisticLearner):
     max_iter, tol : int, float
         Re-estimation stops after ``max_iter`` steps, or when the log likelihood grows by less than the fraction
         ``tol``.
+    decode : "auto", "viterbi" or "marginal"
+        What is predicted: the most probable tree, or the one of the most probable constituents. "auto" goes by the loss
+        of the structure: the latter, unless that is "zero-one".
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -90,6 +93,7 @@ class PCFG(ProbabilisticLearner):
     unlabeled_weight: Any = "auto"
     max_iter: int = 20
     tol: float = 1e-4
+    decode: str = "auto"
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -118,9 +122,7 @@ class PCFG(ProbabilisticLearner):
         self._train(labeled, y, unlabeled, self.unlabeled_weight_, self.verbose > 0)
         self.transduction_: list[Any] = []
         if unlabeled.n_inputs:
-            found = self.structure_.best_outputs(
-                unlabeled, self._label_scores(unlabeled), self.weights_.transitions, None, unlabeled_inputs(X, Y)
-            )
+            found = self._outputs(unlabeled, None, unlabeled_inputs(X, Y))
             self.transduction_ = self.structure_.outputs(found, unlabeled.offsets, unlabeled.tokens)
         return self
 
@@ -137,7 +139,7 @@ class PCFG(ProbabilisticLearner):
         """The best trees; no parse counts as an error where weights are compared."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return self.structure_.best_outputs(rows, self._label_scores(rows), self.weights_.transitions)
+            return self._outputs(rows)
 
     # -- estimation -------------------------------------------------------------------------------------------------
     def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float, show: bool = False) -> None:

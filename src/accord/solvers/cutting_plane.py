@@ -1,9 +1,8 @@
 """Working-set cutting planes for the structural SVM [svm_interdependent.txt, Alg. 1.1].
 
-``min |w|^2 / 2 + (C / r) sum_i c_i xi_i^r`` with ``xi_i >= b - <w, d>`` for every output, where ``c_i`` is the weight of
-an example, as a rule 1. A pass visits every example,
-finds its most violated constraint and, if that is violated by more than ``tol`` beyond the current slack, adds it to
-the example's working set. The dual is re-optimised over
+``min |w|^2 / 2 + (C / r) sum_i c_i xi_i^r`` with ``xi_i >= b - <w, d>`` for every output, and with weights ``c_i`` of
+examples, as a rule 1. A pass visits every example, finds its most violated constraint and, if that is violated by more
+than ``tol`` beyond the current slack, adds it to the example's working set. The dual is re-optimised over
 
 * ``reoptimize="example"``: that working set only (variant b); also when nothing was added but other examples moved the
   weights since, without which the loop could end far from the optimum, or
@@ -187,7 +186,7 @@ class CuttingPlane:
         groups = np.repeat(np.arange(len(examples)), [len(self.sets[i]) for i in examples])
         each = self.each[examples]
         hessian = gram + self.ridge * ((groups[:, None] == groups) / each[groups]) if self.ridge else gram
-        new = qp.solve(hessian, violations + gram @ old, groups, self.budget * each)
+        new = qp.solve(hessian, violations + gram @ old, groups, np.inf if self.ridge else self.budget * each)
         new[new < 1e-12 * max(self.C, 1.0)] = 0.0
         for c, a in zip(block, new.tolist()):
             if a != c.alpha:

@@ -1,6 +1,6 @@
 """Cutting planes for few examples with expensive decoders: all examples are decoded, then all weights optimised.
 
-``min |w|^2 / 2 + sum_i C_i xi_i`` with ``xi_i >= b - <w, d>`` for every output of example i. As weights stay as they are
+``min |w|^2 / 2 + sum_i C_i xi_i`` with ``xi_i >= b - <w, d>`` for every output of example i. As weights stay the same
 while the examples are decoded, each pass gives the primal value, and the program over the constraints found so far the
 dual value: the loop ends when they are close.
 """

@@ -1,8 +1,9 @@
 """Large-margin programs with all their constraints given, by an interior-point method in the space of the weights.
 
-``min |w|^2 / 2 + sum_g C_g xi_g`` subject to ``<w, d_m> + xi_g(m) >= b_m`` and ``xi_g >= 0``: every constraint m belongs
-to a group g, which has one slack; as a rule all C_g are the same. A step (Mehrotra's predictor and corrector) solves a system of the size of w, so
-that time grows with ``constraints * dims^2``, whatever C is: made for many constraints of few dimensions.
+``min |w|^2 / 2 + sum_g C_g xi_g`` subject to ``<w, d_m> + xi_g(m) >= b_m`` and ``xi_g >= 0``: every constraint m
+belongs to a group g, which has one slack; as a rule they all cost the same. A step (Mehrotra's predictor and corrector)
+solves a system of the size of w, so that time grows with ``constraints * dims^2``, whatever C is: made for many
+constraints of few dimensions.
 
 Of many groups most are easy, and have no part in the solution. So some are solved for first, and those that their
 weights violate most are added, until the value with all of them is as near to that bound as it has to be.
@@ -87,9 +88,7 @@ def _solve_some(point: _Point, tol: float, max_iter: int, on_epoch: Callable[[st
     deltas, offsets, starts, sizes, C = point.deltas, point.offsets, point.starts, point.sizes, point.C
     chosen = np.zeros(starts.size, np.bool_)
     chosen[np.linspace(0, starts.size - 1, FEW).astype(np.int64)] = True
-    best = MarginResult(
-        np.zeros(deltas.shape[1]), cost(C, np.maximum.reduceat(np.maximum(offsets, 0.0), starts)), 0.0
-    )
+    best = MarginResult(np.zeros(deltas.shape[1]), cost(C, np.maximum.reduceat(np.maximum(offsets, 0.0), starts)), 0.0)
     best.alpha = np.zeros(offsets.size)
     apart, n_iter = 0.1, 0  # the gap as a fraction of the primal value
     history: list[dict[str, float]] = []

@@ -139,7 +139,8 @@ def perceptron_epoch(
 ):  # fmt: skip
     """One pass of the perceptron. ``W_sum`` (empty: do not average) collects updates times ``clock``.
 
-    A step on example ``i`` is ``weights[i]`` times as long (empty: all are 1). The average after ``clock`` examples is ``W - W_sum / clock``. Where labels are hidden, the target is the best
+    A step on example ``i`` is ``weights[i]`` times as long (empty: all are 1). The average after ``clock`` examples is
+    ``W - W_sum / clock``. Where labels are hidden, the target is the best
     output that has the others. Returns (clock, wrong outputs, wrong tokens).
     """
     n_labels = init.size
@@ -204,7 +205,8 @@ def crf_epoch(
 ):  # fmt: skip
     """One pass of stochastic gradient descent on ``decay/2 |w|^2 + mean negative log likelihood``.
 
-    The likelihood of example ``i`` counts ``weights[i]`` times (empty: once). The step size after ``clock`` examples is ``rate / (1 + rate * decay * clock)``. Where labels are hidden, the
+    The likelihood of example ``i`` counts ``weights[i]`` times (empty: once). The step size after ``clock`` examples is
+    ``rate / (1 + rate * decay * clock)``. Where labels are hidden, the
     likelihood is that of all outputs that have the others. Returns (clock, summed loss).
     """
     n_labels = init.size

@@ -64,7 +64,8 @@ class ChainConsensusProblem(ViewedProblem):
         s = self.structure
         return co_perceptron.Views(
             self.features, self.window, self.outside, self.label_map, self.offsets, self.y,
-            self.channels[0].kernel_weights, s.order_, s.eta_, s.loss_, self.rescaling, self.norm, self.n_dims, s.n_transitions_,
+            self.channels[0].kernel_weights, s.order_, s.eta_, s.loss_, self.rescaling, self.norm, self.n_dims,
+            s.n_transitions_,
         )  # fmt: skip
 
     def _model(self, weights: ViewWeights) -> co_perceptron.Model:

@@ -206,9 +206,7 @@ class ChainProblem:
         arrays = tuple(np.zeros_like(a) for a in self.structure.allowed())
         lengths = np.where(self.partial, 0, np.diff(self.offsets))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        fb.path_counts(
-            offsets, self.y[~self._partial_rows], self.rows.kernel_weights, arrays[0], arrays[1], arrays[2]
-        )
+        fb.path_counts(offsets, self.y[~self._partial_rows], self.rows.kernel_weights, arrays[0], arrays[1], arrays[2])
         return arrays  # type: ignore[return-value]
 
     def _block_likelihood(self, lo, hi, unary, chain, marginals):

@@ -78,6 +78,11 @@ class Sequence(ChainStructure):
         self.forbidden_ = self._forbidden()
         return self
 
+    @property
+    def prefers_likely(self) -> bool:  # type: ignore[override]
+        """Tokens that count one by one; spans, which constraints speak of, are better decoded as a whole."""
+        return self.loss == "hamming" and self.constraints is None
+
     def _loss(self) -> losses.Loss:
         n = self.n_labels_
         if self.loss == "zero-one":
