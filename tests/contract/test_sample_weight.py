@@ -1,4 +1,4 @@
-"""``sample_weight`` of every learner: containers, checks, scikit-learn's metadata routing, examples that do not count."""
+"""``sample_weight`` of every learner: containers, checks, scikit-learn's routing, examples that do not count."""
 
 import numpy as np
 import pandas as pd
@@ -60,9 +60,9 @@ def test_an_example_of_weight_zero_has_no_say_about_labels(learner):
     each = np.r_[np.full(len(Y) - 1, 2.0), 0.0]
     model = clone(case.model).fit(case.X, Y, sample_weight=each)
     assert "B-RARE" not in model.structure_.labels_
+    only_last = [None] * (len(Y) - 1) + [Y[-1]]
     with pytest.raises(InputError, match="sample_weight of 0"):
-        labels_only_last = [None] * (len(Y) - 1) + [Y[-1]]
-        clone(case.model).fit(case.X, labels_only_last, sample_weight=np.r_[np.ones(len(Y) - 1), 0.0])
+        clone(case.model).fit(case.X, only_last, sample_weight=each)
 
 
 BAD = {

@@ -1,4 +1,4 @@
-"""Weights of examples: weight 2 is the example twice, weight 0 is the example left out, in the objective and its optimum.
+"""Weights of examples: weight 2 is the example twice, weight 0 the example left out, in the objective and its optimum.
 
 Machines with weights are compared with listed programs over repeated examples (`plain_chain`), or with the same learner
 trained on the repeated examples themselves.
@@ -340,7 +340,8 @@ def test_ridge_and_what_it_predicts_for_an_example_left_out():
     K, eta = X @ X.T + 1.0, 0.3
     found = Ridge(K, y, weights=weights).solve(eta)
     # the gradient of sum w (y - K a)^2 + eta a'K a
-    np.testing.assert_allclose(K @ (weights[:, None] * (K @ found.coefficients[0] - y) + eta * found.coefficients[0]), 0, atol=1e-9)  # fmt: skip
+    alpha = found.coefficients[0]
+    np.testing.assert_allclose(K @ (weights[:, None] * (K @ alpha - y) + eta * alpha), 0, atol=1e-9)
     for i in range(8):
         rest = np.delete(np.arange(8), i)
         alone = Ridge(K[np.ix_(rest, rest)], y[rest], weights=weights[rest]).solve(eta).coefficients[0]
