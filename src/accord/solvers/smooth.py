@@ -1,7 +1,7 @@
 """Smooth large-margin objectives and conjugate gradients [thesis 7.1, 7.2; OP 7.2, 7.4].
 
 ``objective(w) = regulariser |w|^2 + sum over terms of weight * sum_i weight_i smax_k loss(t_k)``, where
-``t = t_0 + A F w`` are the margins of the entries of working sets: ``F w`` are the scores of parts, and ``A`` is sparse.
+``t = t_0 + A F w`` are the margins of the entries of working sets: ``F w`` are the scores of parts, ``A`` is sparse.
 Along a line the margins are linear and the norm is quadratic, so a line search costs no product with features.
 
 * Huber hinge: ``d - t`` for ``t <= d - e``, ``(d + e - t)^2 / 4e`` for ``|t - d| <= e``, 0 above.
