@@ -132,10 +132,17 @@ def test_the_loss_decides_how_sequences_are_decoded(learner):
     assert model.predict(X) == model.set_params(decode="marginal").predict(X)
     argmax = [[model.structure_.labels_[c] for c in table.argmax(axis=1)] for table in model.predict_marginals(X)]
     assert model.predict(X) == argmax
-    for structure in (Sequence(loss="zero-one"), Sequence(loss="f1"), Sequence(constraints="iob2")):
+    for structure in (Sequence("zero-one"), Sequence("f1"), Sequence(constraints="iob2"), Sequence(outside="x")):
         model = learner(structure).fit(X, Y)
         assert model.predict(X) == model.set_params(decode="viterbi").predict(X)
         assert not model.structure_.prefers_likely
+
+
+@pytest.mark.parametrize(
+    ("labels", "likely"), [("C E H", True), ("NOUN VERB", True), ("B-PER NOUN", False), ("O GENE", False)]
+)
+def test_labels_of_spans_are_decoded_as_a_whole(labels, likely):
+    assert Sequence().fit([labels.split()]).prefers_likely == likely
 
 
 def test_the_decoders_differ():

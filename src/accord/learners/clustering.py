@@ -216,7 +216,8 @@ class ClusteringSVM(BaseEstimator):
         self, structure: Partition, pairs: list[np.ndarray], y: list[np.ndarray], single: np.ndarray, same: np.ndarray,
         weights: np.ndarray | None,
     ) -> None:  # fmt: skip
-        self.exact_, C = True, self.C
+        self.exact_ = True
+        C: float | np.ndarray = self.C
         with Progress(int(self.max_iter), f"{self.method} clustering", bool(self.verbose)) as progress:
             report = lambda info: progress.advance(info=info)  # noqa: E731
             result: margin_qp.Solution

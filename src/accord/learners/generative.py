@@ -18,6 +18,7 @@ from accord.kernels.chains import forward_backward as fb
 from accord.kernels.chains import viterbi as vit
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.feature_values import check_bernoulli, moments, squared
+from accord.learners.inputs import unlabeled_inputs
 from accord.learners.safety import choose_weight
 from accord.packed.rows import Rows, ragged_rows
 from accord.packed.structure import Structure
@@ -118,7 +119,9 @@ class HMM(ProbabilisticLearner):
         self._train(labeled, y, unlabeled, self.unlabeled_weight_)
         self.transduction_: list[Any] = []
         if unlabeled.n_inputs:
-            self.transduction_ = self.structure_.outputs(self._outputs(unlabeled), unlabeled.offsets)
+            self.transduction_ = self.structure_.outputs(
+                self._outputs(unlabeled, None, unlabeled_inputs(X, Y)), unlabeled.offsets
+            )
         return self
 
     def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float) -> None:
