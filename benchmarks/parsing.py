@@ -109,7 +109,7 @@ def prepare(data: str | None, folder: Path, n_sentences: int) -> dict[str, Path]
     chosen = choose(X, n_sentences)
     paths = {}
     for name, horizontal in GRAMMARS.items():
-        model = PCFG(Tree(terminals="tags", horizontal=horizontal)).fit(X, trees)
+        model = PCFG(Tree(terminals="tags", horizontal=horizontal), decode="viterbi").fit(X, trees)
         structure, grammar = model.structure_, model.structure_.grammar_
         rules, leaves, starts, _ = structure.split_transitions(model.weights_.transitions)
         if leaves.any():

@@ -120,6 +120,7 @@ SHARED = {
     "rho": Expected("a number from 0 (sum) to inf (maximum)", lambda value: is_real(value) and bool(value >= 0)),
     "smoothing": POSITIVE,
     "warm_start": FLAG,
+    "decode": one_of("auto", "viterbi", "marginal"),
     # perceptrons
     "averaged": FLAG,
     "shuffle": FLAG,
@@ -153,6 +154,32 @@ def check(estimator: Any) -> None:
     for name, value in estimator.get_params(deep=False).items():
         if name in expects:
             expects[name].check(name, value)
+
+
+def example_weights(sample_weight: Any, n_examples: int) -> np.ndarray | None:
+    """A weight, 0 or more, for each example, as numbers; None: each counts as one."""
+    if sample_weight is None:
+        return None
+    try:
+        found = np.asarray(sample_weight)
+        if found.dtype.kind not in "biufO":
+            raise TypeError
+        found = found.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"sample_weight is a {type(sample_weight).__name__} that does not hold numbers; expected one weight for "
+            f"each of {n_examples} examples"
+        ) from None
+    if found.shape != (n_examples,):
+        raise InputError(
+            f"sample_weight has shape {found.shape}; expected ({n_examples},), one weight for each example"
+        )
+    bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0.0)))
+    if bad.size:
+        raise InputError(f"sample_weight[{bad[0]}] is {found[bad[0]]:g}; expected a finite number, 0 or more")
+    if n_examples and not found.any():
+        raise InputError("sample_weight: all weights are zero, so that no example counts; give one of them a weight")
+    return None if (found == 1.0).all() else found
 
 
 def generator(random_state: Any) -> np.random.Generator:

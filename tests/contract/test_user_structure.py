@@ -106,3 +106,31 @@ def test_it_learns(learner, tmp_path):
 def test_what_it_cannot_do_is_refused():
     with pytest.raises(InputError, match="probabilities of outputs"):
         CRF(Pairing()).fit(X[:5], Y[:5])
+
+
+@pytest.mark.parametrize(
+    "learner", [StructuredSVM(Pairing(), tol=1e-4), GradientSVM(Pairing(), tol=1e-5)], ids=["svm", "smooth"]
+)
+def test_it_has_weights_of_examples(learner):
+    """An example of weight 2 is the example twice, of weight 0 the example left out."""
+    times = np.arange(15) % 4
+    often = np.repeat(np.arange(15), times)
+    twice = learner.fit([X[i] for i in often], [Y[i] for i in often]).objective_
+    once = learner.fit(X[:15], Y[:15]).objective_
+    assert learner.fit(X[:15], Y[:15], sample_weight=times).objective_ == pytest.approx(twice, rel=1e-3)
+    assert abs(twice - once) > 0.05 * once
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [CoPerceptron(Pairing(), max_iter=3, random_state=0), CoSVM(Pairing(), C=10.0, max_iter=3, random_state=0)],
+    ids=["co-perceptron", "co-svm"],
+)
+def test_it_has_weights_of_unlabeled_examples(learner):
+    found = []
+    for weight, unlabeled_weight in ((1.0, 0.5), (4.0, 0.125), (0.0, 0.5)):
+        each = np.r_[np.ones(15), np.full(15, weight)]
+        model = learner.set_params(unlabeled_weight=unlabeled_weight).fit(X[:30], SOME, sample_weight=each)
+        found.append(model.weights_.flat().copy())
+    np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+    assert np.abs(found[0] - found[2]).max() > 1e-6

@@ -79,23 +79,24 @@ def add_to_counts(counts, by_definition, order):
 
 
 @settings(max_examples=150)
-@given(data=st.data())
-def test_forward_backward_batch(data):
+@given(data=st.data(), weighted=st.booleans())
+def test_forward_backward_batch(data, weighted):
     """Partition functions, marginals and summed expected transition counts; counts are added to what was there."""
     case, chains, unary, offsets = packed(data)
-    moves = case.parts[1:]
+    moves, weights = case.parts[1:], case.rng.uniform(0.0, 3.0, len(chains)) if weighted else np.empty(0)
     counts = [a + 1.0 for a in empty_counts(case)]
     table, log_z = np.zeros_like(unary), np.full(len(chains), np.nan)
-    fb.forward_backward_batch(offsets, unary, *moves, table, log_z, *counts)
+    fb.forward_backward_batch(offsets, unary, *moves, weights, table, log_z, *counts)
     expected = [a + 1.0 for a in empty_counts(case)]
     for i, (lo, hi) in enumerate(spans(offsets)):
         np.testing.assert_allclose(log_z[i], log_partition(chains[i]), rtol=1e-10, atol=1e-9)
         if log_z[i] > -np.inf and hi > lo:
             np.testing.assert_allclose(table[lo:hi], marginals(chains[i]), rtol=1e-8, atol=1e-9)
-            add_to_counts(expected, expected_transitions(chains[i]), case.order)
+            weight = weights[i] if weighted else 1.0
+            add_to_counts(expected, {k: weight * v for k, v in expected_transitions(chains[i]).items()}, case.order)
         one_z, one_table = np.zeros(1), np.zeros_like(unary[lo:hi])
         fb.forward_backward_batch(
-            np.array([0, hi - lo]), unary[lo:hi], *moves, one_table, one_z, *empty_counts(case)
+            np.array([0, hi - lo]), unary[lo:hi], *moves, weights[i : i + 1], one_table, one_z, *empty_counts(case)
         )  # fmt: skip
         assert one_z[0] == log_z[i]
         np.testing.assert_array_equal(one_table, table[lo:hi])
@@ -131,8 +132,8 @@ def test_find_violators(data, rescaling, norm):
 
 
 @settings(max_examples=100)
-@given(data=st.data(), sign=st.sampled_from([1.0, -0.5]))
-def test_path_scores_and_counts(data, sign):
+@given(data=st.data(), weighted=st.booleans())
+def test_path_scores_and_counts(data, weighted):
     case, chains, unary, offsets = packed(data)
     outputs = [(every := all_outputs(chain))[int(case.rng.integers(len(every)))] for chain in chains]
     y = np.array([label for output in outputs for label in output], np.int32)
@@ -141,8 +142,9 @@ def test_path_scores_and_counts(data, sign):
     by_definition = [score(chain, output) for chain, output in zip(chains, outputs)]
     np.testing.assert_allclose(scores, by_definition, rtol=1e-10, atol=1e-10)
     counts, expected = empty_counts(case), empty_counts(case)
-    fb.path_counts(offsets, y, sign, *counts)
-    for output in outputs:
-        add_to_counts(expected, {k: sign * v for k, v in transition_counts(output).items()}, case.order)
+    weights = case.rng.uniform(0.0, 3.0, len(chains)) if weighted else np.ones(len(chains))
+    fb.path_counts(offsets, y, weights if weighted else np.empty(0), *counts)
+    for output, weight in zip(outputs, weights):
+        add_to_counts(expected, {k: weight * v for k, v in transition_counts(output).items()}, case.order)
     for found, value in zip(counts, expected):
-        np.testing.assert_array_equal(found, value)
+        np.testing.assert_allclose(found, value, rtol=1e-12)

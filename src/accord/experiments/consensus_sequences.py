@@ -105,7 +105,7 @@ def co_svm(split: str, weight: float | str, **settings: Any) -> Maker:
 
 
 METHODS: dict[str, Method] = {
-    "HMM": Method(lambda case: HMM(case.structure, case.view)),
+    "HMM": Method(lambda case: HMM(case.structure, case.view, decode="viterbi")),
     "perceptron": Method(perceptron()),
     "perceptron, averaged": Method(perceptron(averaged=True)),
     "two perceptrons": Method(co_perceptron(TOKEN, 0.0)),

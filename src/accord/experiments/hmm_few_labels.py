@@ -34,16 +34,18 @@ ALWAYS_O = "always O"
 
 
 def _baum_welch(weight: float | str) -> Callable[[Sequence, View, int, int], HMM]:
-    return lambda structure, view, n, seed: HMM(structure, view, unlabeled_weight=weight, random_state=seed)
+    return lambda structure, view, n, seed: HMM(
+        structure, view, unlabeled_weight=weight, decode="viterbi", random_state=seed
+    )
 
 
 # Method → (structure, features, number of labeled sentences, seed) → learner
 METHODS: dict[str, Callable[[Sequence, View, int, int], StructuredLearner]] = {
-    "HMM": lambda structure, view, n, seed: HMM(structure, view),
+    "HMM": lambda structure, view, n, seed: HMM(structure, view, decode="viterbi"),
     "HMM + unlabeled (auto)": _baum_welch("auto"),
     "HMM + unlabeled (1.0)": _baum_welch(1.0),
     "perceptron": lambda structure, view, n, seed: StructuredPerceptron(structure, view, random_state=seed),
-    "CRF": lambda structure, view, n, seed: CRF(structure, view),
+    "CRF": lambda structure, view, n, seed: CRF(structure, view, decode="viterbi"),
     "SVM": lambda structure, view, n, seed: StructuredSVM(structure, view, C=divided_by_n(1.0, n), random_state=seed),
 }
 
@@ -88,7 +90,7 @@ class FewLabels(Experiment):
             learner = METHODS[task.method](pool.structure, pool.features(), n_labeled, task.seed)
             if isinstance(learner, HMM):  # the same choice for all HMMs
                 X, Y = take(pool.X, parts.labeled), take(pool.Y, parts.labeled)
-                supervised = HMM(pool.structure, pool.features())
+                supervised = HMM(pool.structure, pool.features(), decode="viterbi")
                 learner.set_params(smoothing=best_smoothing(supervised, X, Y, task.repetition_seed))
             truth, predicted = train_and_test(learner, parts, pool.X, pool.Y)
         values = {"token_error": token_error(truth, predicted)}

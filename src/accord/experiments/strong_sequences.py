@@ -117,7 +117,7 @@ def word_views() -> list[View]:
 
 
 def _crf(corpus: Corpus, view: View, C: float) -> CRF:
-    return CRF(corpus.structure, view, C=C, tol=1e-4, max_iter=100)
+    return CRF(corpus.structure, view, C=C, tol=1e-4, max_iter=100, decode="viterbi")
 
 
 Make = Callable[[Corpus, float, int], StructuredLearner]  # of a corpus, C of the tuned CRF and a seed

@@ -100,8 +100,11 @@ def slacks(kind, width, t, delta, segments, rho, xi, gradient):
 
 
 @njit(cache=True, nogil=True)
-def along(kind, width, weight, t, dt, step, delta, segments, rho, gradient):
-    """Weighted sum of slacks at the margins ``t + step dt`` and its slope along ``dt``; ``gradient`` is filled."""
+def along(kind, width, weight, weights, t, dt, step, delta, segments, rho, gradient):
+    """Weighted sum of slacks at the margins ``t + step dt`` and its slope along ``dt``; ``gradient`` is filled.
+
+    The slack of segment ``i`` counts ``weight * weights[i]`` (empty: ``weight``).
+    """
     value, slope = np.empty(t.size), np.empty(t.size)
     total, rise = 0.0, 0.0
     for i in range(segments.size):
@@ -109,8 +112,9 @@ def along(kind, width, weight, t, dt, step, delta, segments, rho, gradient):
         hi = segments[i + 1] if i + 1 < segments.size else t.size
         for k in range(hi - lo):
             value[k], slope[k] = _loss(kind, t[lo + k] + step * dt[lo + k], delta[lo + k], width)
-        total += _soft_maximum(value, hi - lo, rho, gradient[lo:hi], slope)
+        own = weights[i] if weights.size > 0 else 1.0
+        total += own * _soft_maximum(value, hi - lo, rho, gradient[lo:hi], slope)
         for k in range(lo, hi):
-            gradient[k] *= weight
+            gradient[k] *= weight * own
             rise += gradient[k] * dt[k]
     return weight * total, rise

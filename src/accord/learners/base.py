@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -83,29 +84,38 @@ class StructuredLearner(BaseEstimator):
     }
 
     # -- training -----------------------------------------------------------------------------------------------
-    def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
-        """Fit copies of view and structure: (labeled rows, their label numbers (-1: hidden), unlabeled rows)."""
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any = None) -> tuple[Rows, np.ndarray, Rows]:
+        """Fit copies of view and structure: (labeled rows, their label numbers (-1: hidden), unlabeled rows).
+
+        A labeled example of weight 0 is in neither: it extends the feature space, and that is all.
+        """
         outputs = inputs.output_list(X, Y)
-        labeled = inputs.labeled_inputs(outputs)
+        weights = settings.example_weights(sample_weight, len(outputs))
+        every, labeled = inputs.labeled_inputs(outputs), inputs.labeled_inputs(outputs, weights)
         if not outputs:
             raise InputError("X is empty: fit needs at least one labeled example")
         if not labeled.size:
-            raise InputError(f"all {len(outputs)} examples are unlabeled: fit needs at least one labeled example")
+            what = "unlabeled" if not every.size else "unlabeled, or have a sample_weight of 0"
+            raise InputError(f"all {len(outputs)} examples are {what}: fit needs at least one labeled example")
         structure = inputs.new_structure(self.structure, self)
         outputs = structure.check_outputs(outputs)
+        if weights is not None:
+            outputs = [y if weight > 0.0 else None for y, weight in zip(outputs, weights)]
         structure.fit(outputs)
         structure.warn_of_fit()
         structure.check_inputs(X, outputs)
         seen = structure.view_inputs(X)
         view = self._new_view(structure, seen)
         rows = inputs.with_tokens(structure, view.fit_rows(seen), X)
+        if weights is not None:
+            rows = replace(rows, input_weights=weights)
         structure.check_rows(rows, outputs)
         labeled_rows = rows.take(labeled)
         y = structure.encode([outputs[i] for i in labeled], labeled_rows.token_lists(), labeled)
         structure.check_partial(y, np.diff(labeled_rows.offsets), labeled)
         self._forget_products()
         self.structure_, self.view_ = structure, view
-        unlabeled = np.setdiff1d(np.arange(rows.n_inputs), labeled)
+        unlabeled = np.setdiff1d(np.arange(rows.n_inputs), every)
         return labeled_rows, y, rows.take(unlabeled)
 
     def _new_view(self, structure: Structure, X: Any) -> View:
@@ -279,6 +289,11 @@ class StructuredLearner(BaseEstimator):
     def _label_scores(self, rows: Rows) -> np.ndarray:
         return self.structure_.label_scores(rows.scores(self.weights_.unary, self._keep_products()))
 
+    def _outputs(self, rows: Rows, given: Any = None, first: Any = 0, failures: Any = None) -> np.ndarray:
+        """What is predicted, as numbers; arguments as for the structure's ``best_outputs``."""
+        scores = self._label_scores(rows)
+        return self.structure_.best_outputs(rows, scores, self.weights_.transitions, given, first, failures)
+
 
 # What other learners can be made of.
 PART = settings.Expected(
@@ -289,6 +304,15 @@ PART = settings.Expected(
 
 class ProbabilisticLearner(StructuredLearner):
     """A learner whose scores are log probabilities up to a constant."""
+
+    decode: str
+
+    def _outputs(self, rows: Rows, given: Any = None, first: Any = 0, failures: Any = None) -> np.ndarray:
+        s, scores = self.structure_, self._label_scores(rows)
+        settings.SHARED["decode"].check("decode", self.decode)
+        likely = s.prefers_likely if self.decode == "auto" else self.decode == "marginal"
+        find = s.likely_outputs if likely else s.best_outputs
+        return find(rows, scores, self.weights_.transitions, given, first, failures)
 
     def predict_marginals(self, X: Any) -> Any:
         """Probability of every label: (n_inputs, n_labels), or for sequences one (n_tokens, n_labels) per input.
@@ -309,5 +333,5 @@ def _predict_chunk(model: StructuredLearner, X: Any, given: Any, first: int) -> 
     """Outputs, and the inputs that have none that is whole."""
     s, rows = model.structure_, model._rows(X)
     failures: list[Any] = []
-    y = s.best_outputs(rows, model._label_scores(rows), model.weights_.transitions, given, first, failures)
+    y = model._outputs(rows, given, first, failures)
     return s.outputs(y, rows.offsets, rows.tokens), failures

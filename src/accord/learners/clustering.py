@@ -21,6 +21,7 @@ from accord.learners.base import TOLD
 from accord.learners.clustering_inputs import check_sizes, pair_matrix, read_partitions, read_single, scale_of
 from accord.model_file import save
 from accord.progress import Progress
+from accord.settings import example_weights
 from accord.solvers import cutting_sets, margin_qp
 from accord.structures.partitions.losses import b_cubed
 from accord.structures.partitions.partition import DECODERS, Partition
@@ -134,7 +135,12 @@ class ClusteringSVM(BaseEstimator):
     }
 
     def fit(
-        self, sets: Sequence[Any], partitions: Sequence[Any], pairs: Any = None, together: Any = None
+        self,
+        sets: Sequence[Any],
+        partitions: Sequence[Any],
+        pairs: Any = None,
+        together: Any = None,
+        sample_weight: Any = None,
     ) -> ClusteringSVM:
         """Train on sets of objects and the cluster of every object.
 
@@ -150,10 +156,19 @@ class ClusteringSVM(BaseEstimator):
             a set of two.
         together : array of bool (n,), optional
             Whether they do.
+        sample_weight : array of shape (number of sets,), optional
+            How much each set counts: all its slacks are multiplied by it. ``pairs`` count once.
         """
         structure = self._check_params()
         view = self._new_view()
         labeled, y = read_partitions(sets, partitions, structure)
+        weights = example_weights(sample_weight, len(sets))
+        if weights is not None:
+            kept = [(i, truth) for i, truth in zip(labeled, y) if weights[i] > 0.0]
+            if not kept:
+                raise InputError("every set that has a partition has a sample_weight of 0: fit needs at least one")
+            labeled, y = [i for i, _ in kept], [truth for _, truth in kept]
+            weights = weights[labeled]
         if all(one.size < 2 for one in y):
             raise InputError("no labeled set has two objects: there is no pair to learn from")
         view.fit(sets)
@@ -162,8 +177,9 @@ class ClusteringSVM(BaseEstimator):
         single, same = read_single(view, pairs, together, self.bias)
         self.pair_features_, self.structure_ = view, structure
         self.names_ = [*view.names_, "bias"] if self.bias else list(view.names_)
-        scale = scale_of([*features, single]) if self.standardize else np.ones(len(self.names_))
-        self._learn(structure, [p / scale for p in features], y, single / scale, same)
+        each = np.ones(len(labeled)) if weights is None else weights
+        scale = scale_of([*features, single], [*each, 1.0]) if self.standardize else np.ones(len(self.names_))
+        self._learn(structure, [p / scale for p in features], y, single / scale, same, weights)
         self.weights_ = self.weights_ / scale
         self._warn_if_early()
         return self
@@ -197,9 +213,11 @@ class ClusteringSVM(BaseEstimator):
         return clone(self.pair_features)
 
     def _learn(
-        self, structure: Partition, pairs: list[np.ndarray], y: list[np.ndarray], single: np.ndarray, same: np.ndarray
-    ) -> None:
+        self, structure: Partition, pairs: list[np.ndarray], y: list[np.ndarray], single: np.ndarray, same: np.ndarray,
+        weights: np.ndarray | None,
+    ) -> None:  # fmt: skip
         self.exact_ = True
+        C: float | np.ndarray = self.C
         with Progress(int(self.max_iter), f"{self.method} clustering", bool(self.verbose)) as progress:
             report = lambda info: progress.advance(info=info)  # noqa: E731
             result: margin_qp.Solution
@@ -209,12 +227,16 @@ class ClusteringSVM(BaseEstimator):
                 problem = PartitionProblem(
                     structure, [*pairs, *(row[None] for row in single)], [*y, *twos], decoder, self.n_jobs or 1
                 )
-                result = cutting_sets.train(problem, self.C, self.tol, int(self.max_iter), report)
+                if weights is not None:
+                    C = self.C * np.concatenate([weights, np.ones(len(single))])
+                result = cutting_sets.train(problem, C, self.tol, int(self.max_iter), report)
                 self.exact_ = problem.exact
                 self.n_constraints_ = result.n_constraints
             else:
-                constraints = all_constraints(self.method, self.loss, pairs, y, single, same)
-                result = margin_qp.solve(*constraints, self.C, self.tol, int(self.max_iter), report)
+                constraints, owner = all_constraints(self.method, self.loss, pairs, y, single, same)
+                if weights is not None:
+                    C = self.C * np.append(weights, 1.0)[owner]
+                result = margin_qp.solve(*constraints, C, self.tol, int(self.max_iter), report)
                 # variables of an interior point are never quite zero
                 self.n_constraints_ = int(np.count_nonzero(result.alpha > 1e-3 * self.C))
         self.weights_, self.history_ = result.w, result.history

@@ -73,11 +73,11 @@ def read_single(view: PairFeatures, pairs: Any, together: Any, bias: bool) -> tu
     return np.hstack([features, np.ones((len(features), 1))]) if bias else features, same
 
 
-def scale_of(pairs: Sequence[np.ndarray]) -> np.ndarray:
-    """The root mean square of the non-zero values of each feature; 1 where there are none."""
+def scale_of(pairs: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
+    """The root mean square of the non-zero values of each feature, where sets have weights; 1 if there are none."""
     squares, counts = np.zeros(pairs[0].shape[1]), np.zeros(pairs[0].shape[1])
-    for one in pairs:
-        squares += (one**2).sum(axis=0)
-        counts += np.count_nonzero(one, axis=0)
-    scale = np.sqrt(squares / np.maximum(counts, 1))
+    for one, weight in zip(pairs, weights):
+        squares += weight * (one**2).sum(axis=0)
+        counts += weight * np.count_nonzero(one, axis=0)
+    scale = np.sqrt(squares / np.where(counts > 0.0, counts, 1.0))
     return np.where(scale > 0.0, scale, 1.0)

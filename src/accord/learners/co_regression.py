@@ -41,7 +41,8 @@ class CoRLSR(KernelRegressor):
 
     Minimises ``sum_v sum_i (y_i - f_v(x_i))^2 + eta_v |f_v|^2 + lambda sum_{u,v} sum_j (f_u(x_j) - f_v(x_j))^2``,
     where ``i`` runs over labeled and ``j`` over unlabeled examples, and lambda is ``disagreement_weight``. The
-    prediction is the mean of the views.
+    prediction is the mean of the views. With ``sample_weight`` in ``fit``, the squares of examples ``i`` and ``j`` are
+    multiplied by their weights.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ class CoRLSR(KernelRegressor):
         "mode": one_of("semiparametric", "exact"),
     }
 
-    def fit(self, X: Any, y: Any, unlabeled: Any = None) -> CoRLSR:
+    def fit(self, X: Any, y: Any, unlabeled: Any = None, sample_weight: Any = None) -> CoRLSR:
         """Train on labeled examples, and on unlabeled ones: those of ``X`` whose ``y`` is ``None`` or nan, and others.
 
         Parameters
@@ -129,6 +130,8 @@ class CoRLSR(KernelRegressor):
         unlabeled : array, or iterable of arrays, optional
             More unlabeled examples; a memory-mapped array, a generator of blocks, whatever gives rows. Columns are
             scaled by ``X`` and the first block.
+        sample_weight : array of shape (n_inputs,), optional
+            How much each example of ``X`` counts, labeled or not; those of ``unlabeled`` count once.
         """
         settings.check(self)
         if self.views is None and self.kernel == "precomputed":
@@ -148,16 +151,20 @@ class CoRLSR(KernelRegressor):
         check_precomputed(views, X, n_inputs)
         self.view_names_ = [view.name for view in views]
         etas = self._etas_of(views)
-        labeled, targets = self._set_targets(y, n_inputs, self.view_names_)
-        blocks.rows = np.setdiff1d(np.arange(n_inputs), np.concatenate(labeled))
+        weights = settings.example_weights(sample_weight, n_inputs)
+        labeled, targets, unlabeled_rows = self._set_targets(y, n_inputs, self.view_names_, weights)
+        blocks.rows = unlabeled_rows
+        if weights is not None:
+            blocks.rows = unlabeled_rows[weights[unlabeled_rows] > 0.0]
+            blocks.weights = weights[blocks.rows]
         tuned = [
-            self._tune(view, view.matrix(take(X, rows)), own, eta, rows)
+            self._tune(view, view.matrix(take(X, rows)), own, eta, rows, weights)
             for view, rows, own, eta in zip(views, labeled, targets, etas)
         ]
         candidates = self._candidates(tuned, labeled, blocks)
         self.auto_report_, self.fallback_ = None, False
         if self.disagreement_weight == "auto":
-            candidates = [*self._single_views(views, tuned, labeled, X), *candidates]
+            candidates = [*self._single_views(views, tuned, labeled, X, weights), *candidates]
             chosen, self.auto_report_ = choose(candidates)
             self.fallback_ = chosen.name == SINGLE and len(views) > 1
         else:
@@ -166,6 +173,7 @@ class CoRLSR(KernelRegressor):
         self.weight_ = chosen.weight
         self.loo_rmse_ = float(np.sqrt(chosen.error))
         empty = self._shaped(np.empty((0, self.y_mean_.size)))
+        blocks.rows = unlabeled_rows
         self.transduction_ = np.concatenate([empty, *(self.predict(block) for block in blocks.of_X())])
         return self
 
@@ -185,6 +193,7 @@ class CoRLSR(KernelRegressor):
         """The views without unlabeled examples, and with the weights that are to be tried, if there are any."""
         grams, targets, etas = [t.gram for t in tuned], [t.targets for t in tuned], [t.eta for t in tuned]
         names = [f"view {t.view.name!r}" for t in tuned]
+        each = [t.weights for t in tuned if t.weights is not None] or None
 
         def candidate(weight: float, solution: Any, bases: Sequence[Matrix]) -> Candidate:
             errors = self._errors(solution.left_out, targets, labeled)
@@ -198,22 +207,25 @@ class CoRLSR(KernelRegressor):
         problem: least_squares.Exact | least_squares.SemiParametric
         if self.mode == "exact":
             kernels, bases, m = _all_kernels(tuned, labeled, blocks)
-            problem = least_squares.Exact(kernels, targets, etas, labeled, names)
+            problem = least_squares.Exact(kernels, targets, etas, labeled, names, each, blocks.all_weights(m))
         else:
             maps = [least_squares.feature_map(gram, name) for gram, name in zip(grams, names)]
             products, m = self._products(tuned, maps, blocks)
-            bases, problem = own_bases, least_squares.SemiParametric(grams, maps, targets, etas, labeled, products)
+            bases = own_bases
+            problem = least_squares.SemiParametric(grams, maps, targets, etas, labeled, products, each)
         if not m:
             return found
         weights = [self.disagreement_weight]
         if self.disagreement_weight == "auto":
-            n_labeled = sum(map(len, targets)) / len(targets)
-            weights = [w * n_labeled / m for w in WEIGHTS]
+            n_labeled = sum(map(len, targets) if each is None else map(np.sum, each)) / len(targets)
+            others = blocks.all_weights(m)
+            weights = [w * n_labeled / (m if others is None else others.sum()) for w in WEIGHTS]
         return found + [candidate(weight, problem.solve(weight), bases) for weight in map(float, weights)]
 
     def _single_views(
-        self, views: Sequence[KernelView], tuned: Sequence[TunedView], labeled: Sequence[np.ndarray], X: Any
-    ) -> list[Candidate]:
+        self, views: Sequence[KernelView], tuned: Sequence[TunedView], labeled: Sequence[np.ndarray], X: Any,
+        weights: np.ndarray | None,
+    ) -> list[Candidate]:  # fmt: skip
         """A single view of all columns; if views compare in different ways, each of them."""
         together = joined(views)
         if together is None or len(views) == 1:
@@ -222,7 +234,7 @@ class CoRLSR(KernelRegressor):
             rows, first = np.unique(np.concatenate(labeled), return_index=True)
             targets = np.vstack([t.targets for t in tuned])[first]
             eta = "auto" if _is_list(self.eta) else self.eta
-            alone = [(self._tune(together, together.matrix(take(X, rows)), targets, eta, rows), rows)]
+            alone = [(self._tune(together, together.matrix(take(X, rows)), targets, eta, rows, weights), rows)]
         out = []
         for one, rows in alone:
             errors = self._errors(one.solution.left_out, [one.targets], [rows])
@@ -247,18 +259,19 @@ class CoRLSR(KernelRegressor):
         late = all(map(least_squares.is_well_conditioned, maps))
         values_of = BlockValues([t.view for t in tuned], [t.base for t in tuned])
 
-        def product(block: Any) -> tuple[np.ndarray, int]:
+        def product(some: tuple[Any, np.ndarray | None]) -> tuple[np.ndarray, int]:
+            block, weights = some
             values = values_of(block)
             if not late:
                 parts = zip(maps, values_of.ends, values_of.ends[1:])
                 values = np.vstack([F.T @ values[start:end] for F, start, end in parts])
-            return values @ values.T, values.shape[1]
+            return (values if weights is None else values * weights) @ values.T, values.shape[1]
 
         n = sum(F.shape[0 if late else 1] for F in maps)
         total, m = np.zeros((n, n)), 0
         # Blocks are summed in order and BLAS gets one thread, so the result does not depend on n_jobs.
         with threadpool_limits(1, "blas"), Progress(blocks.n_blocks, "unlabeled", bool(self.verbose)) as progress:
-            for found, n_rows in map_in_order(product, blocks, self.n_jobs):
+            for found, n_rows in map_in_order(product, blocks.weighted(), self.n_jobs):
                 total += found
                 m += n_rows
                 progress.advance(info=f"{m} rows")

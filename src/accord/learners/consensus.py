@@ -36,10 +36,14 @@ class ConsensusLearner(MultiViewLearner):
     interrupted_: bool
     history_: list[dict[str, float]]
 
-    def fit(self, X: Any, Y: Any) -> Any:
-        """Train on labeled and unlabeled examples (``Y[i] is None``; within a sequence, ``None`` for single tokens)."""
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Any:
+        """Train on labeled and unlabeled examples (``Y[i] is None``; within a sequence, ``None`` for single tokens).
+
+        ``sample_weight[i]`` says how much an example counts, labeled or not: how often its slacks do in every view
+        (CoSVM), or how long a step is that it causes (CoPerceptron).
+        """
         self._check_params()
-        labeled, y, unlabeled = self._prepare(X, Y)
+        labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
         for name in ("weights_", "view_weights_"):  # of an earlier fit, if this one is broken off
             self.__dict__.pop(name, None)
         rng = generator(self.random_state)
@@ -112,7 +116,8 @@ class CoPerceptron(ConsensusLearner):
     """Perceptrons of several views that learn from labels and, on unlabeled examples, from each other.
 
     On an unlabeled example on which the views disagree, each view moves towards the outputs of its peers (all ordered
-    pairs of views). With one view and no partial labels this is :class:`StructuredPerceptron`.
+    pairs of views). With one view and no partial labels this is :class:`StructuredPerceptron`. As there,
+    ``sample_weight`` scales the steps that an example causes.
 
     Parameters
     ----------

@@ -26,6 +26,8 @@ from accord.views.tied import tie
 class CRF(ProbabilisticLearner, OnlineLearner):
     """Log-linear model with L2 regularisation: ``min |w|^2 / 2 - C sum_i log p(y_i | x_i)``.
 
+    With ``sample_weight`` in ``fit``, each term of the sum is multiplied by the weight of its example.
+
     On classes it is multinomial logistic regression, on a taxonomy its hierarchical form. Labels inside a sequence may
     be hidden (``Y[i][t] is None``): ``p`` is then the summed probability of all outputs that have the given labels, and
     the optimum a local one.
@@ -46,6 +48,9 @@ class CRF(ProbabilisticLearner, OnlineLearner):
         Iterations of L-BFGS or passes of SGD at most.
     learning_rate : float or "auto"
         First step size of SGD; "auto" tries powers of two on a sample.
+    decode : "auto", "viterbi" or "marginal"
+        What is predicted: the most probable output, or the one whose parts are most probable, within the constraints.
+        "auto" goes by the loss of the structure.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -74,6 +79,7 @@ class CRF(ProbabilisticLearner, OnlineLearner):
     tol: float = 1e-5
     max_iter: int = 200
     learning_rate: Any = "auto"
+    decode: str = "auto"
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0

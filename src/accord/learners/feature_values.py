@@ -21,11 +21,11 @@ def squared(rows: Rows) -> Rows:
 
 
 def moments(parts: list[Rows]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance (n_dims,) of every feature over all rows."""
-    n = max(sum(rows.n_rows for rows in parts), 1)
-    ones = [np.ones((rows.n_rows, 1)) for rows in parts]
-    mean = sum(rows.transpose_scores(one)[:, 0] for rows, one in zip(parts, ones)) / n
-    square = sum(squared(rows).transpose_scores(one)[:, 0] for rows, one in zip(parts, ones)) / n
+    """Mean and variance (n_dims,) of every feature over all rows, each as much as its input counts."""
+    each = [rows.row_weights()[:, None] for rows in parts]
+    n = float(sum(weights.sum() for weights in each)) or 1.0
+    mean = sum(rows.transpose_scores(weights)[:, 0] for rows, weights in zip(parts, each)) / n
+    square = sum(squared(rows).transpose_scores(weights)[:, 0] for rows, weights in zip(parts, each)) / n
     return np.asarray(mean), np.maximum(np.asarray(square - mean**2), 0.0)
 
 

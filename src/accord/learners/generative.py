@@ -18,6 +18,7 @@ from accord.kernels.chains import forward_backward as fb
 from accord.kernels.chains import viterbi as vit
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.feature_values import check_bernoulli, moments, squared
+from accord.learners.inputs import unlabeled_inputs
 from accord.learners.safety import choose_weight
 from accord.packed.rows import Rows, ragged_rows
 from accord.packed.structure import Structure
@@ -47,6 +48,9 @@ class HMM(ProbabilisticLearner):
         held-out labeled folds.
     max_iter, tol : int, float
         Baum-Welch stops after ``max_iter`` steps, or when the log likelihood grows by less than the fraction ``tol``.
+    decode : "auto", "viterbi" or "marginal"
+        What is predicted: the most probable output, or the one whose parts are most probable, within the constraints.
+        "auto" goes by the loss of the structure.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -77,6 +81,7 @@ class HMM(ProbabilisticLearner):
     unlabeled_weight: Any = "auto"
     max_iter: int = 20
     tol: float = 1e-4
+    decode: str = "auto"
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -87,10 +92,11 @@ class HMM(ProbabilisticLearner):
         "square_weights_": optional(array("f8", "view.n_dims", "structure.n_labels")),
     }
 
-    def fit(self, X: Any, Y: Any) -> HMM:
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> HMM:
         """Count on labeled examples; with unlabeled ones (``Y[i] is None``) go on by Baum-Welch.
 
-        So it does with sequences in which some labels are hidden (``Y[i][t] is None``); they count in full.
+        So it does with sequences in which some labels are hidden (``Y[i][t] is None``); they count in full. What is
+        counted in an example, or expected, counts ``sample_weight[i]`` times.
         """
         self._check_params()
         weight = self.unlabeled_weight
@@ -98,7 +104,7 @@ class HMM(ProbabilisticLearner):
             raise InputError("structure has order=2, which HMM cannot model; use order=1, or CRF or StructuredSVM")
         if getattr(self.structure, "transition_weight", 1.0) == 0:
             raise InputError("structure has transition_weight=0, but an HMM needs transitions; use another value")
-        labeled, y, unlabeled = self._prepare(X, Y)
+        labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
         self.structure_.without_ancestors()  # which generative models do not know
         if self.emission == "bernoulli":
             check_bernoulli(labeled)
@@ -108,12 +114,14 @@ class HMM(ProbabilisticLearner):
             weight = 0.0
         elif weight == "auto":
             names = "supervised", "Baum-Welch"
-            weight = choose_weight(self, labeled, y, unlabeled, names, self._train, self._decode)
+            weight = choose_weight(self, labeled, y, unlabeled, names, self._train, self._outputs)
         self.unlabeled_weight_ = float(weight)
         self._train(labeled, y, unlabeled, self.unlabeled_weight_)
         self.transduction_: list[Any] = []
         if unlabeled.n_inputs:
-            self.transduction_ = self.structure_.outputs(self._decode(unlabeled), unlabeled.offsets)
+            self.transduction_ = self.structure_.outputs(
+                self._outputs(unlabeled, None, unlabeled_inputs(X, Y)), unlabeled.offsets
+            )
         return self
 
     def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float) -> None:
@@ -154,9 +162,9 @@ class HMM(ProbabilisticLearner):
         """How often features, labels and transitions occur, as far as the labels are known."""
         hard = np.zeros((y.size, self.structure_.n_labels_))
         given = np.flatnonzero(y >= 0)
-        hard[given, y[given]] = 1.0
+        hard[given, y[given]] = rows.row_weights()[given]
         transitions = [np.zeros_like(a) for a in self.structure_.allowed()]
-        fb.path_counts(rows.offsets, y, 1.0, *transitions)
+        fb.path_counts(rows.offsets, y, rows.kernel_weights, *transitions)
         return (self._feature_counts(rows, hard), hard.sum(axis=0), *transitions)
 
     def _feature_counts(self, rows: Rows, weight: np.ndarray) -> np.ndarray:
@@ -233,17 +241,20 @@ class HMM(ProbabilisticLearner):
         chain = s.chain(self.weights_.transitions)
         marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
         transitions = [np.zeros_like(a) for a in chain]
-        fb.forward_backward_batch(rows.offsets, unary, *chain, marginals, log_z, *transitions)
+        fb.forward_backward_batch(rows.offsets, unary, *chain, rows.kernel_weights, marginals, log_z, *transitions)
         usable = log_z > -np.inf
         if not np.all(usable):
             marginals[np.repeat(~usable, np.diff(rows.offsets))] = 0.0
+        if rows.input_weights is not None:
+            marginals *= rows.row_weights()[:, None]
+            log_z *= np.where(usable, rows.input_weights, 1.0)
         return float(log_z[usable].sum()), (self._feature_counts(rows, marginals), marginals.sum(axis=0), *transitions)
 
     def _complete_log_likelihood(self, rows: Rows, y: np.ndarray) -> float:
         scores = np.zeros(rows.n_inputs)
         chain = self.structure_.chain(self.weights_.transitions, constrained=False)
         fb.path_scores(rows.offsets, y, self._label_scores(rows), *chain, scores)
-        return float(scores.sum())
+        return float(scores.sum() if rows.input_weights is None else rows.input_weights @ scores)
 
     def _label_scores(self, rows: Rows) -> np.ndarray:
         scores = rows.scores(self.weights_.unary, self._keep_products()) + self.bias_
@@ -251,12 +262,6 @@ class HMM(ProbabilisticLearner):
         if squares is not None:
             scores += squared(rows).scores(squares)
         return scores
-
-    def _decode(self, rows: Rows) -> np.ndarray:
-        y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
-        chain = self.structure_.chain(self.weights_.transitions)
-        vit.viterbi_batch(rows.offsets, self._label_scores(rows), *chain, y, scores)
-        return y
 
 
 def split_hidden(rows: Rows, y: np.ndarray) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:

@@ -93,12 +93,15 @@ class GradientSVM(StructuredLearner):
     tau = 0.4  # of the unlabeled examples' loss
     ramp = 0
 
-    def fit(self, X: Any, Y: Any) -> GradientSVM:
-        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> GradientSVM:
+        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space.
+
+        The loss of an example counts ``sample_weight[i]`` times.
+        """
         self._check_params()
         rng = generator(self.random_state)
         with smooth.as_before_if_refused(self), smooth.one_blas_thread():
-            rows, y, _ = self._prepare(X, Y)
+            rows, y, _ = self._prepare(X, Y, sample_weight)
             training, _ = self._solve(rows, y, rows.n_inputs, 0.0, rng, show=True)
         smooth.warn_of_end(training, self.max_iter, stacklevel=3)
         return self
@@ -139,11 +142,11 @@ class GradientSVM(StructuredLearner):
         centre, bias = None, None
         if use_unlabeled and getattr(self, "balance", False):
             centre = (int(rows.offsets[n_labeled]), rows.n_rows)
-            counts = self.structure_.label_counts(y)
+            counts = self.structure_.label_counts(y, rows.row_weights()[: y.size])
             bias = counts / counts.sum() - 1.0 / counts.size
         machine = smooth.new_machine(self, rows, merged, y, n_labeled, rng, centre, bias)
         if use_unlabeled:
-            smooth.add_unlabeled(machine, rows.offsets[n_labeled:], 0, self.n_jobs)
+            smooth.add_unlabeled(machine, rows, n_labeled, 0, self.n_jobs)
         return machine
 
     def _task(self, rows: Rows, merged: Rows, y: np.ndarray, n_labeled: int, use_unlabeled: bool) -> dict[str, Any]:
@@ -151,6 +154,7 @@ class GradientSVM(StructuredLearner):
         return {
             "X": (rows.offsets.tolist(), smooth.checksum(merged)),
             "Y": (y.tolist(), n_labeled, getattr(self.structure_, "labels_", None)),
+            "sample_weight": rows.kernel_weights.tolist(),
             "structure": repr(self.structure),
             "solver": self.solver,
             "balance": getattr(self, "balance", False),

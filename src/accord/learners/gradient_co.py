@@ -81,10 +81,13 @@ class GradientCoSVM(ConsensusLearner):
 
     expects: ClassVar = {"solver": smooth.SOLVER}
 
-    def fit(self, X: Any, Y: Any) -> GradientCoSVM:
-        """Train on labeled and unlabeled examples (``Y[i] is None``; within a sequence, ``None`` for single tokens)."""
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> GradientCoSVM:
+        """Train on labeled and unlabeled examples (``Y[i] is None``; within a sequence, ``None`` for single tokens).
+
+        The slacks of an example count ``sample_weight[i]`` times, in all views.
+        """
         with smooth.as_before_if_refused(self):
-            return super().fit(X, Y)
+            return super().fit(X, Y, sample_weight)
 
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool
@@ -119,14 +122,13 @@ class GradientCoSVM(ConsensusLearner):
         rng: np.random.Generator,
     ) -> list[Machine]:
         """A machine per view; each learns unlabeled examples from all others."""
-        offsets = channels[0].offsets
-        y = y[: offsets[n_labeled]]
+        y = y[: channels[0].offsets[n_labeled]]
         machines = [smooth.new_machine(self, c, t.rows, y, n_labeled, rng) for c, t in zip(channels, tied)]
         if weight > 0.0 and n_labeled < channels[0].n_inputs:
             for v, machine in enumerate(machines):
                 for peer in range(len(machines)):
                     if peer != v or len(machines) == 1:
-                        smooth.add_unlabeled(machine, offsets[n_labeled:], peer, self.n_jobs)
+                        smooth.add_unlabeled(machine, channels[v], n_labeled, peer, self.n_jobs)
         return machines
 
     def _task(self, channels: list[Rows], tied: list[Tied], y: np.ndarray, n_labeled: int) -> dict[str, Any]:
@@ -134,6 +136,7 @@ class GradientCoSVM(ConsensusLearner):
         return {
             "X": channels[0].offsets.tolist(),
             "Y": (y.tolist(), n_labeled, getattr(self.structure_, "labels_", None)),
+            "sample_weight": channels[0].kernel_weights.tolist(),
             "the features of the views": [smooth.checksum(t.rows) for t in tied],
             "structure": repr(self.structure),
             "solver": self.solver,

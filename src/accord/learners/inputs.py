@@ -17,6 +17,7 @@ from accord.packed.rows import Rows
 from accord.packed.structure import Structure
 from accord.packed.tables import as_csr
 from accord.registry import ASKED, CAPABILITIES, TABLE, entry_of, learners_for
+from accord.settings import example_weights
 from accord.views import compose, default
 from accord.views.base import View
 
@@ -61,9 +62,16 @@ def output_list(X: Any, Y: Any) -> list[Any]:
     return outputs
 
 
-def labeled_inputs(outputs: Sequence[Any]) -> np.ndarray:
-    """Numbers of the inputs with labels: a sequence of nothing but None has none."""
-    return np.array([i for i, y in enumerate(outputs) if not (y is None or _is_hidden(y))], dtype=np.int64)
+def labeled_inputs(outputs: Sequence[Any], weights: np.ndarray | None = None) -> np.ndarray:
+    """Numbers of the inputs with labels, and a weight above 0: a sequence of nothing but None has none."""
+    found = np.array([i for i, y in enumerate(outputs) if not (y is None or _is_hidden(y))], dtype=np.int64)
+    return found if weights is None else found[weights[found] > 0.0]
+
+
+def numbers(X: Any, Y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the labeled inputs that count, and of the unlabeled ones."""
+    outputs = output_list(X, Y)
+    return labeled_inputs(outputs, example_weights(sample_weight, len(outputs))), unlabeled_inputs(X, outputs)
 
 
 def unlabeled_inputs(X: Any, Y: Any) -> np.ndarray:

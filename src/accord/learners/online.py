@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.learners.base import StructuredLearner
 from accord.packed.problem import Problem
+from accord.settings import example_weights
 
 
 class OnlineLearner(StructuredLearner):
     """A learner that can go on training with more examples. Feature spaces grow; labels are fixed at the start."""
 
-    def fit(self, X: Any, Y: Any) -> Any:
-        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Any:
+        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space.
+
+        ``sample_weight[i]`` says how much an example counts: how often its likelihood does (CRF), or how long a step
+        is that it causes (perceptron).
+        """
         self._check_params()
         self._forget_training()
-        rows, y, _ = self._prepare(X, Y)
+        rows, y, _ = self._prepare(X, Y, sample_weight)
         return self._learn(rows, y)
 
-    def partial_fit(self, X: Any, Y: Any, classes: Any = None) -> OnlineLearner:
-        """Train on one batch, continuing from the current model.
+    def partial_fit(self, X: Any, Y: Any, classes: Any = None, sample_weight: Any = None) -> OnlineLearner:
+        """Train on one batch, continuing from the current model; weights as in ``fit``.
 
         The first call fixes the labels: ``classes`` if given, else the structure's ``labels``, else those in the
         batch. Unlabeled examples extend the feature space and are otherwise ignored. After ``fit``, and after loading
         a file, training goes on from ``weights_``.
         """
         self._check_params()
-        problem = self._batch_problem(X, Y, classes)
+        problem = self._batch_problem(X, Y, classes, sample_weight)
         if problem is not None:
             self._continue(problem)
         return self
@@ -54,10 +60,11 @@ class OnlineLearner(StructuredLearner):
         for name in own:
             del self.__dict__[name]
 
-    def _batch_problem(self, X: Any, Y: Any, classes: Any) -> Any:
+    def _batch_problem(self, X: Any, Y: Any, classes: Any, sample_weight: Any) -> Any:
         """The labeled examples of a batch. Nothing is changed before the batch has passed all checks of its labels."""
         outputs = inputs.output_list(X, Y)
-        labeled = inputs.labeled_inputs(outputs)
+        weights = example_weights(sample_weight, len(outputs))
+        labeled = inputs.labeled_inputs(outputs, weights)
         first = not hasattr(self, "structure_")
         structure = self._first_structure(outputs, classes) if first else self.structure_
         seen = structure.view_inputs(X)
@@ -74,6 +81,8 @@ class OnlineLearner(StructuredLearner):
             self.weights_ = self.weights_.grown(rows.n_dims)
         structure.check_rows(rows, outputs)
         self.structure_, self.view_ = structure, view
+        if weights is not None:
+            rows = replace(rows, input_weights=weights)
         return self._problem(rows.take(labeled), y) if labeled.size else None
 
     def _first_structure(self, outputs: list[Any], classes: Any) -> Any:

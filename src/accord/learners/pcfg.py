@@ -59,6 +59,9 @@ class PCFG(ProbabilisticLearner):
     max_iter, tol : int, float
         Re-estimation stops after ``max_iter`` steps, or when the log likelihood grows by less than the fraction
         ``tol``.
+    decode : "auto", "viterbi" or "marginal"
+        What is predicted: the most probable tree, or the one of the most probable constituents. "auto" goes by the loss
+        of the structure: the latter, unless that is "zero-one".
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -90,6 +93,7 @@ class PCFG(ProbabilisticLearner):
     unlabeled_weight: Any = "auto"
     max_iter: int = 20
     tol: float = 1e-4
+    decode: str = "auto"
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -101,10 +105,14 @@ class PCFG(ProbabilisticLearner):
     def __post_init__(self) -> None:
         self.structure = Tree() if self.structure is None else self.structure
 
-    def fit(self, X: Any, Y: Any) -> PCFG:
-        """Count on labeled sentences; with unlabeled ones (``Y[i] is None``) go on by inside-outside."""
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> PCFG:
+        """Count on labeled sentences; with unlabeled ones (``Y[i] is None``) go on by inside-outside.
+
+        What is counted in a sentence, or expected, counts ``sample_weight[i]`` times. Which words are rare, and which
+        rules there are, the structure finds in the trees as they are.
+        """
         self._check_params()
-        labeled, y, unlabeled = self._prepare(X, Y)
+        labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
         self.auto_report_: list[dict[str, Any]] | None = None
         weight = self.unlabeled_weight if unlabeled.n_inputs else 0.0
         if weight == "auto":
@@ -114,14 +122,12 @@ class PCFG(ProbabilisticLearner):
         self._train(labeled, y, unlabeled, self.unlabeled_weight_, self.verbose > 0)
         self.transduction_: list[Any] = []
         if unlabeled.n_inputs:
-            found = self.structure_.best_outputs(
-                unlabeled, self._label_scores(unlabeled), self.weights_.transitions, None, unlabeled_inputs(X, Y)
-            )
+            found = self._outputs(unlabeled, None, unlabeled_inputs(X, Y))
             self.transduction_ = self.structure_.outputs(found, unlabeled.offsets, unlabeled.tokens)
         return self
 
-    def _prepare(self, X: Any, Y: Any) -> tuple[Rows, np.ndarray, Rows]:
-        prepared = super()._prepare(X, Y)
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any = None) -> tuple[Rows, np.ndarray, Rows]:
+        prepared = super()._prepare(X, Y, sample_weight)
         self.structure_.without_span_features()
         return prepared
 
@@ -133,7 +139,7 @@ class PCFG(ProbabilisticLearner):
         """The best trees; no parse counts as an error where weights are compared."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return self.structure_.best_outputs(rows, self._label_scores(rows), self.weights_.transitions)
+            return self._outputs(rows)
 
     # -- estimation -------------------------------------------------------------------------------------------------
     def _train(self, labeled: Rows, y: np.ndarray, unlabeled: Rows, weight: float, show: bool = False) -> None:
@@ -168,12 +174,13 @@ class PCFG(ProbabilisticLearner):
 
     def _counted(self, rows: Rows, y: np.ndarray) -> Counts:
         s, counts = self.structure_, self._no_counts()
-        inner = y[:, 1] >= 0
-        counts.rule += np.bincount(y[inner, 1], minlength=counts.rule.size)
+        inner, each = y[:, 1] >= 0, rows.row_weights()
+        counts.rule += np.bincount(y[inner, 1], each[inner], counts.rule.size)
         for lo, hi in pairwise(rows.offsets.tolist()):
             if hi > lo:
-                counts.start[s.root(y[lo:hi])] += 1.0
+                counts.start[s.root(y[lo:hi])] += each[lo]
         tokens, terminals, shares = self._terminals(rows)
+        shares *= each[tokens]
         places, entries = s.lexicon_.entries(terminals)
         right = s.grammar_.leaf_tag[y[tokens[places], 0]] == s.lexicon_.tag[entries]
         counts.emission += np.bincount(entries[right], shares[places[right]], counts.emission.size)
@@ -228,18 +235,22 @@ class PCFG(ProbabilisticLearner):
         return float(value + (counts.emission + a * s.lexicon_.shares) @ self.emissions_)
 
     def _expected(self, rows: Rows, weight: float) -> tuple[float, Counts]:
-        """Log probability of sentences and their expected counts times ``weight``; nothing of those without a parse."""
+        """Log probability of sentences and their expected counts times ``weight``; nothing of those without a parse.
+
+        Both are multiplied by the weight of each sentence.
+        """
         s, g, counts, total = self.structure_, self.structure_.grammar_, self._no_counts(), 0.0
         tag = np.zeros((rows.n_rows, len(g.tags)))
         all_parts = s.parts_of(rows, self._label_scores(rows), self.weights_.transitions)
-        for (lo, hi), parts in zip(pairwise(rows.offsets.tolist()), all_parts):
+        each = np.ones(rows.n_inputs) if rows.input_weights is None else rows.input_weights
+        for (lo, hi), parts, own in zip(pairwise(rows.offsets.tolist()), all_parts, each.tolist()):
             log_z, chart = s.inside(parts)
             if lo == hi or log_z == -np.inf:
                 continue
-            total += log_z
+            total += own * log_z
             leaf = np.zeros((hi - lo, g.n_leaves))
             expected = s.zero_expected(hi - lo)._replace(rule=counts.rule, start=counts.start, leaf=leaf)
-            inside_outside.outside(s.arrays_, parts, chart, log_z, weight, expected)
+            inside_outside.outside(s.arrays_, parts, chart, log_z, own * weight, expected)
             np.add.at(tag[lo:hi].T, g.leaf_tag, leaf.T)
         places, entries = self._entries(rows)
         np.add.at(counts.emission, entries, tag[places, s.lexicon_.tag[entries]])

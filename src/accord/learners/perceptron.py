@@ -21,7 +21,8 @@ class StructuredPerceptron(OnlineLearner):
     """Mistake-driven learner: fast, no regularisation to tune.
 
     Labels inside a sequence may be hidden (``Y[i][t] is None``). Where a given label is wrong, the weights then move
-    towards the best output that has the given ones.
+    towards the best output that has the given ones. There is no objective that ``sample_weight`` could be in: it scales
+    the steps that an example causes.
 
     Parameters
     ----------

@@ -37,6 +37,7 @@ class TunedView(NamedTuple):
     gram: np.ndarray
     targets: np.ndarray  # (n_labeled, n_outputs)
     solution: Solution  # of this view alone
+    weights: np.ndarray | None = None  # (n_labeled,) how much the labeled examples count
 
 
 class KernelRegressor(RegressorMixin, BaseEstimator):
@@ -110,26 +111,39 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
         check_kernel(kernel)
         return kernel
 
-    def _set_targets(self, y: Any, n_inputs: int, names: Sequence[str]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Labeled inputs of each view and their targets, centred and scaled if that is wanted."""
+    def _set_targets(
+        self, y: Any, n_inputs: int, names: Sequence[str], weights: np.ndarray | None
+    ) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+        """Labeled inputs of each view that count, their targets, centred and scaled if that is wanted, and the numbers
+        of the inputs without a label in any view."""
         columns, self.single_output_ = read_targets(y, n_inputs, names)
         labeled = [np.flatnonzero(~np.isnan(own[:, 0])) for own in columns]
+        unlabeled = np.setdiff1d(np.arange(n_inputs), np.concatenate(labeled))
+        if weights is not None:
+            labeled = [rows[weights[rows] > 0.0] for rows in labeled]
         for name, rows in zip(names, labeled):
             if not rows.size:
                 where = f" in view {name!r}" if isinstance(y, Mapping) else ""
-                raise InputError(
-                    f"all {n_inputs} examples are unlabeled{where}: fit needs at least one labeled example"
-                )
+                what = "unlabeled" if weights is None else "unlabeled, or have a sample_weight of 0"
+                raise InputError(f"all {n_inputs} examples are {what}{where}: fit needs at least one labeled example")
         given = [own[rows] for own, rows in zip(columns, labeled)]
         everything = np.vstack(given)
         self.y_mean_, self.y_scale_ = np.zeros(everything.shape[1]), np.ones(everything.shape[1])
         if self.standardize and self.standardize != "columns":
             self.y_mean_, scale = everything.mean(axis=0), everything.std(axis=0)
+            if weights is not None:
+                each = weights[np.concatenate(labeled)]
+                self.y_mean_ = np.average(everything, axis=0, weights=each)
+                scale = np.sqrt(np.average((everything - self.y_mean_) ** 2, axis=0, weights=each))
             self.y_scale_ = np.where(scale > 1e-12 * np.abs(everything).max(axis=0), scale, 1.0)
-        return labeled, [(own - self.y_mean_) / self.y_scale_ for own in given]
+        return labeled, [(own - self.y_mean_) / self.y_scale_ for own in given], unlabeled
 
-    def _tune(self, view: KernelView, rows: Matrix, targets: np.ndarray, eta: Any, labeled: np.ndarray) -> TunedView:
+    def _tune(
+        self, view: KernelView, rows: Matrix, targets: np.ndarray, eta: Any, labeled: np.ndarray,
+        weights: np.ndarray | None,
+    ) -> TunedView:  # fmt: skip
         """Choose gamma and eta of one view by leave-one-out, where they are to be chosen."""
+        weights = None if weights is None else weights[labeled]
         base = labeled if view.kernel.kernel == "precomputed" else rows
         rule, gamma = view.default_gamma(base), view.kernel.gamma
         few = len(targets) < 2
@@ -144,14 +158,14 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
             gram = scaled.values(rows, base)
             check_symmetric(gram, f"the kernel matrix of view {view.name!r}")
             gram = (gram + gram.T) / 2  # what is left are rounding errors
-            ridge = Ridge(gram, targets, f"view {view.name!r}")
+            ridge = Ridge(gram, targets, f"view {view.name!r}", weights)
             by_rule = eta is None or (eta == "auto" and few)
             etas = [scaled.default_eta(base, gram)] if by_rule else _etas(gram) if eta == "auto" else [float(eta)]
             for tried_eta in etas:
                 solution = ridge.solve(float(tried_eta))
-                error = float(np.mean((solution.left_out[0] - targets) ** 2))
+                error = mean_square(solution.left_out[0] - targets, weights)
                 if error < lowest or not found:
-                    lowest, found = error, [TunedView(scaled, float(tried_eta), base, gram, targets, solution)]
+                    lowest, found = error, [TunedView(scaled, float(tried_eta), base, gram, targets, solution, weights)]
         return found[0]
 
     def _keep(self, chosen: Sequence[TunedView], coefficients: Sequence[np.ndarray], bases: Sequence[Matrix]) -> None:
@@ -181,7 +195,8 @@ class RLSR(KernelRegressor):
     """Regularised least squares regression with a kernel, also known as kernel ridge regression.
 
     Minimises ``sum_i (y_i - f(x_i))^2 + eta |f|^2`` over the labeled examples; unlabeled ones only say how columns
-    are scaled.
+    are scaled. With ``sample_weight`` in ``fit``, each term of the sum is multiplied by the weight of its example, and
+    so are the errors of leaving it out; how columns are scaled is a matter of inputs, each of which counts once.
 
     Parameters
     ----------
@@ -226,23 +241,24 @@ class RLSR(KernelRegressor):
     eta: float | str | None = "auto"
     standardize: bool | str = True
 
-    def fit(self, X: Any, y: Any) -> RLSR:
-        """Train on the examples whose ``y`` is not ``None`` or nan."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RLSR:
+        """Train on the examples whose ``y`` is not ``None`` or nan; ``sample_weight[i]`` says how much one counts."""
         settings.check(self)
         n_inputs = inputs.count(X)
-        labeled, targets = self._set_targets(y, n_inputs, ["X"])
+        weights = settings.example_weights(sample_weight, n_inputs)
+        labeled, targets, _ = self._set_targets(y, n_inputs, ["X"], weights)
         kernel = self._default_kernel()
         own = KernelFeatures(**kernel._asdict()) if self.view is None else self.view
         view = joined(kernel_views(own, kernel, bool(self.standardize), UnlabeledBlocks(X).sample()))
         if view is None:
             raise InputError("view has several views with kernels of their own; RLSR takes one, CoRLSR takes several")
         check_precomputed([view], X, n_inputs)
-        tuned = self._tune(view, view.matrix(take(X, labeled[0])), targets[0], self.eta, labeled[0])
+        tuned = self._tune(view, view.matrix(take(X, labeled[0])), targets[0], self.eta, labeled[0], weights)
         self._keep([tuned], tuned.solution.coefficients, [tuned.base])
         self.gamma_, self.eta_ = self.gammas_[0], self.etas_[0]
         self.labeled_, self.targets_ = labeled[0], targets[0]
         residuals = (tuned.solution.left_out[0] - tuned.targets) * self.y_scale_
-        self.loo_rmse_ = float(np.sqrt(np.mean(residuals**2)))
+        self.loo_rmse_ = float(np.sqrt(mean_square(residuals, tuned.weights)))
         return self
 
 
@@ -256,6 +272,11 @@ def check_precomputed(views: Sequence[KernelView], X: Any, n_inputs: int) -> Non
                     f"view {view.name!r} has {width} kernel values for each of {n_inputs} inputs; with "
                     f"kernel='precomputed' fit needs the values between all of them, {n_inputs} for each"
                 )
+
+
+def mean_square(errors: np.ndarray, weights: np.ndarray | None) -> float:
+    """Mean of squared errors (n, n_outputs) of examples that count so much."""
+    return float(np.mean(errors**2) if weights is None else np.average(np.mean(errors**2, axis=1), weights=weights))
 
 
 def _etas(gram: np.ndarray) -> np.ndarray:

@@ -106,13 +106,16 @@ def new_machine(
     _foresee(learner, space, rows.n_dims)
     labeled = space.structure.working_set(merged, rows.offsets[: n_labeled + 1], targets, learner.n_jobs or 1)
     bias = np.zeros(space.n_columns) if bias is None else bias
-    return Machine(space, [labeled], [None], problem.constrained, bias, y if partial else None)
+    weights = rows.kernel_weights[:n_labeled]
+    return Machine(space, [labeled], [None], problem.constrained, bias, y if partial else None, [weights])
 
 
-def add_unlabeled(machine: Machine, offsets: np.ndarray, teacher: int, n_jobs: int | None) -> None:
-    """Give a machine examples whose targets another one, or itself, predicts."""
+def add_unlabeled(machine: Machine, rows: Rows, n_labeled: int, teacher: int, n_jobs: int | None) -> None:
+    """Give a machine the examples after the labeled ones, whose targets another one, or itself, predicts."""
+    offsets = rows.offsets[n_labeled:]
     targets = machine.space.structure.hidden(int(offsets[-1] - offsets[0]))
     space = machine.space
+    machine.weights.append(rows.kernel_weights[n_labeled:])
     machine.sets.append(space.structure.working_set(space.rows, offsets, targets, n_jobs or 1))
     machine.teachers.append(teacher)
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from accord.exceptions import InputError
 from accord.learners.base import StructuredLearner
-from accord.learners.inputs import labeled_inputs, output_list
+from accord.learners.inputs import numbers
 from accord.packed.problem import Problem
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
@@ -101,13 +101,16 @@ class StructuredSVM(StructuredLearner):
 
     expects: ClassVar = {"solver": one_of("cutting-plane", "frank-wolfe"), "reoptimize": one_of("example", "all")}
 
-    def fit(self, X: Any, Y: Any) -> StructuredSVM:
-        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space."""
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> StructuredSVM:
+        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space.
+
+        The slack of an example counts ``sample_weight[i]`` times: its C is ``C * sample_weight[i]``.
+        """
         self._check_params()
-        rows, y, _ = self._prepare(X, Y)
+        rows, y, _ = self._prepare(X, Y, sample_weight)
         self._learn(rows, y)
         if self.support_ is not None:
-            self.support_["example"] = labeled_inputs(output_list(X, Y))[self.support_["example"]]
+            self.support_["example"] = numbers(X, Y, sample_weight)[0][self.support_["example"]]
         return self
 
     def _learn(self, rows: Rows, y: np.ndarray) -> StructuredSVM:

@@ -9,7 +9,7 @@ import numpy as np
 
 from accord.forms import array
 from accord.learners.gradient import GradientSVM
-from accord.learners.inputs import labeled_inputs, output_list
+from accord.learners.inputs import numbers
 from accord.learners.safety import MAX_UNLABELED, Candidate, choose
 from accord.learners.smooth_machines import as_before_if_refused, one_blas_thread, warn_of_end
 from accord.packed.rows import Rows, join_inputs, ragged_rows
@@ -94,16 +94,18 @@ class TransductiveSVM(GradientSVM):
         self.ramp = ramp
         self.verbose = verbose
 
-    def fit(self, X: Any, Y: Any) -> TransductiveSVM:
-        """Train on labeled and unlabeled examples (``Y[i] is None``)."""
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> TransductiveSVM:
+        """Train on labeled and unlabeled examples (``Y[i] is None``).
+
+        The slack of an example, labeled or not, counts ``sample_weight[i]`` times.
+        """
         self._check_params()
         rng = generator(self.random_state)
         with as_before_if_refused(self), one_blas_thread():
-            labeled, y, unlabeled = self._prepare(X, Y)
+            labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
             self.__dict__.pop("weights_", None)  # of an earlier fit, if this one is broken off
             rows = join_inputs(labeled, unlabeled)
-            first = labeled_inputs(output_list(X, Y))
-            places = np.concatenate([first, np.setdiff1d(np.arange(rows.n_inputs), first)])  # of the rows' inputs in X
+            places = np.concatenate(numbers(X, Y, sample_weight))  # of the rows' inputs in X
             weight = self.unlabeled_weight
             self.auto_report_: list[dict[str, Any]] | None = None
             if weight == "auto":
@@ -111,8 +113,7 @@ class TransductiveSVM(GradientSVM):
             self.unlabeled_weight_ = float(weight)
             training, self.bias_ = self._solve(rows, y, labeled.n_inputs, self.unlabeled_weight_, rng, show=True)
         warn_of_end(training, self.max_iter, stacklevel=3)
-        numbers = np.arange(labeled.n_inputs, rows.n_inputs)
-        found = self._decode(rows, numbers, places)
+        found = self._decode(rows, np.arange(labeled.n_inputs, rows.n_inputs), places)
         self.transduction_ = self.structure_.outputs(found, unlabeled.offsets, unlabeled.tokens)
         return self
 

@@ -9,7 +9,7 @@ too. All three are linear in their features, so the outcome is one linear model 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -118,13 +118,17 @@ class TypeConsistency(StructuredLearner):
         """What is predicted."""
         return self.learner.structure
 
-    def fit(self, X: Any, Y: Any) -> TypeConsistency:
-        """Train on labeled and unlabeled sentences (``Y[i] is None``)."""
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> TypeConsistency:
+        """Train on labeled and unlabeled sentences (``Y[i] is None``).
+
+        ``sample_weight`` goes to the learner, and scales what the sentences count for in type evidence and for the
+        student.
+        """
         self._check_params()
         self.learner._check_params()
-        labeled, y, unlabeled = self._prepare(X, Y)
-        X = self.structure_.view_inputs(X)
-        parts = self._parts(X, Y, labeled, y, unlabeled)
+        labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
+        known = inputs.numbers(X, Y, sample_weight)
+        parts = self._parts(self.structure_.view_inputs(X), known, labeled, y, unlabeled)
         rng = generator(self.random_state)
         n_labeled = labeled.n_inputs
         self.auto_report_: list[dict[str, Any]] | None = None
@@ -143,16 +147,17 @@ class TypeConsistency(StructuredLearner):
     def _new_view(self, structure: Any, X: Any) -> View:
         return self.learner._new_view(structure, X)
 
-    def _parts(self, X: Any, Y: Any, labeled: Rows, y: np.ndarray, unlabeled: Rows) -> Parts:
-        given = [i for i, output in enumerate(Y) if not inputs.is_unlabeled(output)]
-        given_set = set(given)
-        sentences = [X[i] for i in given] + [x for i, x in enumerate(X) if i not in given_set]
+    def _parts(self, X: Any, places: Any, labeled: Rows, y: np.ndarray, unlabeled: Rows) -> Parts:
+        sentences = [X[i] for i in np.concatenate(places)]
         self._base_view, self._student_view = self.view_, None
         if self.student:
             self._student_view = TokenFeatures(window=1) if self.student_view is None else clone(self.student_view)
-        student_rows = None if self._student_view is None else self._student_view.fit_rows(sentences)
+        rows = join_inputs(labeled, unlabeled)
+        student_rows = None
+        if self._student_view is not None:
+            student_rows = replace(self._student_view.fit_rows(sentences), input_weights=rows.input_weights)
         hidden = np.full(unlabeled.n_rows, -1, np.int32)
-        return Parts(sentences, join_inputs(labeled, unlabeled), student_rows, np.concatenate([y, hidden]))
+        return Parts(sentences, rows, student_rows, np.concatenate([y, hidden]))
 
     # -- the three models -------------------------------------------------------------------------------------------
     def _assemble(self, parts: Parts, stage: Stage, rng: np.random.Generator, base: Weights | None = None) -> Weights:
@@ -164,7 +169,7 @@ class TypeConsistency(StructuredLearner):
         if stage.weight > 0:
             odds = TypeOdds(self._keys(), self.smoothing, self._words())
             tagged = self._taught(parts, unary, transitions)
-            odds.learn(parts.X, tagged, self.structure_.n_labels_)
+            odds.learn(parts.X, tagged, self.structure_.n_labels_, parts.rows.row_weights())
             evidence = odds.transform(parts.X).scores(np.eye(self.structure_.n_labels_))
             factor = stage.weight
             if not isinstance(self.learner, ProbabilisticLearner):  # log odds in units of the learner's scores

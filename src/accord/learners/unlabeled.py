@@ -26,7 +26,8 @@ class UnlabeledBlocks:
     Parameters
     ----------
     X : inputs
-        All inputs of ``fit``; set ``rows`` to the numbers of the unlabeled ones.
+        All inputs of ``fit``; set ``rows`` to the numbers of the unlabeled ones, and ``weights`` to how much these
+        count, if not all of them count once.
     extra : inputs, or iterable of blocks of inputs, optional
         More unlabeled examples. An iterator can be read once only, so blocks are not kept.
     """
@@ -35,6 +36,7 @@ class UnlabeledBlocks:
         self.X = X
         self.extra = extra
         self.rows = np.empty(0, np.int64)
+        self.weights: np.ndarray | None = None
         self._sampled: list[str] = []  # what the rows of the sample are called
         self._source: Iterator[Any] | None = None
         if extra is not None and not _is_table(extra):
@@ -81,6 +83,21 @@ class UnlabeledBlocks:
             _check_block(table)
             for _, chunk in inputs.chunks(table, BLOCK):
                 yield chunk
+
+    def weighted(self) -> Iterator[tuple[Any, np.ndarray | None]]:
+        """Blocks, and how much their rows count; None: each once."""
+        first = 0
+        for block in self:
+            last = first + inputs.count(block)
+            # blocks are of rows of X, or of others, which come after them
+            yield block, None if self.weights is None or last > self.weights.size else self.weights[first:last]
+            first = last
+
+    def all_weights(self, n_rows: int) -> np.ndarray | None:
+        """How much each row of all blocks, ``n_rows`` together, counts; None: each once."""
+        if self.weights is None:
+            return None
+        return np.concatenate([self.weights, np.ones(n_rows - self.weights.size)])
 
     def name_rows(self, message: str) -> str:
         """An error about the inputs of ``sample``, in which rows are called what the user calls them."""

@@ -56,6 +56,9 @@ class Rows:
         The table belongs to the fitted view and is the same in every ``transform``, so products with it may be kept.
     tokens : object array of shape (n_rows,) or None
         The tokens themselves, for structures that look at them.
+    input_weights : float64 array of shape (n_inputs,) or None
+        How much each input counts in training; None: each as one. They follow the inputs wherever those go, so that
+        whoever is given training rows has them.
     """
 
     table: Table
@@ -68,6 +71,7 @@ class Rows:
     extra: Table | None = None
     shared: bool = False
     tokens: Any = None  # those who read them know that they are there
+    input_weights: np.ndarray | None = None
 
     @classmethod
     def of_units(cls, table: Table, units: np.ndarray, offsets: np.ndarray, shared: bool = False) -> Rows:
@@ -97,6 +101,16 @@ class Rows:
     def n_rows(self) -> int:
         return self.slots.shape[0]
 
+    @property
+    def kernel_weights(self) -> np.ndarray:
+        """How much each input counts, as kernels take it: empty if each counts as one."""
+        return np.empty(0) if self.input_weights is None else self.input_weights
+
+    def row_weights(self) -> np.ndarray:
+        """How much the input of each row counts (n_rows,)."""
+        weights = np.ones(self.n_inputs) if self.input_weights is None else self.input_weights
+        return np.repeat(weights, np.diff(self.offsets))
+
     def token_lists(self) -> list[np.ndarray] | None:
         """The tokens of each input, if there are any."""
         return None if self.tokens is None else [self.tokens[lo:hi] for lo, hi in pairwise(self.offsets.tolist())]
@@ -110,11 +124,13 @@ class Rows:
             slots=self.slots[rows],
             offsets=ragged_offsets(self.offsets, inputs),
             tokens=None if self.tokens is None else self.tokens[rows],
+            input_weights=None if self.input_weights is None else self.input_weights[inputs],
         )
 
     def take_rows(self, rows: np.ndarray) -> Rows:
         """Some of the rows, each an input of its own."""
-        return replace(self, slots=self.slots[rows], offsets=np.arange(len(rows) + 1)).without_idle_units()
+        taken = replace(self, slots=self.slots[rows], offsets=np.arange(len(rows) + 1), input_weights=None)
+        return taken.without_idle_units()
 
     def without_idle_units(self) -> Rows:
         """The same rows over a table that has no other units."""
@@ -314,4 +330,7 @@ def join_inputs(labeled: Rows, unlabeled: Rows) -> Rows:
         slots=np.concatenate([labeled.slots, unlabeled.slots]),
         offsets=np.concatenate([labeled.offsets, labeled.offsets[-1] + unlabeled.offsets[1:]]),
         tokens=None if labeled.tokens is None else np.concatenate([labeled.tokens, unlabeled.tokens]),
+        input_weights=None
+        if labeled.input_weights is None or unlabeled.input_weights is None
+        else np.concatenate([labeled.input_weights, unlabeled.input_weights]),
     )

@@ -139,6 +139,17 @@ class Structure(Protocol):
         the numbers of all. ``failures`` takes those that have no whole output, for :meth:`warn_of`.
         """
 
+    @property
+    def prefers_likely(self) -> bool:
+        """Whether, by its loss, outputs of probable parts are better than the most probable output as a whole."""
+
+    def likely_outputs(
+        self, rows: Rows, unary: np.ndarray, transitions: np.ndarray, given: Sequence[Any] | None = None,
+        first: Any = 0, failures: list[tuple[int, bool]] | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """As :meth:`best_outputs`, but outputs whose parts are right as often as can be expected. Capability:
+        likelihood."""
+
     def warn_of(self, failures: list[tuple[int, bool]], stacklevel: int) -> None:
         """One warning about inputs without a whole output."""
 
@@ -155,8 +166,8 @@ class Structure(Protocol):
     def strata(self, y: np.ndarray) -> np.ndarray | None:
         """A class for each input, as many of which should be in every fold; None: any folds will do."""
 
-    def label_counts(self, y: np.ndarray) -> np.ndarray:
-        """How often each label is annotated. Capability: labels."""
+    def label_counts(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """How often each label is annotated, where a row counts as much as its weight. Capability: labels."""
 
     # -- learning ---------------------------------------------------------------------------------------------------
     def problem(self, rows: Rows, y: np.ndarray, rescaling: str = "margin", norm: int = 1, n_jobs: int = 1) -> Problem:

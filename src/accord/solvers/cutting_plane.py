@@ -1,15 +1,15 @@
 """Working-set cutting planes for the structural SVM [svm_interdependent.txt, Alg. 1.1].
 
-``min |w|^2 / 2 + (C / r) sum_i xi_i^r`` with ``xi_i >= b - <w, d>`` for every output. A pass visits every example,
-finds its most violated constraint and, if that is violated by more than ``tol`` beyond the current slack, adds it to
-the example's working set. The dual is re-optimised over
+``min |w|^2 / 2 + (C / r) sum_i c_i xi_i^r`` with ``xi_i >= b - <w, d>`` for every output, and with weights ``c_i`` of
+examples, as a rule 1. A pass visits every example, finds its most violated constraint and, if that is violated by more
+than ``tol`` beyond the current slack, adds it to the example's working set. The dual is re-optimised over
 
 * ``reoptimize="example"``: that working set only (variant b); also when nothing was added but other examples moved the
   weights since, without which the loop could end far from the optimum, or
 * ``reoptimize="all"``: all working sets (variant a), once at the end of a pass, over all constraints it added.
 
 Variables that become zero are dropped. The loop ends when a pass adds nothing and the working sets are optimal to the
-relative precision ``min(tol, SETTLED)``. The duality gap is then at most ``C * tol`` per example beyond that.
+relative precision ``min(tol, SETTLED)``. The duality gap is then at most ``C * c_i * tol`` per example beyond that.
 """
 
 from __future__ import annotations
@@ -65,7 +65,11 @@ def primal_value(problem: Problem, weights: Weights, C: float, known: np.ndarray
     xi = problem.violations(weights)
     if known is not None:
         xi = np.maximum(xi, known)
-    slack = float(xi.sum()) if problem.norm == 1 else 0.5 * float(xi @ xi)
+    each = problem.rows.input_weights
+    if each is None:
+        slack = float(xi.sum()) if problem.norm == 1 else 0.5 * float(xi @ xi)
+    else:
+        slack = float(each @ (xi if problem.norm == 1 else 0.5 * xi**2))
     w = weights.flat()
     return 0.5 * float(w @ w) + C * slack
 
@@ -121,8 +125,10 @@ class CuttingPlane:
         self.work = type(template).from_flat(self._dense, *template.unary.shape).unary
         self.sets: list[list[Constraint]] = [[] for _ in range(problem.n_examples)]
         self._grams = [np.empty((0, 0))] * problem.n_examples  # products of the first constraints of each set
-        self.ridge = 0.0 if problem.norm == 1 else 1.0 / C
+        self.ridge = 0.0 if problem.norm == 1 else 1.0 / C  # of an example of weight 1, as is the budget
         self.budget = C if problem.norm == 1 else np.inf
+        weights = problem.rows.input_weights
+        self.each = np.ones(problem.n_examples) if weights is None else weights
         self._chain = problem.chain(self.weights)
 
     @property
@@ -131,7 +137,7 @@ class CuttingPlane:
 
     def dual(self) -> float:
         linear = sum(c.alpha * c.offset for s in self.sets for c in s)
-        mass = sum(sum(c.alpha for c in s) ** 2 for s in self.sets)
+        mass = sum(sum(c.alpha for c in s) ** 2 / each for s, each in zip(self.sets, self.each.tolist()))
         return linear - 0.5 * float(self.w @ self.w) - 0.5 * self.ridge * mass
 
     def violation(self, c: Constraint) -> float:
@@ -150,7 +156,7 @@ class CuttingPlane:
         here = self.sets[i]
         violations = [self.violation(c) for c in here]
         slack = max([0.0, *violations])
-        gap = self._block_gap(here, violations, slack)
+        gap = self._block_gap(here, violations, slack, float(self.each[i]))
         added = h > slack + self.tol and not any(np.array_equal(c.output, found) for c in here)
         if added:
             here.append(Constraint(found, offset, *self.problem.constraint(i, found, offset, self.work)))
@@ -159,13 +165,13 @@ class CuttingPlane:
             self._reoptimise([i], here, self._gram_of(i), np.array(violations))
         return added, gap
 
-    def _block_gap(self, here: list[Constraint], violations: list[float], slack: float) -> float:
+    def _block_gap(self, here: list[Constraint], violations: list[float], slack: float, weight: float) -> float:
         """How far the dual variables of one example are from optimal for its working set."""
-        mass = sum(c.alpha for c in here)
-        upper = self.C * slack if self.ridge == 0.0 else 0.5 * self.C * slack**2
-        gap = upper - sum(c.alpha * v for c, v in zip(here, violations)) + 0.5 * self.ridge * mass**2
+        mass, C = sum(c.alpha for c in here), weight * self.C
+        upper = C * slack if self.ridge == 0.0 else 0.5 * C * slack**2
+        gap = upper - sum(c.alpha * v for c, v in zip(here, violations)) + 0.5 * self.ridge * mass**2 / weight
         # the rest is not worth a solver's while
-        return gap if gap > min(0.01, self.tol) * upper + 1e-12 * self.C else 0.0
+        return gap if gap > min(0.01, self.tol) * upper + 1e-12 * C else 0.0
 
     def optimise(self, examples: list[int]) -> None:
         """Maximise the dual over the working sets of the given examples, all others fixed."""
@@ -178,8 +184,9 @@ class CuttingPlane:
         """Maximise over ``block``, the constraints of the examples one after the other."""
         old = np.array([c.alpha for c in block])
         groups = np.repeat(np.arange(len(examples)), [len(self.sets[i]) for i in examples])
-        hessian = gram + self.ridge * (groups[:, None] == groups) if self.ridge else gram
-        new = qp.solve(hessian, violations + gram @ old, groups, self.budget)
+        each = self.each[examples]
+        hessian = gram + self.ridge * ((groups[:, None] == groups) / each[groups]) if self.ridge else gram
+        new = qp.solve(hessian, violations + gram @ old, groups, np.inf if self.ridge else self.budget * each)
         new[new < 1e-12 * max(self.C, 1.0)] = 0.0
         for c, a in zip(block, new.tolist()):
             if a != c.alpha:

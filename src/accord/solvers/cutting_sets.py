@@ -1,6 +1,6 @@
 """Cutting planes for few examples with expensive decoders: all examples are decoded, then all weights optimised.
 
-``min |w|^2 / 2 + C sum_i xi_i`` with ``xi_i >= b - <w, d>`` for every output of example i. As weights stay as they are
+``min |w|^2 / 2 + sum_i C_i xi_i`` with ``xi_i >= b - <w, d>`` for every output of example i. As weights stay the same
 while the examples are decoded, each pass gives the primal value, and the program over the constraints found so far the
 dual value: the loop ends when they are close.
 """
@@ -51,15 +51,18 @@ class _Planes:
         self.deltas, self.offsets = self.deltas[rows], self.offsets[rows]
         self.example, self.idle = self.example[rows], self.idle[rows]
 
-    def optimise_into(self, result: CuttingResult, C: float, tol: float) -> np.ndarray:
+    def optimise_into(self, result: CuttingResult, C: float | np.ndarray, tol: float) -> np.ndarray:
         """The best weights for these constraints; their dual value goes into the result."""
         starts = np.flatnonzero(np.diff(self.example, prepend=-1))
-        found = margin_qp.solve(self.deltas, self.offsets, starts, C, tol)
+        each = C[self.example] if isinstance(C, np.ndarray) else C  # of every constraint
+        found = margin_qp.solve(
+            self.deltas, self.offsets, starts, each[starts] if isinstance(each, np.ndarray) else each, tol
+        )
         if found.interrupted:
             raise KeyboardInterrupt
         result.dual = max(result.dual, found.dual)
-        result.n_constraints = int(np.count_nonzero(found.alpha > FORCE * C))
-        self.idle = np.where(found.alpha > FORCE * C, 0, self.idle + 1)
+        result.n_constraints = int(np.count_nonzero(found.alpha > FORCE * each))
+        self.idle = np.where(found.alpha > FORCE * each, 0, self.idle + 1)
         self._take(np.flatnonzero(self.idle < PATIENCE))
         return found.w
 
@@ -86,9 +89,13 @@ class DecodedProblem(Protocol):
 
 
 def train(
-    problem: DecodedProblem, C: float, tol: float, max_iter: int, on_epoch: Callable[[str], None] = lambda info: None
+    problem: DecodedProblem,
+    C: float | np.ndarray,
+    tol: float,
+    max_iter: int,
+    on_epoch: Callable[[str], None] = lambda info: None,
 ) -> CuttingResult:
-    """Solve until the duality gap is at most the fraction ``tol`` of the primal value.
+    """Solve until the duality gap is at most the fraction ``tol`` of the primal value; C: one, or one per example.
 
     Outputs that are found quickly come first, and again whenever the most violating ones have moved the weights.
     Where the latter are not found (``problem.exact`` is False) the primal value holds with respect to the outputs that
@@ -101,9 +108,9 @@ def train(
         while result.n_iter < max_iter:
             known = planes.slacks(w, n)
             # half of the gap that is allowed, in equal parts
-            allowed = 0.5 * tol * (0.5 * float(w @ w) + C * float(known.sum())) / (C * n)
+            allowed = 0.5 * tol * (0.5 * float(w @ w) + margin_qp.cost(C, known)) / margin_qp.cost(C, np.ones(n))
             violations, offsets, deltas = problem.violators(w, None if quick else known + allowed)
-            primal = 0.5 * float(w @ w) + C * float(np.maximum(violations, known).sum())
+            primal = 0.5 * float(w @ w) + margin_qp.cost(C, np.maximum(violations, known))
             if not quick and (primal < result.primal or not problem.exact):
                 result.primal, result.w = primal, w
             new = np.flatnonzero(violations > known + allowed)

@@ -29,8 +29,9 @@ class Dual:
     work: np.ndarray  # zeros like the weights
     gaps: np.ndarray  # (n_examples,) last known gap of each block
 
-    def value(self, w: np.ndarray, ridge: float) -> float:
-        return float(self.linear.sum() - 0.5 * (w @ w) - 0.5 * ridge * (self.mass @ self.mass))
+    def value(self, w: np.ndarray, ridge: float, weights: np.ndarray | None) -> float:
+        masses = self.mass if weights is None else self.mass / weights
+        return float(self.linear.sum() - 0.5 * (w @ w) - 0.5 * ridge * (self.mass @ masses))
 
 
 def train(
@@ -59,7 +60,7 @@ def train(
         n_iter += 1
         last = n_iter == max_iter
         if last or n_iter % check_every == 0 or float(dual.gaps.sum()) <= tol * primal:
-            value = dual.value(weights.flat(), ridge)
+            value = dual.value(weights.flat(), ridge, problem.rows.input_weights)
             primal = primal_value(problem, weights, C)
             history.append({"pass": n_iter, "primal": primal, "dual": value})
             on_epoch(f"primal {primal:.5g}, gap {primal - value:.3g}")

@@ -6,7 +6,7 @@ One view minimises ``|y - K a|^2 + eta a'K a``, so ``a = (K + eta I)^{-1} y`` [A
 
 with kernel values ``L_v`` of the labeled and ``U_v`` of the unlabeled examples; the last sum has every pair twice. The
 expansion ``a_v`` is over labeled and unlabeled examples (exact, Proposition 4.1) or over labeled ones
-(semi-parametric, Proposition 4.2).
+(semi-parametric, Proposition 4.2). Where examples have weights, their squares above are multiplied by them.
 
 The systems of the propositions square the kernel matrices, and with them their condition. Both are solved here in
 better conditioned forms of the same equations:
@@ -56,9 +56,17 @@ class Ridge:
     targets : ndarray of shape (n, n_outputs)
     name : str
         What the examples are, for error messages.
+    weights : ndarray of shape (n,), optional
+        How much the squared error of each example counts, above 0.
     """
 
-    def __init__(self, gram: np.ndarray, targets: np.ndarray, name: str = "") -> None:
+    def __init__(
+        self, gram: np.ndarray, targets: np.ndarray, name: str = "", weights: np.ndarray | None = None
+    ) -> None:
+        # errors that count w times are those of a kernel and of targets multiplied by the roots of w
+        self.roots = None if weights is None else np.sqrt(weights)[:, None]
+        if self.roots is not None:
+            gram, targets = self.roots * gram * self.roots.T, self.roots * targets
         self.targets = targets
         if not np.isfinite(gram).all():
             raise InputError(f"the kernel matrix of {name or 'X'} has infinite values: scale X, or lower degree")
@@ -74,7 +82,10 @@ class Ridge:
         inverse = 1.0 / (self.values + eta)
         alpha = self.vectors @ (inverse[:, None] * self.turned)
         diagonal = (self.vectors**2) @ inverse
-        return Solution([alpha], [self.targets - alpha / diagonal[:, None]])
+        left_out = self.targets - alpha / diagonal[:, None]
+        if self.roots is not None:
+            return Solution([self.roots * alpha], [left_out / self.roots])
+        return Solution([alpha], [left_out])
 
 
 @dataclass(eq=False)
@@ -91,6 +102,10 @@ class Exact:
         Which example each labeled one is: the same number in two views means the same example.
     names : sequence of str
         Of the views, for error messages.
+    weights : list of ndarray of shape (n_v,), optional
+        How much each labeled example counts in each view; by default 1.
+    unlabeled_weights : ndarray of shape (m,), optional
+        How much each unlabeled example counts; by default 1.
     """
 
     kernels: Sequence[np.ndarray]
@@ -98,15 +113,20 @@ class Exact:
     etas: Sequence[float]
     labeled: Sequence[np.ndarray]
     names: Sequence[str]
+    weights: Sequence[np.ndarray] | None = None
+    unlabeled_weights: np.ndarray | None = None
 
     def solve(self, lambda_: float) -> Solution:
         """The optimum for one weight of the disagreement."""
         n_views, m = len(self.kernels), self.kernels[0].shape[0] - self.targets[0].shape[0]
         if not lambda_ or n_views == 1 or not m:
-            return separate([K[:n, :n] for K, n in zip(self.kernels, self._sizes())], self.targets, self.etas, m)
+            grams = [K[:n, :n] for K, n in zip(self.kernels, self._sizes())]
+            return separate(grams, self.targets, self.etas, m, self.weights)
+        each = [np.ones((n, 1)) for n in self._sizes()] if self.weights is None else [w[:, None] for w in self.weights]
+        others = 1.0 if self.unlabeled_weights is None else self.unlabeled_weights
         inverses = [
-            inverse(K, noise_of(n, m, eta, 2.0 * lambda_ * n_views), name)
-            for K, n, eta, name in zip(self.kernels, self._sizes(), self.etas, self.names)
+            inverse(K, noise_of(n, m, eta, 2.0 * lambda_ * n_views * others, w[:, 0]), name)
+            for K, n, eta, name, w in zip(self.kernels, self._sizes(), self.etas, self.names, each)
         ]
         # sum_v eta_v M_UU s = - sum_v eta_v M_UL y_v
         agreed = np.zeros((m, m))
@@ -116,12 +136,14 @@ class Exact:
         factor = cholesky(agreed, "the consensus of all views")
         mean = -scipy.linalg.cho_solve(factor, sum(pull @ y for pull, y in zip(pulls, self.targets)))
         coefficients = [M @ np.vstack([y, mean]) for M, y in zip(inverses, self.targets)]
-        fitted = [y - eta * a[: len(y)] for a, y, eta in zip(coefficients, self.targets, self.etas)]
+        fitted = [y - eta / w * a[: len(y)] for a, y, eta, w in zip(coefficients, self.targets, self.etas, each)]
         response = np.hstack(pulls)  # (m, all labeled)
         hat = response.T @ scipy.linalg.cho_solve(factor, response)
-        for M, rows, eta in zip(inverses, _blocks(self._sizes()), self.etas):
+        if self.weights is not None:
+            hat /= np.vstack(each)
+        for M, rows, eta, w in zip(inverses, _blocks(self._sizes()), self.etas, each):
             n = rows.stop - rows.start
-            hat[rows, rows] += np.eye(n) - eta * M[:n, :n]
+            hat[rows, rows] += np.eye(n) - eta / w * M[:n, :n]
         return Solution(coefficients, left_out(hat, fitted, self.targets, self.labeled))
 
     def _sizes(self) -> list[int]:
@@ -141,7 +163,9 @@ class SemiParametric:
         As for :class:`Exact`.
     products : ndarray of shape (sum r_v, sum r_v)
         ``(U_1 F_1, ..., U_V F_V)'(U_1 F_1, ..., U_V F_V)``, where ``U_v`` has the kernel values between unlabeled and
-        labeled examples.
+        labeled examples; each unlabeled example as often as it counts.
+    weights
+        As for :class:`Exact`.
     """
 
     def __init__(
@@ -152,7 +176,9 @@ class SemiParametric:
         etas: Sequence[float],
         labeled: Sequence[np.ndarray],
         products: np.ndarray,
+        weights: Sequence[np.ndarray] | None = None,
     ) -> None:
+        self.weights = weights
         self.grams, self.maps, self.targets, self.etas, self.labeled = grams, maps, targets, etas, labeled
         self.products = products
         self.columns = _blocks([F.shape[1] for F in maps])
@@ -161,21 +187,26 @@ class SemiParametric:
         """The optimum for one weight of the disagreement."""
         n_views = len(self.maps)
         if not lambda_ or n_views == 1:
-            return separate(self.grams, self.targets, self.etas)
+            return separate(self.grams, self.targets, self.etas, weights=self.weights)
+        each = [np.ones(len(y)) for y in self.targets] if self.weights is None else self.weights
         features = [gram @ F for gram, F in zip(self.grams, self.maps)]
         system = -2.0 * lambda_ * self.products
         right = np.empty((system.shape[0], self.targets[0].shape[1]))
-        for own, phi, y, eta in zip(self.columns, features, self.targets, self.etas):
-            system[own, own] += 2.0 * lambda_ * n_views * self.products[own, own] + phi.T @ phi
+        for own, phi, y, eta, w in zip(self.columns, features, self.targets, self.etas, each):
+            counted = phi.T if self.weights is None else phi.T * w
+            system[own, own] += 2.0 * lambda_ * n_views * self.products[own, own] + counted @ phi
             system[own, own].flat[:: own.stop - own.start + 1] += eta
-            right[own] = phi.T @ y
+            right[own] = counted @ y
         factor = cholesky(system, "the labeled examples of all views")
         solved = scipy.linalg.cho_solve(factor, right)
         coefficients = [F @ solved[own] for F, own in zip(self.maps, self.columns)]
         fitted = [phi @ solved[own] for phi, own in zip(features, self.columns)]
         joint = scipy.linalg.block_diag(*features)
         half = scipy.linalg.solve_triangular(factor[0], joint.T, lower=True)
-        return Solution(coefficients, left_out(half.T @ half, fitted, self.targets, self.labeled))
+        hat = half.T @ half
+        if self.weights is not None:
+            hat *= np.concatenate(each)
+        return Solution(coefficients, left_out(hat, fitted, self.targets, self.labeled))
 
 
 def feature_map(gram: np.ndarray, name: str = "") -> np.ndarray:
@@ -240,16 +271,23 @@ def cholesky(system: np.ndarray, name: str) -> tuple[np.ndarray, bool]:
         raise _not_definite(name) from None
 
 
-def noise_of(n: int, m: int, eta: float, unlabeled: float) -> np.ndarray:
-    """``eta D^{-1}``: labeled examples count once, unlabeled ones ``unlabeled`` times."""
-    return np.r_[np.full(n, eta), np.full(m, eta / unlabeled)]
+def noise_of(
+    n: int, m: int, eta: float, unlabeled: float | np.ndarray, labeled: float | np.ndarray = 1.0
+) -> np.ndarray:
+    """``eta D^{-1}``: how often labeled examples count, and unlabeled ones."""
+    return np.r_[np.full(n, eta / labeled), np.full(m, eta / unlabeled)]
 
 
 def separate(
-    grams: Sequence[np.ndarray], targets: Sequence[np.ndarray], etas: Sequence[float], n_unlabeled: int = 0
+    grams: Sequence[np.ndarray],
+    targets: Sequence[np.ndarray],
+    etas: Sequence[float],
+    n_unlabeled: int = 0,
+    weights: Sequence[np.ndarray] | None = None,
 ) -> Solution:
     """Every view on its own; unlabeled examples get the coefficient 0."""
-    alone = [Ridge(gram, y).solve(eta) for gram, y, eta in zip(grams, targets, etas)]
+    each = [None] * len(grams) if weights is None else weights
+    alone = [Ridge(gram, y, weights=w).solve(eta) for gram, y, eta, w in zip(grams, targets, etas, each)]
     zeros = np.zeros((n_unlabeled, targets[0].shape[1]))
     return Solution([np.vstack([one.coefficients[0], zeros]) for one in alone], [one.left_out[0] for one in alone])
 

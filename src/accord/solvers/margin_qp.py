@@ -1,8 +1,9 @@
 """Large-margin programs with all their constraints given, by an interior-point method in the space of the weights.
 
-``min |w|^2 / 2 + C sum_g xi_g`` subject to ``<w, d_m> + xi_g(m) >= b_m`` and ``xi_g >= 0``: every constraint m belongs
-to a group g, which has one slack. A step (Mehrotra's predictor and corrector) solves a system of the size of w, so
-that time grows with ``constraints * dims^2``, whatever C is: made for many constraints of few dimensions.
+``min |w|^2 / 2 + sum_g C_g xi_g`` subject to ``<w, d_m> + xi_g(m) >= b_m`` and ``xi_g >= 0``: every constraint m
+belongs to a group g, which has one slack; as a rule they all cost the same. A step (Mehrotra's predictor and corrector)
+solves a system of the size of w, so that time grows with ``constraints * dims^2``, whatever C is: made for many
+constraints of few dimensions.
 
 Of many groups most are easy, and have no part in the solution. So some are solved for first, and those that their
 weights violate most are added, until the value with all of them is as near to that bound as it has to be.
@@ -55,7 +56,7 @@ def solve(
     deltas: np.ndarray,
     offsets: np.ndarray,
     starts: np.ndarray,
-    C: float,
+    C: float | np.ndarray,
     tol: float = 1e-9,
     max_iter: int = 200,
     on_epoch: Callable[[str], None] = lambda info: None,
@@ -68,6 +69,8 @@ def solve(
         The d_m and b_m.
     starts : int array (n_groups,)
         Where each group of constraints begins, the first at 0, none of them empty.
+    C : float, or array (n_groups,)
+        Weight of the slacks.
     """
     if not offsets.size:
         return MarginResult(np.zeros(deltas.shape[1]), 0.0, 0.0, converged=True)
@@ -75,14 +78,17 @@ def solve(
     return (_solve_all if starts.size <= FEW else _solve_some)(point, tol, max_iter, on_epoch)
 
 
+def cost(C: float | np.ndarray, slacks: np.ndarray) -> float:
+    """What slacks cost, all the same or each its own."""
+    return float(C @ slacks) if isinstance(C, np.ndarray) else C * float(slacks.sum())
+
+
 def _solve_some(point: _Point, tol: float, max_iter: int, on_epoch: Callable[[str], None]) -> MarginResult:
     """More and more of the groups; the best round is the result, with values of all groups."""
     deltas, offsets, starts, sizes, C = point.deltas, point.offsets, point.starts, point.sizes, point.C
     chosen = np.zeros(starts.size, np.bool_)
     chosen[np.linspace(0, starts.size - 1, FEW).astype(np.int64)] = True
-    best = MarginResult(
-        np.zeros(deltas.shape[1]), C * float(np.maximum.reduceat(np.maximum(offsets, 0.0), starts).sum()), 0.0
-    )
+    best = MarginResult(np.zeros(deltas.shape[1]), cost(C, np.maximum.reduceat(np.maximum(offsets, 0.0), starts)), 0.0)
     best.alpha = np.zeros(offsets.size)
     apart, n_iter = 0.1, 0  # the gap as a fraction of the primal value
     history: list[dict[str, float]] = []
@@ -91,11 +97,11 @@ def _solve_some(point: _Point, tol: float, max_iter: int, on_epoch: Callable[[st
             rows = np.repeat(chosen, sizes)
             firsts = np.cumsum(np.append(0, sizes[chosen][:-1]))
             precision = max(tol / 2, apart / 10)
-            part = _Point(deltas[rows], offsets[rows], firsts, C)
+            part = _Point(deltas[rows], offsets[rows], firsts, C[chosen] if isinstance(C, np.ndarray) else C)
             found = _solve_all(part, precision, max_iter - n_iter, on_epoch)
             n_iter += found.n_iter
             slacks = np.maximum.reduceat(np.maximum(offsets - deltas @ found.w, 0.0), starts)
-            found.primal = 0.5 * float(found.w @ found.w) + C * float(slacks.sum())
+            found.primal = 0.5 * float(found.w @ found.w) + cost(C, slacks)
             found.converged = found.gap <= tol * found.primal
             if found.converged or found.primal < best.primal:
                 alpha = np.zeros(offsets.size)
@@ -141,7 +147,7 @@ class _Point:
     Primal and dual constraints hold, except for ``w = sum alpha_m d_m``, which full steps bring about.
     """
 
-    def __init__(self, deltas: np.ndarray, offsets: np.ndarray, starts: np.ndarray, C: float) -> None:
+    def __init__(self, deltas: np.ndarray, offsets: np.ndarray, starts: np.ndarray, C: float | np.ndarray) -> None:
         self.deltas, self.offsets, self.starts, self.C = deltas, offsets, starts, C
         self.sizes = np.diff(np.append(starts, offsets.size))
         self.group = np.repeat(np.arange(starts.size), self.sizes)
@@ -159,7 +165,7 @@ class _Point:
         w = self.deltas.T @ alpha
         xi = np.maximum.reduceat(np.maximum(self.offsets - self.deltas @ w, 0.0), self.starts)
         norm = 0.5 * float(w @ w)
-        return MarginResult(w, norm + self.C * float(xi.sum()), float(alpha @ self.offsets) - norm, alpha=alpha)
+        return MarginResult(w, norm + cost(self.C, xi), float(alpha @ self.offsets) - norm, alpha=alpha)
 
     def step(self) -> bool:
         """One predictor-corrector step; False where rounding errors leave nowhere to go."""

@@ -1,6 +1,7 @@
 """Small quadratic programs of the cutting-plane solver.
 
-``min 1/2 a'Ha - q'a`` over ``a >= 0`` and, when a budget is given, ``sum of each group <= budget``.
+``min 1/2 a'Ha - q'a`` over ``a >= 0`` and, when a budget is given (one, or one per group), ``sum of each
+group <= budget``.
 Tiny dense problems go to daqp (active set, microseconds), larger ones to piqp (interior point).
 """
 
@@ -16,13 +17,13 @@ TINY = 50
 RIDGE = 1e-12
 
 
-def solve(H: np.ndarray, q: np.ndarray, groups: np.ndarray, budget: float) -> np.ndarray:
+def solve(H: np.ndarray, q: np.ndarray, groups: np.ndarray, budget: float | np.ndarray) -> np.ndarray:
     """Solve the program; ``groups`` (n,) numbers the group of each variable from 0."""
     n = q.size
     if n == 1 and H[0, 0] > 0.0:
         return np.clip(q / H[0, 0], 0.0, budget)
     ridged = H + RIDGE * max(float(np.trace(H)) / n, 1e-12) * np.eye(n)
-    G = np.zeros((int(groups.max()) + 1 if np.isfinite(budget) else 0, n))  # which variables are in which group
+    G = np.zeros((int(groups.max()) + 1 if np.all(np.isfinite(budget)) else 0, n))  # which variables are in which group
     if len(G):
         G[groups, np.arange(n)] = 1.0
     a = None
@@ -33,14 +34,14 @@ def solve(H: np.ndarray, q: np.ndarray, groups: np.ndarray, budget: float) -> np
     return np.maximum(a, 0.0)
 
 
-def _active_set(H: np.ndarray, q: np.ndarray, G: np.ndarray, budget: float) -> np.ndarray | None:
+def _active_set(H: np.ndarray, q: np.ndarray, G: np.ndarray, budget: float | np.ndarray) -> np.ndarray | None:
     upper = np.concatenate([np.full(q.size, 1e30), np.full(len(G), budget)])
     lower = np.concatenate([np.zeros(q.size), np.full(len(G), -1e30)])
     a, _, flag, _ = daqp.solve(H, -q, G, upper, lower, primal_tol=1e-11, dual_tol=1e-11)
     return a if flag == 1 and np.all(np.isfinite(a)) else None
 
 
-def _interior_point(H: np.ndarray, q: np.ndarray, G: np.ndarray, budget: float) -> np.ndarray:
+def _interior_point(H: np.ndarray, q: np.ndarray, G: np.ndarray, budget: float | np.ndarray) -> np.ndarray:
     n, n_groups = q.size, len(G)
     solver = piqp.DenseSolver()  # H has hardly a zero: the sparse solver takes ten times as long
     solver.settings.eps_abs = 1e-10

@@ -1,8 +1,8 @@
 """Smooth large-margin objectives and conjugate gradients [thesis 7.1, 7.2; OP 7.2, 7.4].
 
-``objective(w) = regulariser |w|^2 + sum over terms of weight * sum_i smax_k loss(t_k)``, where ``t = t_0 + A F w`` are
-the margins of the entries of working sets: ``F w`` are the scores of parts, and ``A`` is sparse. Along a line the
-margins are linear and the norm is quadratic, so a line search costs no product with features.
+``objective(w) = regulariser |w|^2 + sum over terms of weight * sum_i weight_i smax_k loss(t_k)``, where
+``t = t_0 + A F w`` are the margins of the entries of working sets: ``F w`` are the scores of parts, ``A`` is sparse.
+Along a line the margins are linear and the norm is quadratic, so a line search costs no product with features.
 
 * Huber hinge: ``d - t`` for ``t <= d - e``, ``(d + e - t)^2 / 4e`` for ``|t - d| <= e``, 0 above.
 * Symmetric loss of unlabeled examples: 1 for ``|t| <= d - tau``, then two parabolas down to 0 at ``|t| = d + tau``.
@@ -12,7 +12,7 @@ margins are linear and the norm is quadratic, so a line search costs no product 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
@@ -61,6 +61,7 @@ class Term:
     constant: np.ndarray  # (n,) margins at part scores 0
     delta: np.ndarray  # (n,)
     segments: np.ndarray  # first entry of each example
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))  # of each segment's example, if not all are 1
 
     def slacks(self, t: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
         """Slack of every example, and its derivatives with respect to the margins of its entries."""
@@ -95,8 +96,8 @@ class Objective:
         total, rise, gradient = 0.0, 0.0, np.empty_like(t)
         for term, lo, hi in zip(self.terms, self._bounds, self._bounds[1:]):
             found = smooth_losses.along(
-                LOSSES[term.loss], float(term.width), float(term.weight), t[lo:hi], dt[lo:hi], float(step), term.delta,
-                term.segments, float(self.rho), gradient[lo:hi],
+                LOSSES[term.loss], float(term.width), float(term.weight), term.weights, t[lo:hi], dt[lo:hi],
+                float(step), term.delta, term.segments, float(self.rho), gradient[lo:hi],
             )  # fmt: skip
             total, rise = total + found[0], rise + found[1]
         return total, rise, gradient

@@ -63,6 +63,7 @@ class Machine:
     constrained: bool
     bias: np.ndarray  # (n_columns,) constants added to the scores of each row
     given: np.ndarray | None = None  # label numbers of labeled examples, -1 where hidden; None: nothing is hidden
+    weights: list[np.ndarray] = field(default_factory=lambda: [np.empty(0)])  # of each set's examples; empty: 1 each
     point: Point = field(init=False)
 
     def __post_init__(self) -> None:
@@ -82,6 +83,7 @@ class Machine:
         loss = settings.unlabeled_loss if unlabeled else "huber"
         matrix = s.matrix(self.space.n_rows)
         shift = np.concatenate([np.tile(self.bias, self.space.n_rows), np.zeros(self.space.structure.n_transitions_)])
+        segments, weights = s.segments(), self.weights[k]
         return Term(
             loss=loss,
             width=settings.tau if loss == "symmetric" else settings.epsilon,
@@ -89,7 +91,8 @@ class Machine:
             matrix=matrix,
             constant=matrix @ shift if np.any(self.bias) else np.zeros(s.size),
             delta=s.delta,
-            segments=s.segments(),
+            segments=segments,
+            weights=weights[s.example[segments]] if weights.size else weights,
         )
 
 
@@ -279,7 +282,10 @@ def _grow(machine: Machine, settings: Settings, C: float, factor: float, with_un
             slack[s.example[term.segments]] = term.slacks(term.matrix @ parts + term.constant, settings.rho)[0]
         wrong = s.find(scores[s.rows], chain)
         value = term.values(wrong.margin, wrong.delta)
-        added += s.add(wrong, smax_raise(slack[wrong.example], value, settings.rho) > settings.tol)
+        chosen = smax_raise(slack[wrong.example], value, settings.rho) > settings.tol
+        if machine.weights[k].size:
+            chosen &= machine.weights[k][wrong.example] > 0.0
+        added += s.add(wrong, chosen)
     return added
 
 

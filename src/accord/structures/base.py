@@ -215,6 +215,21 @@ class BaseStructure(BaseEstimator):
         raise_infeasible(np.array([score for _, score in found]), first)
         return np.concatenate([self.hidden(0), *(y for y, _ in found)])
 
+    prefers_likely = False
+
+    def likely_outputs(
+        self, rows: Rows, unary: np.ndarray, transitions: np.ndarray, given: Sequence[Any] | None = None,
+        first: Any = 0, failures: list[tuple[int, bool]] | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Outputs of packed inputs with the most probable nodes: the decoder, fed with probabilities for scores.
+
+        For structures with ``expectations``, of packed inputs whose scores are as :meth:`best_outputs` takes them.
+        """
+        expected = [self.expectations(parts) for parts in self.parts_of(rows, unary, transitions)]
+        raise_infeasible(np.array([log_z for log_z, _, _ in expected]), first)
+        nodes = np.concatenate([np.zeros((0, self.n_nodes_)), *(found for _, found, _ in expected)])
+        return self.best_outputs(rows, nodes, np.zeros(self.n_transitions_), given, first, failures)
+
     def warn_of(self, failures: list[tuple[int, bool]], stacklevel: int) -> None:
         """Outputs that cannot be had are an error."""
 
@@ -236,7 +251,7 @@ class BaseStructure(BaseEstimator):
         """A class for each input, as many of which should be in every fold; None: any folds will do."""
         return None
 
-    def label_counts(self, y: np.ndarray) -> np.ndarray:
+    def label_counts(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         raise NotImplementedError("a structure without the capability labels")
 
     # -- learning ---------------------------------------------------------------------------------------------------

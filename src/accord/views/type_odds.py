@@ -50,13 +50,13 @@ class TypeOdds(View):
         "words knows classes of words": lambda self: "class" not in self.keys or hasattr(self.words, "word_classes"),
     }
 
-    def learn(self, X: Any, y: np.ndarray, n_labels: int) -> TypeOdds:
-        """Count the labels (packed label numbers) of every kind of word in ``X``."""
+    def learn(self, X: Any, y: np.ndarray, n_labels: int, weights: np.ndarray | float = 1.0) -> TypeOdds:
+        """Count the labels (packed label numbers) of every kind of word in ``X``, each as much as its weight."""
         self._check_params()
         tokens, offsets = flatten_tokens(X)
         distinct = distinct_tokens(tokens, offsets)
         per_type = np.zeros((len(distinct), n_labels))
-        np.add.at(per_type, (token_numbers(tokens, distinct), y), 1.0)
+        np.add.at(per_type, (token_numbers(tokens, distinct), y), weights)
         total = per_type.sum(axis=0) + 1e-3
         prior = total / total.sum()
         self.n_dims_ = n_labels

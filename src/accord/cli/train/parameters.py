@@ -52,6 +52,11 @@ PARAMETERS = [
         Choice(["cutting-plane", "frank-wolfe", "lbfgs", "sgd", "auto", "primal", "expansion"]),
     ),
     Parameter(
+        "decode", same("auto", "crf", "hmm", "pcfg"),
+        "Predict the most probable output, or that of the most probable parts (auto: as the loss asks for).",
+        Choice(["auto", "viterbi", "marginal"]),
+    ),
+    Parameter(
         "reoptimize", same("example", "svm"), "Cutting planes: one working set at a time, or all.",
         Choice(["example", "all"]),
     ),

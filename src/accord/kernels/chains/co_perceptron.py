@@ -3,7 +3,7 @@
 View ``v`` of input ``i`` owns rows ``v * n_rows + offsets[i]`` onwards, so one packed array holds all views. The
 weights of view ``v`` are ``W[v]``: one row per feature, and the transition weights in the rows after them. Labels of
 -1 are not annotated: a view then takes the output of each peer, with the annotated labels forced, for the true one, and
-every part of it that is not annotated counts ``unlabeled_weight``.
+every part of it that is not annotated counts ``unlabeled_weight``. Steps are multiplied by the weight of the example.
 """
 
 from typing import NamedTuple
@@ -80,6 +80,7 @@ class Views(NamedTuple):
     label_map: LabelMap
     offsets: np.ndarray
     y: np.ndarray  # (n_rows,) label numbers, -1: not annotated
+    weights: np.ndarray  # (n_examples,) how much each counts; empty: 1
     order: int
     eta: float
     loss: Loss
@@ -96,6 +97,12 @@ class Model(NamedTuple):
     init: np.ndarray
     step: np.ndarray
     final: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def weight_of(views, i):
+    """How much an example counts."""
+    return views.weights[i] if views.weights.size > 0 else 1.0
 
 
 @njit(cache=True, nogil=True)
@@ -138,13 +145,14 @@ def co_perceptron_epoch(views, model, order_of_examples, unlabeled_weight, pseud
             apart = differing_tokens(target, n)
             disagreements += apart > 0
             disagreeing_tokens += apart
+        own = weight_of(views, i)
         for v in range(n_views):
             clear(counts)
             changed = False
             for u in range(n_views):
                 if teaches(u, v, n_views, known == n) and not same(found[v, :n], target[u, :n]):
                     changed = True
-                    for output, scale in ((target[u, :n], views.eta), (found[v, :n], -views.eta)):
+                    for output, scale in ((target[u, :n], own * views.eta), (found[v, :n], -own * views.eta)):
                         count_weighted_transitions(
                             output, truth, unlabeled_weight, scale, n_labels, views.order, counts
                         )
@@ -152,8 +160,8 @@ def co_perceptron_epoch(views, model, order_of_examples, unlabeled_weight, pseud
                 updates += 1
                 wrong += not has_labels(found[v, :n], truth)
                 move_view(
-                    views, model, v, lo, truth, unlabeled_weight, found[v], target, counts, per_label, per_node, W_sum,
-                    clock[0],
+                    views, model, v, lo, truth, own, unlabeled_weight, found[v], target, counts, per_label, per_node,
+                    W_sum, clock[0],
                 )  # fmt: skip
         clock[0] += 1.0
     return wrong, disagreements, disagreeing_tokens, updates
@@ -188,13 +196,13 @@ def predict_and_teach(views, model, pseudo, lo, truth, known, unary, forced, sco
 
 @njit(cache=True, nogil=True)
 def move_view(
-    views, model, v, lo, truth, unlabeled_weight, found, target, counts, per_label, per_node, W_sum, clock
+    views, model, v, lo, truth, own, unlabeled_weight, found, target, counts, per_label, per_node, W_sum, clock
 ):  # fmt: skip
     """Move the weights of one view towards its targets; ``counts`` are those of its transitions."""
     n, n_views = truth.size, model.W.shape[0]
     labeled = known_labels(truth) == n
     for t in range(n):
-        weight = 1.0 if truth[t] >= 0 else unlabeled_weight
+        weight = own * (1.0 if truth[t] >= 0 else unlabeled_weight)
         differs = False
         for u in range(n_views):
             if teaches(u, v, n_views, labeled) and target[u, t] != found[t]:

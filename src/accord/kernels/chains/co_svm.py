@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from accord.kernels.chains.co_perceptron import differing_tokens, force, known_labels, transitions_of
+from accord.kernels.chains.co_perceptron import differing_tokens, force, known_labels, transitions_of, weight_of
 from accord.kernels.chains.margin import best_with_margin
 from accord.kernels.chains.online import path_score, refresh_chain, score_input, score_work
 from accord.kernels.chains.subspace import add_difference, gram_row, maximise_subspace
@@ -183,6 +183,7 @@ def learn_from_peer(views, model, blocks, budget, i, p, room):
     n, v, u = hi - lo, blocks.learner[p], blocks.peer[p]
     annotated = known_labels(views.y[lo:hi]) / n
     weight = annotated + (1.0 - annotated) * budget.unlabeled_weight * min(room.margin[u], 1.0)
+    weight *= weight_of(views, i)
     target, changed = blocks.target[p, lo:hi], False
     if weight <= 1e-12 or not same(target, room.predicted[u, :n]):
         changed = forget_block(views, model, blocks, i, p)

@@ -220,16 +220,31 @@ def workspace(n_tokens, n_labels, step):
 
 
 @njit(cache=True, nogil=True)
-def forward_backward_batch(offsets, unary, init, step, final, marginals, log_z, d_init, d_step, d_final):
-    """Log partition functions and marginals of packed chains; expected transition counts are added up."""
+def forward_backward_batch(offsets, unary, init, step, final, weights, marginals, log_z, d_init, d_step, d_final):
+    """Log partition functions and marginals of packed chains; expected transition counts are added up.
+
+    Those of chain ``i`` are counted ``weights[i]`` times (empty: once).
+    """
     longest = longest_chain(offsets)
     work = workspace(longest, unary.shape[1], step)
     exps = exponentials(init, step, final)
+    own_init, own_step, own_final = np.empty_like(init), np.empty_like(step), np.empty_like(final)
     for i in range(offsets.size - 1):
         lo, hi = offsets[i], offsets[i + 1]
+        if weights.size == 0:
+            log_z[i] = forward_backward(
+                unary[lo:hi], init, step, final, exps, work, marginals[lo:hi], d_init, d_step, d_final
+            )
+            continue
+        for own in (own_init, own_step.reshape(-1), own_final):
+            for p in range(own.size):
+                own[p] = 0.0
         log_z[i] = forward_backward(
-            unary[lo:hi], init, step, final, exps, work, marginals[lo:hi], d_init, d_step, d_final
+            unary[lo:hi], init, step, final, exps, work, marginals[lo:hi], own_init, own_step, own_final
         )
+        for own, total in ((own_init, d_init), (own_step.reshape(-1), d_step.reshape(-1)), (own_final, d_final)):
+            for p in range(own.size):
+                total[p] += weights[i] * own[p]
 
 
 @njit(cache=True, nogil=True)
@@ -254,22 +269,26 @@ def path_scores(offsets, labels, unary, init, step, final, out):
 
 
 @njit(cache=True, nogil=True)
-def path_counts(offsets, labels, sign, d_init, d_step, d_final):
-    """Add ``sign`` times the transitions used by the given labels; those with a hidden label (-1) are unknown."""
+def path_counts(offsets, labels, weights, d_init, d_step, d_final):
+    """Add the transitions used by the given labels, those of chain ``i`` times ``weights[i]`` (empty: once each).
+
+    Those with a hidden label (-1) are unknown.
+    """
     A, _, n_labels = d_step.shape
     for i in range(offsets.size - 1):
         lo, hi = offsets[i], offsets[i + 1]
         if hi == lo:
             continue
+        weight = weights[i] if weights.size > 0 else 1.0
         if labels[lo] >= 0:
-            d_init[labels[lo]] += sign
+            d_init[labels[lo]] += weight
         if labels[hi - 1] >= 0:
-            d_final[labels[hi - 1]] += sign
+            d_final[labels[hi - 1]] += weight
         for r in range(lo + 1, hi):
             b = labels[r - 1]
             a = labels[r - 2] if r > lo + 1 else A - 1
             if labels[r] >= 0 and b >= 0:
                 if A == n_labels:
-                    d_step[b, 0, labels[r]] += sign
+                    d_step[b, 0, labels[r]] += weight
                 elif a >= 0:
-                    d_step[a, b, labels[r]] += sign
+                    d_step[a, b, labels[r]] += weight

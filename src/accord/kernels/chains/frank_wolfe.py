@@ -54,7 +54,7 @@ def best_mix(gain_old, gain_new, norm_old, cross, norm_new, mass_old, mass_new, 
 
 @njit(cache=True, nogil=True)
 def frank_wolfe_epoch(
-    features, window, label_map, offsets, y, order_of_examples, order, eta, loss, rescaling, norm, C,
+    features, window, label_map, offsets, y, weights, order_of_examples, order, eta, loss, rescaling, norm, C,
     W, tw, init, step, final, dual_rows, dual_tw, dual_linear, dual_mass, dual_norm, direction, gaps,
 ):  # fmt: skip
     """One pass of block-coordinate Frank-Wolfe on the dual of the structural SVM.
@@ -63,7 +63,8 @@ def frank_wolfe_epoch(
     ``dual_tw[i]``, so that its share of ``w`` is their product with its features. ``dual_linear[i]`` is its linear
     term, ``dual_mass[i]`` the sum of its variables and ``dual_norm[i]`` the squared norm of its share. A visit
     replaces the share by the best non-negative mix of itself and the most violated constraint's. ``direction`` is a
-    zero array like ``W`` (work space). ``gaps[i]`` receives the block's duality gap.
+    zero array like ``W`` (work space). ``gaps[i]`` receives the block's duality gap. The slack of example ``i`` costs
+    ``C * weights[i]`` (empty: C).
     """
     n_labels = init.size
     longest = longest_chain(offsets)
@@ -74,15 +75,16 @@ def frank_wolfe_epoch(
     per_label = np.zeros(n_labels)
     per_node = np.empty(W.shape[1])
     counts = np.zeros(tw.size)
-    ridge = 0.0 if norm == 1 else 1.0 / C
     budget = 1.0 if norm == 1 else np.inf
-    mass_new = C if norm == 1 else 1.0
     for i in order_of_examples:
         lo, hi = offsets[i], offsets[i + 1]
         n = hi - lo
         if n == 0:
             gaps[i] = 0.0
             continue
+        cost = C * weights[i] if weights.size > 0 else C
+        ridge = 0.0 if norm == 1 else 1.0 / cost
+        mass_new = cost if norm == 1 else 1.0
         score_input(features, window, label_map, lo, W, scoring, unary[:n])
         true_score = path_score(unary[:n], init, step, final, y[lo:hi])
         h = find_violator(loss, rescaling, norm, unary[:n], init, step, final, y[lo:hi], true_score, found[:n])
@@ -99,7 +101,7 @@ def frank_wolfe_epoch(
         for p in range(tw.size):
             inner_old += dual_tw[i, p] * tw[p]
         xi = max(h, 0.0)
-        upper = C * xi if norm == 1 else 0.5 * C * xi * xi
+        upper = cost * xi if norm == 1 else 0.5 * cost * xi * xi
         gaps[i] = upper + inner_old - dual_linear[i] + 0.5 * ridge * dual_mass[i] * dual_mass[i]
         if h <= 0.0 and dual_mass[i] == 0.0:
             continue

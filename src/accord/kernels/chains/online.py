@@ -134,12 +134,13 @@ def path_score(unary, init, step, final, labels):
 
 @njit(cache=True, nogil=True)
 def perceptron_epoch(
-    features, window, label_map, offsets, y, order_of_examples, order, eta, W, tw, init, step, final,
+    features, window, label_map, offsets, y, weights, order_of_examples, order, eta, W, tw, init, step, final,
     W_sum, tw_sum, clock,
 ):  # fmt: skip
     """One pass of the perceptron. ``W_sum`` (empty: do not average) collects updates times ``clock``.
 
-    The average after ``clock`` examples is ``W - W_sum / clock``. Where labels are hidden, the target is the best
+    A step on example ``i`` is ``weights[i]`` times as long (empty: all are 1). The average after ``clock`` examples is
+    ``W - W_sum / clock``. Where labels are hidden, the target is the best
     output that has the others. Returns (clock, wrong outputs, wrong tokens).
     """
     n_labels = init.size
@@ -167,14 +168,15 @@ def perceptron_epoch(
         if errors > 0:
             wrong += 1
             wrong_tokens += errors
+            weight = weights[i] if weights.size > 0 else 1.0
             if hidden:  # an output that has all given labels is its own target: only the others are decoded again
                 force_labels(unary[:n], y[lo:hi])
                 viterbi(unary[:n], init, step, final, target[:n])
             for t in range(n):
                 if found[t] == target[t]:
                     continue
-                per_label[target[t]] = 1.0
-                per_label[found[t]] = -1.0
+                per_label[target[t]] = weight
+                per_label[found[t]] = -weight
                 to_nodes(label_map, per_label, per_node)
                 add_row(features, lo + t, per_node, W)
                 if W_sum.size > 0:
@@ -185,8 +187,8 @@ def perceptron_epoch(
                 per_label[found[t]] = 0.0
             if tw.size > 0:
                 clear(counts)
-                count_transitions(target[:n], eta, n_labels, order, counts)
-                count_transitions(found[:n], -eta, n_labels, order, counts)
+                count_transitions(target[:n], weight * eta, n_labels, order, counts)
+                count_transitions(found[:n], -weight * eta, n_labels, order, counts)
                 for p in range(tw.size):
                     tw[p] += counts[p]
                     if W_sum.size > 0:
@@ -198,11 +200,13 @@ def perceptron_epoch(
 
 @njit(cache=True, nogil=True)
 def crf_epoch(
-    features, window, label_map, offsets, y, order_of_examples, order, eta, decay, rate, W, tw, init, step, final, clock
-):
+    features, window, label_map, offsets, y, weights, order_of_examples, order, eta, decay, rate, W, tw,
+    init, step, final, clock,
+):  # fmt: skip
     """One pass of stochastic gradient descent on ``decay/2 |w|^2 + mean negative log likelihood``.
 
-    The step size after ``clock`` examples is ``rate / (1 + rate * decay * clock)``. Where labels are hidden, the
+    The likelihood of example ``i`` counts ``weights[i]`` times (empty: once). The step size after ``clock`` examples is
+    ``rate / (1 + rate * decay * clock)``. Where labels are hidden, the
     likelihood is that of all outputs that have the others. Returns (clock, summed loss).
     """
     n_labels = init.size
@@ -243,15 +247,18 @@ def crf_epoch(
             clear(d_step.reshape(-1))
             clear(d_final)
             force_labels(unary[:n], y[lo:hi])
-            total += log_z - forward_backward(
+            loss = log_z - forward_backward(
                 unary[:n], init, step, final, exps, work, agreeing[:n], d_init, d_step, d_final
             )
             subtract_expected(d_init, d_step, d_final, -eta, order, counts)
         else:
-            total += log_z - path_score(unary[:n], init, step, final, y[lo:hi])
+            loss = log_z - path_score(unary[:n], init, step, final, y[lo:hi])
             count_transitions(y[lo:hi], eta, n_labels, order, counts)
             subtract_expected(d_init, d_step, d_final, eta, order, counts)
+        weight = weights[i] if weights.size > 0 else 1.0
+        total += weight * loss
         shrink = max(1.0 - step_size * decay, 0.0)
+        step_size *= weight
         scale *= shrink
         if scale < 1e-6:
             W *= scale

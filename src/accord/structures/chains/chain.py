@@ -50,6 +50,40 @@ class ChainStructure(ChainDecoders):
         ``given`` labels are kept; ``first`` is the number of the first input in error messages, or the numbers of all.
         ``failures`` stays empty: labels that cannot be had are an error.
         """
+        self._force(rows, unary, given, first)
+        y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
+        vit.viterbi_batch(rows.offsets, unary, *self.chain(transitions), y, scores)
+        raise_infeasible(scores, first, unary, rows.offsets)
+        return y
+
+    def likely_outputs(
+        self, rows: Rows, unary: np.ndarray, transitions: np.ndarray, given: Sequence[Any] | None = None,
+        first: Any = 0, failures: list[tuple[int, bool]] | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """As :meth:`best_outputs`, but of all allowed outputs those whose rows are expected to cost least.
+
+        A cost that is a sum over rows has an expectation that is a sum over rows, of label probabilities times costs:
+        the same decoder finds the least, given which transitions are allowed.
+        """
+        self._force(rows, unary, given, first)
+        chain = self.chain(transitions)
+        found, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
+        counts = (np.zeros_like(a) for a in chain)
+        fb.forward_backward_batch(rows.offsets, unary, *chain, np.empty(0), found, log_z, *counts)
+        raise_infeasible(log_z, first, unary, rows.offsets)
+        cost = self.loss_.cost
+        if cost.shape[1:] == (self.n_labels_,):
+            found = -(found @ cost)
+        elif cost.size:  # what any other label costs
+            found *= cost[:, 0]
+        if given is not None:
+            found[unary == -np.inf] = -np.inf
+        y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
+        vit.viterbi_batch(rows.offsets, found, *self.allowed(), y, scores)
+        return y
+
+    def _force(self, rows: Rows, unary: np.ndarray, given: Sequence[Any] | None, first: Any) -> None:
+        """Forbid everything but the given labels, where there are any."""
         number = input_numbers(first, rows.n_inputs)
         for i, labels in enumerate(() if given is None else given):
             if labels is not None:
@@ -64,10 +98,6 @@ class ChainStructure(ChainDecoders):
                         f"{here.stop - here.start} tokens"
                     )
                 unary[here] = self.forced_unary(unary[here], list(labels), f"given[{number[i]}]")
-        y, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
-        vit.viterbi_batch(rows.offsets, unary, *self.chain(transitions), y, scores)
-        raise_infeasible(scores, first, unary, rows.offsets)
-        return y
 
     def parts_of(self, rows: Rows, unary: np.ndarray, transitions: np.ndarray) -> Iterator[Parts]:
         """Part scores of each packed input."""
@@ -79,7 +109,8 @@ class ChainStructure(ChainDecoders):
         """Label probabilities (n_rows, n_labels) of each packed input."""
         chain = self.chain(transitions)
         marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
-        fb.forward_backward_batch(rows.offsets, unary, *chain, marginals, log_z, *(np.zeros_like(a) for a in chain))
+        counts = (np.zeros_like(a) for a in chain)
+        fb.forward_backward_batch(rows.offsets, unary, *chain, np.empty(0), marginals, log_z, *counts)
         raise_infeasible(log_z, first, unary, rows.offsets)
         return [marginals[lo:hi] for lo, hi in pairwise(rows.offsets.tolist())]
 

@@ -63,8 +63,9 @@ class ChainConsensusProblem(ViewedProblem):
         """The examples as the kernels take them."""
         s = self.structure
         return co_perceptron.Views(
-            self.features, self.window, self.outside, self.label_map, self.offsets, self.y, s.order_, s.eta_, s.loss_,
-            self.rescaling, self.norm, self.n_dims, s.n_transitions_,
+            self.features, self.window, self.outside, self.label_map, self.offsets, self.y,
+            self.channels[0].kernel_weights, s.order_, s.eta_, s.loss_, self.rescaling, self.norm, self.n_dims,
+            s.n_transitions_,
         )  # fmt: skip
 
     def _model(self, weights: ViewWeights) -> co_perceptron.Model:
@@ -74,7 +75,7 @@ class ChainConsensusProblem(ViewedProblem):
 
     def label_frequency(self) -> np.ndarray:
         """How frequent each label is among the annotated rows, as if each had been seen once more."""
-        counts = self.structure.label_counts(self.y) + 1.0
+        counts = self.structure.label_counts(self.y, self.channels[0].row_weights()) + 1.0
         return counts / counts.sum()
 
     def unlabeled_scores(self, weights: ViewWeights, v: int) -> tuple[np.ndarray, np.ndarray, tuple]:

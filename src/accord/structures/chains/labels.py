@@ -204,9 +204,9 @@ class LabelStructure(BaseStructure):
     def strata(self, y: np.ndarray) -> np.ndarray | None:
         return y if self.single_row else None
 
-    def label_counts(self, y: np.ndarray) -> np.ndarray:
-        """How often each label is annotated."""
-        return np.bincount(y[y >= 0], minlength=self.n_labels_)
+    def label_counts(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """How often each label is annotated; a row counts as much as its weight."""
+        return np.bincount(y[y >= 0], weights[y >= 0], self.n_labels_)
 
 
 def sorted_labels(labels: Iterable[Label]) -> list[Label]:

@@ -156,21 +156,22 @@ class ChainProblem:
         """One pass in the given order; updates ``weights`` and ``sums`` in place: (clock, wrong outputs, tokens)."""
         s = self.structure
         return online.perceptron_epoch(
-            self.features, self.window, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
-            weights.unary, weights.transitions, *self.chain(weights), sums.unary, sums.transitions, clock,
+            self.features, self.window, self.label_map, self.offsets, self.y, self.rows.kernel_weights, order,
+            s.order_, s.eta_, weights.unary, weights.transitions, *self.chain(weights),
+            sums.unary, sums.transitions, clock,
         )  # fmt: skip
 
     def crf_epoch(self, weights: Weights, order: np.ndarray, decay: float, rate: float, clock: float):
         """One pass of stochastic gradient descent in the given order: (clock, summed loss)."""
         s = self.structure
         return online.crf_epoch(
-            self.features, self.window, self.label_map, self.offsets, self.y, order, s.order_, s.eta_, decay, rate,
-            weights.unary, weights.transitions, *self.chain(weights), clock,
+            self.features, self.window, self.label_map, self.offsets, self.y, self.rows.kernel_weights, order,
+            s.order_, s.eta_, decay, rate, weights.unary, weights.transitions, *self.chain(weights), clock,
         )  # fmt: skip
 
     # -- likelihood -----------------------------------------------------------------------------------------------
     def log_likelihood(self, weights: Weights) -> tuple[float, Weights]:
-        """Summed log likelihood of the outputs and its gradient.
+        """Summed log likelihood of the outputs, each times the weight of its example, and its gradient.
 
         Where labels are hidden it is that of all outputs that have the given ones: ``log Z(forced) - log Z``, with
         the difference of the two expectations as its gradient.
@@ -189,6 +190,8 @@ class ChainProblem:
         np.negative(residual, out=residual)
         complete = np.flatnonzero(~self._partial_rows)
         residual[complete, self.y[complete]] += 1.0
+        if self.rows.input_weights is not None:
+            residual *= self.rows.row_weights()[:, None]
         if gradient.transitions.size:
             d_init, d_step, d_final = (sum(d[k] for d in done) for k in (1, 2, 3))
             for sign, arrays in ((-1.0, (d_init, d_step, d_final)), (1.0, self._observed)):
@@ -203,7 +206,7 @@ class ChainProblem:
         arrays = tuple(np.zeros_like(a) for a in self.structure.allowed())
         lengths = np.where(self.partial, 0, np.diff(self.offsets))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        fb.path_counts(offsets, self.y[~self._partial_rows], 1.0, arrays[0], arrays[1], arrays[2])
+        fb.path_counts(offsets, self.y[~self._partial_rows], self.rows.kernel_weights, arrays[0], arrays[1], arrays[2])
         return arrays  # type: ignore[return-value]
 
     def _block_likelihood(self, lo, hi, unary, chain, marginals):
@@ -211,11 +214,13 @@ class ChainProblem:
         offsets = self.offsets[lo : hi + 1] - first
         log_z, path = np.zeros(hi - lo), np.zeros(hi - lo)
         counts = [np.zeros_like(a) for a in chain]
-        fb.forward_backward_batch(offsets, unary[first:last], *chain, marginals[first:last], log_z, *counts)
+        weights = self.rows.kernel_weights[lo:hi]
+        fb.forward_backward_batch(offsets, unary[first:last], *chain, weights, marginals[first:last], log_z, *counts)
         fb.path_scores(offsets, self.y[first:last], unary[first:last], *chain, path)  # means nothing with hidden labels
         if np.any(self.partial[lo:hi]):
             self._force_block(lo, hi, unary, chain, marginals, path, counts)
-        return (float(np.sum(path - log_z)), *counts)
+        gains = path - log_z
+        return (float(np.sum(weights * gains if weights.size else gains)), *counts)
 
     def _force_block(self, lo, hi, unary, chain, marginals, path, counts) -> None:
         """Put log Z(forced) into ``path`` and subtract the forced expectations, for the examples with hidden labels."""
@@ -227,7 +232,9 @@ class ChainProblem:
         force_labels(forced, self.y[rows])
         agreeing, log_z = np.zeros_like(forced), np.zeros(lengths.size)
         agreeing_counts = [np.zeros_like(a) for a in chain]
-        fb.forward_backward_batch(offsets, forced, *chain, agreeing, log_z, *agreeing_counts)
+        weights = self.rows.kernel_weights[lo:hi]
+        weights = weights[partial] if weights.size else weights
+        fb.forward_backward_batch(offsets, forced, *chain, weights, agreeing, log_z, *agreeing_counts)
         path[partial] = log_z
         marginals[rows] -= agreeing
         for a, b in zip(counts, agreeing_counts):
@@ -280,8 +287,8 @@ class ChainProblem:
         """One pass of block-coordinate Frank-Wolfe in the given order; updates everything in place."""
         s = self.structure
         frank_wolfe.frank_wolfe_epoch(
-            self.features, self.window, self.label_map, self.offsets, self.y, order, s.order_, s.eta_,
-            s.loss_, self.rescaling, self.norm, C,
+            self.features, self.window, self.label_map, self.offsets, self.y, self.rows.kernel_weights, order,
+            s.order_, s.eta_, s.loss_, self.rescaling, self.norm, C,
             weights.unary, weights.transitions, *self.chain(weights),
             dual.rows, dual.transitions, dual.linear, dual.mass, dual.norm, dual.work, dual.gaps,
         )  # fmt: skip

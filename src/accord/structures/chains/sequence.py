@@ -87,6 +87,13 @@ class Sequence(ChainStructure):
         """Lists of tokens in place of texts."""
         return sentences(X, self.tokenizer)
 
+    @property
+    def prefers_likely(self) -> bool:  # type: ignore[override]
+        """Tokens that count one by one. Spans among tokens that belong to nothing are better found as a whole."""
+        parts = (split_tag(label) for label in self.labels_)
+        spans = self.outside in self.labels_ or any(prefix in ("B", "I", "E", "S") and kind for prefix, kind in parts)
+        return self.loss == "hamming" and self.constraints is None and not spans
+
     def _loss(self) -> losses.Loss:
         n = self.n_labels_
         if self.loss == "zero-one":

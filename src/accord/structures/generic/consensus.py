@@ -68,7 +68,7 @@ class ExampleConsensusProblem(ViewedProblem):
                 updates += 1
                 wrong += bool(labeled)
                 change = self.views[v].joint(i, [*((t, 1.0) for t in targets), (found[v], -float(len(targets)))])
-                step = 1.0 if labeled else unlabeled_weight
+                step = self.weight(i) * (1.0 if labeled else unlabeled_weight)
                 weights.flat(v)[change[0]] += step * change[1]
                 if sums.size:
                     flat = sums[v].reshape(-1)[: weights.flat(v).size]
@@ -169,7 +169,7 @@ class _Visit:
     def _learn(self, p: int, v: int, target: np.ndarray, margin: float) -> bool:
         """View ``v`` learns one more constraint of the peer's prediction; returns whether its weights changed."""
         problem, key = self.problem, (self.i, p)
-        weight = self.weight * min(margin, 1.0)
+        weight = self.weight * min(margin, 1.0) * problem.weight(self.i)
         block, changed = self.blocks.get(key), False
         if block is not None and (weight <= 1e-12 or not np.array_equal(block.target, target)):
             changed = block.forget(self.flat[v])

@@ -94,6 +94,10 @@ class ExampleProblem:
         """The true output of example ``i``."""
         return self.y[self.examples.span(i)]
 
+    def weight(self, i: int) -> float:
+        """How much example ``i`` counts."""
+        return 1.0 if self.rows.input_weights is None else float(self.rows.input_weights[i])
+
     def zero_weights(self) -> Weights:
         return self.structure.zero_weights(self.rows.n_dims)
 
@@ -118,9 +122,10 @@ class ExampleProblem:
             if score > -np.inf and not np.array_equal(found, true):
                 wrong, tokens = wrong + 1, tokens + len(true)
                 change = self.examples.difference(i, true, found)
-                add_sparse(weights, change, 1.0)
+                step = self.weight(i)
+                add_sparse(weights, change, step)
                 if sums.transitions.size or sums.unary.size:
-                    add_sparse(sums, change, clock)
+                    add_sparse(sums, change, step * clock)
             clock += 1.0
         return clock, wrong, tokens
 
@@ -150,7 +155,7 @@ class ExampleProblem:
         return total, Weights(self.rows.transpose_scores(coefficients), counts)
 
     def _likelihood(self, i: int, weights: Weights) -> tuple[float, np.ndarray, np.ndarray]:
-        """Log likelihood of one output: (value, gradient by nodes of its rows, gradient by transitions)."""
+        """Log likelihood of one output times its weight: (value, gradient by nodes of its rows, by transitions)."""
         s, true = self.structure, self.truth(i)
         if len(true) == 0:
             return 0.0, np.zeros((0, s.n_nodes_)), np.zeros(s.n_transitions_)
@@ -159,7 +164,9 @@ class ExampleProblem:
         coefficients, counts = -coefficients, -counts
         entries = s.count_parts(true, counts)
         np.add.at(coefficients, (entries[:, 0], entries[:, 1]), 1.0)
-        return s.score(parts, true) - log_z, coefficients, counts
+        if self.rows.input_weights is not None:
+            coefficients, counts = self.weight(i) * coefficients, self.weight(i) * counts
+        return self.weight(i) * (s.score(parts, true) - log_z), coefficients, counts
 
     # -- margins ----------------------------------------------------------------------------------------------------
     def violations(self, weights: Weights) -> np.ndarray:

@@ -28,6 +28,11 @@ class ViewedProblem:
     def n_examples(self) -> int:
         return self.offsets.size - 1
 
+    def weight(self, i: int) -> float:
+        """How much example ``i`` counts."""
+        weights = self.channels[0].input_weights
+        return 1.0 if weights is None else float(weights[i])
+
     def zero_weights(self) -> ViewWeights:
         s = self.structure
         return ViewWeights(self.n_views, self.n_dims, s.n_nodes_, s.n_transitions_)

@@ -28,8 +28,11 @@ def all_constraints(
     y: Sequence[np.ndarray],
     single: np.ndarray,
     together: np.ndarray,
-) -> Constraints:
-    """What sets and single pairs demand by the method "pairwise" or "sequential", one set after the other."""
+) -> tuple[Constraints, np.ndarray]:
+    """What sets and single pairs demand by the method "pairwise" or "sequential", one set after the other.
+
+    The second are the numbers of the sets that groups belong to; that of single pairs is one more than of any set.
+    """
     parts = [
         pairwise_constraints(p, truth) if method == "pairwise" else sequential_constraints(p, truth, loss)
         for p, truth in zip(pairs, y)
@@ -37,11 +40,12 @@ def all_constraints(
     parts.append(single_constraints(single, together, method))
     sizes = [part.offsets.size for part in parts]
     firsts = np.cumsum([0, *sizes])
-    return Constraints(
+    constraints = Constraints(
         np.concatenate([p.deltas for p in parts]),
         np.concatenate([p.offsets for p in parts]),
         np.concatenate([p.starts + f for p, f in zip(parts, firsts)]),
     )
+    return constraints, np.repeat(np.arange(len(parts)), [p.starts.size for p in parts])
 
 
 def pairwise_constraints(pairs: np.ndarray, y: np.ndarray) -> Constraints:
