@@ -56,7 +56,8 @@ class OnlineLearner(StructuredLearner):
 
     def _batch_problem(self, X: Any, Y: Any, classes: Any) -> Any:
         """The labeled examples of a batch. Nothing is changed before the batch has passed all checks of its labels."""
-        outputs = inputs.output_list(X, Y)
+        X = inputs.as_inputs(X)
+        outputs = inputs.output_list(X, Y, self.structure)
         labeled = inputs.labeled_inputs(outputs)
         first = not hasattr(self, "structure_")
         structure = self._first_structure(outputs, classes) if first else self.structure_
@@ -73,6 +74,8 @@ class OnlineLearner(StructuredLearner):
         if hasattr(self, "weights_"):  # new features start at zero, also when their batch is not learned from
             self.weights_ = self.weights_.grown(rows.n_dims)
         structure.check_rows(rows, outputs)
+        if first:
+            self._note_columns(X)
         self.structure_, self.view_ = structure, view
         return self._problem(rows.take(labeled), y) if labeled.size else None
 

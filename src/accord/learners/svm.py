@@ -107,7 +107,7 @@ class StructuredSVM(StructuredLearner):
         rows, y, _ = self._prepare(X, Y)
         self._learn(rows, y)
         if self.support_ is not None:
-            self.support_["example"] = labeled_inputs(output_list(X, Y))[self.support_["example"]]
+            self.support_["example"] = labeled_inputs(output_list(X, Y, self.structure))[self.support_["example"]]
         return self
 
     def _learn(self, rows: Rows, y: np.ndarray) -> StructuredSVM:

@@ -102,7 +102,7 @@ class TransductiveSVM(GradientSVM):
             labeled, y, unlabeled = self._prepare(X, Y)
             self.__dict__.pop("weights_", None)  # of an earlier fit, if this one is broken off
             rows = join_inputs(labeled, unlabeled)
-            first = labeled_inputs(output_list(X, Y))
+            first = labeled_inputs(output_list(X, Y, self.structure))
             places = np.concatenate([first, np.setdiff1d(np.arange(rows.n_inputs), first)])  # of the rows' inputs in X
             weight = self.unlabeled_weight
             self.auto_report_: list[dict[str, Any]] | None = None
