@@ -127,6 +127,10 @@ TOOLS = {
 }
 
 
+def named(part):
+    return part if isinstance(part, str) else part["learner"]
+
+
 def test_the_tables_have_all_learners():
     of_classes = set(learners_for(accord.registry.TABLE["MultiClass"].can))
     assert {row["learner"] for row in FLAT} == of_classes | {"RLSR", "CoRLSR"}
@@ -135,9 +139,7 @@ def test_the_tables_have_all_learners():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("row", "tool"), list(product(FLAT, TOOLS)), ids=lambda p: p if isinstance(p, str) else p["learner"]
-)
+@pytest.mark.parametrize(("row", "tool"), list(product(FLAT, TOOLS)), ids=named)
 def test_tools_for_classes_and_numbers(row, tool):
     X, y = table(row["learner"])
     model = learner(row["learner"], MultiClass())
@@ -155,12 +157,8 @@ def outputs(structure):
         return X, [["B-PER", "O"], ["B-PER", "O", "B-PER"], ["B-LOC", "O"]] * 4, "span_f1"
     if structure == "Tree":
         X = [["the", "dog", "barks"], ["dogs", "bark"], ["the", "cats", "sleep"]] * 2
-        trees = [
-            "(S (NP (D the) (N dog)) (V barks))",
-            "(S (NP (N dogs)) (V bark))",
-            "(S (NP (D the) (N cats)) (V sleep))",
-        ]
-        return X, trees * 2, "bracket_f1"
+        Y = ["(S (NP (D the) (N dog)) (V barks))", "(S (NP (N dogs)) (V bark))", "(S (NP (D the) (N cats)) (V sleep))"]
+        return X, Y * 2, "bracket_f1"
     rng = np.random.default_rng(0)
     Y = [[0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1], [0, 1, 2, 2], [0, 1, 1, 0], [0, 0, 1, 2]]
     alike = [np.equal.outer(y, y)[..., None] + 0.3 * rng.normal(size=(4, 4, 2)) for y in map(np.array, Y)]
@@ -182,9 +180,7 @@ STRUCTURED = {
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("row", "tool"), list(product(OTHERS, STRUCTURED)), ids=lambda p: p if isinstance(p, str) else p["learner"]
-)
+@pytest.mark.parametrize(("row", "tool"), list(product(OTHERS, STRUCTURED)), ids=named)
 def test_tools_for_other_outputs(row, tool):
     assert row[tool] == "yes"
     X, y, metric = outputs(row["structure"])

@@ -1,4 +1,4 @@
-"""Metrics as scorers for scikit-learn's searches and cross-validation: ``GridSearchCV(..., scoring=scorer("span_f1"))``.
+"""Metrics as scorers for scikit-learn's searches and cross-validation: ``GridSearchCV(..., scoring=scorer("rmse"))``.
 
 scikit-learn keeps its list of names to itself, so a scorer is an object here, not a string.
 """

@@ -56,9 +56,9 @@ def tune(
     """Find the parameters that predict held-out labeled examples best; ties go to the first in the grid.
 
     The labeled examples are cut into `n_splits` folds (`LabeledFolds`), `n_repeats` times anew. Each fold is held out
-    once: the estimator is fitted on the other labeled examples and *all* unlabeled ones, and predicts the fold. A repeat's
-    predictions are pooled over its folds and scored once, because folds of a few sentences give no usable F1. Every
-    candidate sees the same folds.
+    once: the estimator is fitted on the other labeled examples and *all* unlabeled ones, and predicts the fold. A
+    repeat's predictions are pooled over its folds and scored once, because folds of a few sentences give no usable F1.
+    Every candidate sees the same folds.
 
     Parameters
     ----------

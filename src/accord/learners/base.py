@@ -223,12 +223,12 @@ class StructuredLearner(OutputEstimator):
             return as_decision(unary)
         return [unary[lo:hi] for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:])]
 
-    def score(self, X: Any, Y: Any) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """Fraction of right labels (of annotated tokens, for sequences), or what the structure counts instead: F1 of
         constituents, for trees."""
         check_is_fitted(self, "weights_")
         X = inputs.as_inputs(X)
-        return self.structure_.score_outputs(X, inputs.output_list(X, Y, self.structure_), self.predict(X))
+        return self.structure_.score_outputs(X, inputs.output_list(X, y, self.structure_), self.predict(X))
 
     # -- saving -------------------------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:

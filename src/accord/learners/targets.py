@@ -42,6 +42,8 @@ def _target_matrix(y: Any, n_inputs: int, where: str) -> tuple[np.ndarray, bool]
         raise InputError(f"{where} is {describe(y)}; expected one number for each input, None or nan if unlabeled")
     if len(values) != n_inputs:
         raise InputError(f"{where} has {len(values)} entries but X has {n_inputs} inputs")
+    if getattr(values, "dtype", np.dtype(object)).kind == "c":
+        raise InputError(f"Complex data not supported: {where} is {describe(y)}; expected real numbers")
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
         width = next((len(t) for t in values if _is_row(t)), None)
         hidden = np.nan if width is None else [np.nan] * width

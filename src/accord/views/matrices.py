@@ -179,4 +179,4 @@ def _check_finite(matrix: Table, offsets: np.ndarray, layout: str, columns: list
     else:
         i = int(np.searchsorted(offsets, row, side="right")) - 1
         place = f"X[{i}][{column}]" if layout == "vectors" else f"X[{i}][{row - offsets[i]}, {column}]"
-    raise InputError(f"{place} is {value}; features must be finite. Fill in or leave out missing values first")
+    raise InputError(f"{place} is {value}; features must be finite. Fill in or leave out missing values (NaN) first")

@@ -228,5 +228,5 @@ def test_classes_that_look_like_measurements():
     assert "RLSR" in warnings_of(list(range(100, 130)))[0], "a whole number for each example"
     assert warnings_of(list(range(25)) * 4) == [], "many classes, with several examples each"
     assert warnings_of(pd.Series([0, 1, None, 1])) == [], "pandas makes fractions of whole numbers beside None"
-    with pytest.raises(InputError, match="Unknown label type: .*continuous.*RLSR"):
+    with pytest.raises(InputError, match=r"Unknown label type: .*continuous.*RLSR"):
         warnings_of(np.random.default_rng(0).normal(size=50))
