@@ -200,7 +200,7 @@ def _(make):
 @row("one-class", *LEARNERS)
 def _(make):
     model = make(MultiClass(), emission="gaussian").fit([[1.0], [2.0]], ["a", "a"])
-    assert model.predict([[3.0]]) == ["a"]
+    assert list(model.predict([[3.0]])) == ["a"]
 
 
 @row("empty-sentence", *LEARNERS)
