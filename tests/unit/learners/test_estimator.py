@@ -226,6 +226,9 @@ def test_classes_that_look_like_measurements():
     assert warnings_of(prices, MultiClass(labels=[4.5, 9.99, 20.0])) == []
     assert warnings_of([str(p) for p in prices]) == []
     assert "RLSR" in warnings_of(list(range(100, 130)))[0], "a whole number for each example"
+    assert "RLSR" in warnings_of([f"{i}.99" for i in range(30)])[0], "as a table has them"
+    assert warnings_of([f"{i}.99" for i in range(20)]) == []
+    assert warnings_of(["nan", "inf", *map(str, range(30))]) == [], "names among them"
     assert warnings_of(list(range(25)) * 4) == [], "many classes, with several examples each"
     assert warnings_of(pd.Series([0, 1, None, 1])) == [], "pandas makes fractions of whole numbers beside None"
     with pytest.raises(InputError, match=r"Unknown label type: .*continuous.*RLSR"):

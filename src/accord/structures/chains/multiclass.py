@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
 
 from accord import settings
 from accord.exceptions import InputError
+from accord.settings import is_real
 from accord.structures.chains import losses
 from accord.structures.chains.chain import ChainStructure
 from accord.structures.chains.labels import UNLABELED, Label
@@ -68,12 +70,13 @@ class MultiClass(ChainStructure):
 def look_at_numbers(labels: Sequence[Label]) -> None:
     """Refuse classes that are measurements, and warn of those that may be, or may mean "unlabeled"."""
     distinct = {label.item() if isinstance(label, np.generic) else label for label in labels}
-    numbers = [label for label in distinct if isinstance(label, (int, float)) and not isinstance(label, bool)]
+    written = all(isinstance(label, str) for label in distinct)
+    numbers = _read(distinct) if written else [n for n in distinct if is_real(n)]
     if not numbers or len(numbers) < len(distinct):
         return
-    if not all(map(math.isfinite, numbers)):
+    if math.inf in numbers or -math.inf in numbers:
         raise InputError("Y has a label that is infinite; expected classes, None or nan for unlabeled examples")
-    fractional = any(number != int(number) for number in numbers)
+    fractional = any(number != int(number) for number in numbers) and not written
     many = len(numbers) > MANY and 2 * len(numbers) > len(labels)
     what = f"Y has {len(numbers)} different numbers for {len(labels)} examples"
     instead = "To predict numbers use RLSR or CoRLSR; if they are classes, declare them, labels=[...], or give text"
@@ -81,13 +84,22 @@ def look_at_numbers(labels: Sequence[Label]) -> None:
         raise InputError(f"Unknown label type: {what}; they are continuous, no classes. {instead}")
     if fractional or many:
         warnings.warn(f"{what}, and each becomes a class of its own. {instead}", stacklevel=5)
-    elif min(numbers) == -1 and distinct != {-1, 1}:
+    elif not written and min(numbers) == -1 and distinct != {-1, 1}:
         warnings.warn(
             "Y has the label -1 beside labels from 0 on, and it becomes a class of its own. If it means that an "
             "example is unlabeled, say so: MultiClass(unlabeled=-1); if it is a class, declare all of them: "
             f"labels={sorted(numbers)}",
             stacklevel=5,
         )
+
+
+def _read(labels: Iterable[str]) -> list[float]:
+    """The numbers among labels of text, as in tables; what is not finite is taken for a name."""
+    found = []
+    for label in labels:
+        with suppress(ValueError):
+            found.append(float(label))
+    return [number for number in found if math.isfinite(number)]
 
 
 def check_costs(matrix: Any, n_labels: int) -> np.ndarray:
