@@ -122,7 +122,7 @@ def of_classes(learner: Any) -> bool:
 
 def has_classes(structure: Any) -> bool:
     """Whether a fitted structure has one label per input, from a list."""
-    return structure.single_row and hasattr(structure, "labels_")
+    return structure.single_row and "labels" in structure.capabilities
 
 
 def as_decision(scores: np.ndarray) -> np.ndarray:
