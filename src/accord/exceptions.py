@@ -19,6 +19,10 @@ class InputError(AccordError, ValueError):
         self.message, self.argument = message, argument
 
 
+class InputTypeError(InputError, TypeError):
+    """Numbers were expected and something else came, which ``except TypeError`` is for as well."""
+
+
 class FormatError(InputError):
     """A data file cannot be read; the message names the file and the line."""
 

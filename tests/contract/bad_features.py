@@ -98,6 +98,21 @@ def _(make):
     make(MultiClass()).fit([[1.0, 2.0], [3.0]], ["a", "b"])
 
 
+@row("x-vector")
+def _(make):
+    make(MultiClass(), emission="gaussian").fit([[1.0, 2.0], [3.0, 0.0]], ["a", "b"]).predict(np.array([1.0, 2.0]))
+
+
+@row("complex")
+def _(make):
+    make(MultiClass()).fit(np.array([[1.0 + 2.0j], [3.0]]), ["a", "b"])
+
+
+@row("no-columns")
+def _(make):
+    make(MultiClass()).fit(np.zeros((2, 0)), ["a", "b"])
+
+
 @row("columns-other")
 def _(make):
     make(MultiClass(), emission="gaussian").fit([[1.0, 2.0], [3.0, 0.0]], ["a", "b"]).predict([[1.0, 2.0, 3.0]])

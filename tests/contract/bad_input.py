@@ -7,6 +7,8 @@ learner's own code runs is tried with one learner, another one in each row, so t
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from accord import (
     CRF,
     HMM,
@@ -152,6 +154,31 @@ def _(make):
     make(Sequence(constraints="iob2")).fit([["Ana", "Lee"], ["Lee", "left"]], [["B-P", "I-P"], ["I-P", None]])
 
 
+@row("label-measured")
+def _(make):
+    make(MultiClass(), emission="gaussian").fit([[float(i)] for i in range(40)], [i + 0.25 for i in range(40)])
+
+
+@row("label-numbers")
+def _(make):
+    make(MultiClass(), emission="gaussian").fit([[1.0], [2.0], [1.1], [2.2]], [0.5, 1.5, 0.5, 1.5])
+
+
+@row("label-minus-one")
+def _(make):
+    make(MultiClass(), emission="gaussian").fit([[1.0], [2.0], [3.0], [1.2]], [0, 1, -1, -1])
+
+
+@row("label-infinite")
+def _(make):
+    make(MultiClass(), emission="gaussian").fit([[1.0], [2.0]], [float("inf"), 1.0])
+
+
+@row("y-column")
+def _(make):
+    make(MultiClass(), emission="gaussian").fit([[1.0], [2.0]], np.array([["a"], ["b"]]))
+
+
 @row("score-without-labels")
 def _(make):
     make(Sequence()).fit(SENTENCES, TAGS).score(SENTENCES, [None, None, None])
@@ -173,7 +200,7 @@ def _(make):
 @row("one-class", *LEARNERS)
 def _(make):
     model = make(MultiClass(), emission="gaussian").fit([[1.0], [2.0]], ["a", "a"])
-    assert model.predict([[3.0]]) == ["a"]
+    assert list(model.predict([[3.0]])) == ["a"]
 
 
 @row("empty-sentence", *LEARNERS)

@@ -37,7 +37,7 @@ def test_score_is_the_fraction_of_right_labels(fitted, learner, task):
 def test_k_best_starts_with_the_prediction(fitted, learner, task):
     case = fitted(learner, task)
     found = case.model.predict_k_best(case.X_new, k=4)
-    assert [best[0][0] for best in found] == case.model.predict(case.X_new)
+    assert [best[0][0] for best in found] == list(case.model.predict(case.X_new))
     n_labels = case.model.structure_.n_labels_
     for x, best in zip(case.X_new, found):
         scores = [score for _, score in best]
@@ -55,7 +55,7 @@ def test_given_labels_are_kept(fitted, learner, task):
     if case.model.structure_.single_row:
         given = [labels[i % len(labels)] if i % 2 else None for i in range(len(free))]
         expected = [f if g is None else g for f, g in zip(free, given)]
-        assert case.model.predict(case.X_new, given=given) == expected
+        assert list(case.model.predict(case.X_new, given=given)) == list(expected)
         return
     given = [None if i % 3 == 0 else [None] * (len(y) - 1) + ["O"] for i, y in enumerate(free)]
     found = case.model.predict(case.X_new, given=given)
@@ -72,7 +72,7 @@ def test_given_labels_are_kept(fitted, learner, task):
 @each_case
 def test_no_inputs_no_outputs(fitted, learner, task):
     model = fitted(learner, task).model
-    assert model.predict([]) == []
+    assert list(model.predict([])) == []
     assert model.predict_k_best([], k=2) == []
     assert list(model.predict_iter(iter([]))) == []
     if isinstance(model, (CRF, HMM)):
@@ -83,7 +83,7 @@ def test_no_inputs_no_outputs(fitted, learner, task):
 def test_streams_are_predicted_like_lists(fitted, learner, task):
     case = fitted(learner, task)
     inputs = list(case.X_new)
-    assert list(case.model.predict_iter(iter(inputs), chunk_size=3)) == case.model.predict(case.X_new)
+    assert list(case.model.predict_iter(iter(inputs), chunk_size=3)) == list(case.model.predict(case.X_new))
 
 
 @each_case
@@ -93,7 +93,7 @@ def test_scores_and_probabilities_of_labels(fitted, learner, task):
     scores = model.decision_function(case.X_new)
     if model.structure_.single_row:
         assert scores.shape == (len(case.X_new), n_labels)
-        assert [model.structure_.labels_[c] for c in scores.argmax(axis=1)] == model.predict(case.X_new)
+        assert [model.structure_.labels_[c] for c in scores.argmax(axis=1)] == list(model.predict(case.X_new))
     else:
         assert [s.shape for s in scores] == [(len(x), n_labels) for x in case.X_new]
     if isinstance(model, (CRF, HMM)):
@@ -161,7 +161,7 @@ def test_supervised_learners_take_only_features_from_unlabeled_examples(learner,
     n_dims = alone.weights_.unary.shape[0]
     np.testing.assert_allclose(both.weights_.unary[:n_dims], alone.weights_.unary, atol=1e-6)
     assert not np.any(both.weights_.unary[n_dims:])
-    assert both.predict(case.X) == alone.predict(case.X)
+    assert list(both.predict(case.X)) == list(alone.predict(case.X))
 
 
 @pytest.mark.parametrize("learner", [learner for learner in SEMI_SUPERVISED if is_defined(learner, "tokens")])
@@ -170,4 +170,4 @@ def test_semi_supervised_learners_predict_the_unlabeled_training_examples(learne
     model = case.model.fit(case.X, case.partly)
     unlabeled = [x for x, y in zip(case.X, case.partly) if y is None]
     assert len(unlabeled) >= 5
-    assert model.transduction_ == model.predict(unlabeled)
+    assert model.transduction_ == list(model.predict(unlabeled))

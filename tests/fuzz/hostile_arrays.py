@@ -140,7 +140,7 @@ TABLE.refused("predict: list of 3,000 lists in each other", "X[0]", lambda: pred
 for width in (0, 1, 3, 5, 100_000):
     TABLE.refused(
         f"predict: {width} columns",
-        f"X has {width} columns; expected 4",
+        f"X has {width} features, but Accord is expecting 4",
         lambda width=width: predict(np.zeros((2, width))),
     )
 TABLE.answered("predict: no rows", [], lambda: predict(np.zeros((0, 4))))

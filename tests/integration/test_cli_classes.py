@@ -22,7 +22,9 @@ def folder(tmp_path_factory):
 def test_csv_with_header(folder):
     table = read_csv(folder / "points.csv")
     expected = accord.CRF(accord.MultiClass(), accord.ArrayFeatures(), random_state=0).fit(table.X, table.y)
-    assert ok("predict", folder / "points.accord", folder / "points.csv").splitlines() == expected.predict(table.X)
+    assert ok("predict", folder / "points.accord", folder / "points.csv").splitlines() == list(
+        expected.predict(table.X)
+    )
 
 
 def columns(folder, *names):
@@ -86,7 +88,7 @@ def test_kernel(folder):
     assert isinstance(model.view_, accord.KernelFeatures)
     assert (model.view.kernel, model.view.degree, model.C) == ("poly", 3, 5.0)
     table = read_csv(folder / "points.csv")
-    assert ok("predict", folder / "k", folder / "points.csv").splitlines() == model.predict(table.X)
+    assert ok("predict", folder / "k", folder / "points.csv").splitlines() == list(model.predict(table.X))
 
 
 def test_taxonomy_from_svmlight(folder):

@@ -86,4 +86,4 @@ def test_batch_prediction_on_two_workers_gives_the_same_outputs(client):
     model = StructuredPerceptron(Sequence(constraints="iob2"), max_iter=2, random_state=0).fit(X[:60], Y[:60])
     expected = model.predict(X)
     with joblib.parallel_config(backend="dask"):
-        assert model.predict(X) == expected
+        assert list(model.predict(X)) == list(expected)

@@ -77,11 +77,11 @@ def test_other_names_in_the_same_order_change_nothing_else(learner, sequences):
         X, Y = draw_sequences(0)
         renamed = [[names[label] for label in y] for y in Y]
         one, other = (EVERY[learner](Sequence(), view=PLAIN).fit(X, y) for y in (Y, renamed))
-        assert other.predict(X) == [[names[label] for label in y] for y in one.predict(X)]
+        assert list(other.predict(X)) == [[names[label] for label in y] for y in one.predict(X)]
     else:
         X, Y = draw_classes(0)
         one, other = (EVERY[learner](MultiClass(), view=PLAIN).fit(X, y) for y in (Y, [names[label] for label in Y]))
-        assert other.predict(X) == [names[label] for label in one.predict(X)]
+        assert list(other.predict(X)) == [names[label] for label in one.predict(X)]
     assert np.array_equal(one.weights_.flat(), other.weights_.flat())
 
 
@@ -134,7 +134,7 @@ def test_the_order_and_place_of_unlabeled_examples_does_not_matter(learner, seed
     for s, o in zip(scores, before.decision_function(X + U)):
         np.testing.assert_allclose(s, o, atol=2e-3)
     if learner == "perceptron":
-        assert before.predict(X) == labels
+        assert list(before.predict(X)) == list(labels)
 
 
 @each_convex

@@ -151,7 +151,7 @@ def test_one_view_and_nothing_unlabeled_is_the_structured_svm(name, rescaling, n
     assert model.converged_
     assert primal == pytest.approx(best, rel=1e-3)
     assert primal == pytest.approx(svm.objective_, rel=1e-3)
-    assert model.predict(data.X) == svm.predict(data.X)
+    assert list(model.predict(data.X)) == list(svm.predict(data.X))
 
 
 @each_machine

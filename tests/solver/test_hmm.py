@@ -248,7 +248,7 @@ def test_auto_leaves_misleading_unlabeled_data_out():
     assert auto.unlabeled_weight_ == 0.0
     assert auto.log_likelihood_ == []
     assert np.array_equal(auto.weights_.flat(), supervised.weights_.flat())
-    assert auto.transduction_ == supervised.predict(U)
+    assert auto.transduction_ == list(supervised.predict(U))
 
 
 def test_auto_uses_unlabeled_data_that_help():

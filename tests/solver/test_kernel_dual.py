@@ -89,7 +89,7 @@ def test_perceptron_predicts_what_its_dual_predicts(kernel, structure, averaged,
     primal.fit(case.X[:N_TRAIN], case.Y[:N_TRAIN])
     alpha = plain_kernel.perceptron(case.listed, case.true, max_iter, averaged)
     expected, scores = case.predictions(alpha)
-    assert primal.predict(case.X) == expected
+    assert list(primal.predict(case.X)) == list(expected)
     found = np.array([best[0][1] for best in primal.predict_k_best(case.X, k=1)])
     # the averages differ by the number of examples they are divided by
     ratio = found @ scores / (scores @ scores)

@@ -267,7 +267,7 @@ def test_predictions_do_not_depend_on_how_many_are_made_at_a_time(structure, mon
     monkeypatch.setattr(packed_rows, "MOST_KEPT", 0)
     assert model._chunk() == 1
     model._forget_products()
-    assert model.predict(X) == found
+    assert list(model.predict(X)) == list(found)
     assert model.predict_k_best(X) == best
     for a, b in zip(model.predict_marginals(X), marginals):
         np.testing.assert_array_equal(a, b)

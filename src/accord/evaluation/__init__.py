@@ -3,7 +3,7 @@
 | module | holds |
 |---|---|
 | `metrics`, `spans`, `brackets`, `tree_loss`, `clusters`, `registry` | how wrong predictions are |
-| `protocol`, `tuning` | draws, folds, choosing parameters |
+| `protocol`, `tuning`, `scorers` | draws, folds, choosing parameters; scorers for scikit-learn |
 | `runner`, `journal`, `results` | running tasks in parallel, the results file, the tidy table |
 | `significance`, `bootstrap` | paired tests and intervals |
 | `tables`, `plots`, `panels`, `report` | Markdown, plots, HTML |
@@ -46,11 +46,12 @@ from accord.evaluation.metrics import (
     zero_one_loss,
 )
 from accord.evaluation.plots import figure_bytes, plot_results
-from accord.evaluation.protocol import Draw, Fold, draw, folds, per_class_folds
+from accord.evaluation.protocol import Draw, Fold, LabeledFolds, draw, folds, per_class_folds
 from accord.evaluation.registry import METRICS, Metric, get_metric
 from accord.evaluation.report import ReportPaths, write_report
 from accord.evaluation.results import Comparison, Results, Summary
 from accord.evaluation.runner import Task, TaskFailedError, make_tasks, run_experiment
+from accord.evaluation.scorers import Scorer, scorer
 from accord.evaluation.significance import (
     PairedTest,
     corrected_resampled_t_test,
@@ -77,11 +78,13 @@ __all__ = [
     "Draw",
     "F1Scores",
     "Fold",
+    "LabeledFolds",
     "Metric",
     "PairedTest",
     "Published",
     "ReportPaths",
     "Results",
+    "Scorer",
     "SpanScores",
     "Summary",
     "Table",
@@ -124,6 +127,7 @@ __all__ = [
     "results_table",
     "rmse",
     "run_experiment",
+    "scorer",
     "span_f1",
     "span_scores",
     "token_error",

@@ -7,15 +7,16 @@ otherwise, we discard and draw again." [multiview_sequential, Experiments; thesi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from accord.evaluation.metrics import as_list, is_sequence
 from accord.exceptions import InputError
-from accord.learners.inputs import take
+from accord.learners.inputs import is_unlabeled, labeled_inputs, output_list, take
+from accord.learners.safety import labeled_folds
 
 Seed = int | Sequence[int] | np.random.Generator | None
 
@@ -48,11 +49,6 @@ class Fold(NamedTuple):
 
     train: np.ndarray
     test: np.ndarray
-
-
-def is_unlabeled(y: Any) -> bool:
-    """Whether an output means "unlabeled": None, or NaN for regression."""
-    return y is None or (isinstance(y, (float, np.floating)) and bool(np.isnan(y)))
 
 
 def draw(
@@ -186,6 +182,70 @@ def folds(n: int, n_folds: int, rng: Seed = None, inverse: bool = False) -> list
     parts = np.array_split(np.random.default_rng(rng).permutation(n), n_folds)
     splits = [Fold(np.setdiff1d(np.arange(n), part), np.sort(part)) for part in parts]
     return [Fold(inside, outside) for outside, inside in splits] if inverse else splits
+
+
+@dataclass
+class LabeledFolds:
+    """Folds of the labeled examples only; unlabeled ones are in every training part.
+
+    Give it to scikit-learn as ``cv=``, whose own splitters would test on unlabeled examples, or fail to sort ``None``
+    among labels. Labels that repeat are shared out, so that every fold has about as many of each.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds.
+    stratify : bool
+        Whether single labels are shared out evenly; sequences and other outputs never are.
+    random_state : seed or numpy Generator
+    unlabeled : label, optional
+        A label that means "unlabeled", as ``None`` and nan do.
+
+    Examples
+    --------
+    >>> from accord.evaluation import LabeledFolds
+    >>> for train, test in LabeledFolds(2).split("uvwxyz", ["a", "b", None, "a", "b", None]):
+    ...     print(train, test)
+    [2 3 4 5] [0 1]
+    [0 1 2 5] [3 4]
+    """
+
+    n_splits: int = 5
+    _: KW_ONLY
+    stratify: bool = True
+    random_state: Seed = 0
+    unlabeled: Any = None
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of folds, which scikit-learn asks for."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[Fold]:
+        """Indices to train on, unlabeled examples included, and to test on."""
+        outputs = output_list(X, y, self)  # which knows what means "unlabeled", as a structure does
+        labeled = labeled_inputs(outputs)
+        n = len(labeled)
+        if not 2 <= self.n_splits <= n:
+            raise InputError(
+                f"n_splits must lie between 2 and the number of labeled examples, {n}, but it is {self.n_splits}"
+            )
+        rng = np.random.default_rng(self.random_state)
+        classes = _strata([outputs[i] for i in labeled]) if self.stratify else None
+        if classes is None:
+            parts = [fold.test for fold in folds(n, self.n_splits, rng)]
+        else:
+            parts = labeled_folds(n, classes, rng, self.n_splits)
+        for part in parts:
+            yield Fold(np.setdiff1d(np.arange(len(outputs)), labeled[part]), labeled[part])
+
+
+def _strata(outputs: list[Any]) -> np.ndarray | None:
+    """Numbers of single labels that repeat; None: sequences, or numbers that hardly ever do."""
+    if any(is_sequence(y) or not isinstance(y, Hashable) for y in outputs):
+        return None
+    number: dict[Hashable, int] = {}
+    classes = np.array([number.setdefault(y, len(number)) for y in outputs])
+    return classes if 2 * len(number) <= len(outputs) else None
 
 
 def per_class_folds(

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from accord.evaluation.protocol import Fold, Seed, folds, is_unlabeled, take
+from accord.evaluation.protocol import Fold, LabeledFolds, Seed
 from accord.evaluation.registry import Metric, get_metric
 from accord.exceptions import InputError
+from accord.learners.inputs import take
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,14 @@ def tune(
     n_repeats: int = 1,
     random_state: Seed = 0,
     n_jobs: int | None = None,
+    stratify: bool = True,
 ) -> TuneResult:
     """Find the parameters that predict held-out labeled examples best; ties go to the first in the grid.
 
-    The labeled examples are cut into `n_splits` folds, `n_repeats` times anew. Each fold is held out once: the
-    estimator is fitted on the other labeled examples and *all* unlabeled ones, and predicts the fold. A repeat's
-    predictions are pooled over its folds and scored once, because folds of a few sentences give no usable F1. Every
-    candidate sees the same folds.
+    The labeled examples are cut into `n_splits` folds (`LabeledFolds`), `n_repeats` times anew. Each fold is held out
+    once: the estimator is fitted on the other labeled examples and *all* unlabeled ones, and predicts the fold. A
+    repeat's predictions are pooled over its folds and scored once, because folds of a few sentences give no usable F1.
+    Every candidate sees the same folds.
 
     Parameters
     ----------
@@ -67,6 +69,7 @@ def tune(
     n_splits, n_repeats : folds, and how often to draw them
     random_state : seed or numpy Generator for the folds
     n_jobs : parallel fits through joblib (None: as set by `joblib.parallel_config`, else 1)
+    stratify : whether every fold gets about as many examples of each class
     """
     chosen = get_metric(metric)
     if chosen.function is None or chosen.greater_is_better is None:
@@ -74,7 +77,11 @@ def tune(
     candidates = expand_grid(grid)
     if not candidates:
         raise InputError("grid is empty: pass at least one setting")
-    splits, order = _inner_folds(X, Y, n_splits, n_repeats, random_state)
+    if n_repeats < 1:
+        raise InputError(f"n_repeats must be at least 1, but it is {n_repeats}")
+    cut = LabeledFolds(n_splits, stratify=stratify, random_state=np.random.default_rng(random_state))
+    splits = [list(cut.split(X, Y)) for _ in range(n_repeats)]
+    order = [np.concatenate([fold.test for fold in repeat]) for repeat in splits]
 
     from joblib import Parallel, delayed
 
@@ -96,29 +103,6 @@ def tune(
         for params, mean, error in zip(candidates, means, spread)
     ]
     return TuneResult(candidates[best], float(means[best]), table)
-
-
-def _inner_folds(
-    X: Any, Y: Sequence[Any], n_splits: int, n_repeats: int, random_state: Seed
-) -> tuple[list[list[Fold]], list[np.ndarray]]:
-    """Per repeat: the folds as indices into X, and the held-out indices in the order they are predicted."""
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n != len(Y):
-        raise InputError(f"X has {n} examples but Y has {len(Y)}")
-    if n_repeats < 1:
-        raise InputError(f"n_repeats must be at least 1, but it is {n_repeats}")
-    unlabeled = np.array([is_unlabeled(y) for y in Y], dtype=bool)
-    labeled = np.flatnonzero(~unlabeled)
-    if not 2 <= n_splits <= len(labeled):
-        raise InputError(
-            f"n_splits must lie between 2 and the number of labeled examples, {len(labeled)}, but it is {n_splits}"
-        )
-    rng = np.random.default_rng(random_state)
-    repeats = []
-    for _ in range(n_repeats):
-        inner = folds(len(labeled), n_splits, rng)
-        repeats.append([Fold(np.union1d(labeled[f.train], np.flatnonzero(unlabeled)), labeled[f.test]) for f in inner])
-    return repeats, [np.concatenate([f.test for f in repeat]) for repeat in repeats]
 
 
 def _fit_predict(estimator: Any, params: Mapping[str, Any], X: Any, Y: Sequence[Any], fold: Fold) -> list[Any]:

@@ -110,7 +110,8 @@ class HierarchicalClassification(Experiment):
             random_state=task.seed,
         )
         if task.setting["C"] == "tuned":
-            best = tune(svm, {"C": GRID}, X, Y, documents.tree_loss, random_state=task.repetition_seed)
+            seed = task.repetition_seed
+            best = tune(svm, {"C": GRID}, X, Y, documents.tree_loss, random_state=seed, stratify=False)
             svm.set_params(**best.best_params)
         true, predicted = take(documents.Y, fold.test), svm.fit(X, Y).predict(take(documents.X, fold.test))
         return {"accuracy": accuracy(true, predicted), "tree_loss": documents.tree_loss(true, predicted), "C": svm.C}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import ClassifierTags
+from scipy.special import log_softmax
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from accord import memory, settings
@@ -17,6 +17,7 @@ from accord.datasets.label_spans import extract_spans
 from accord.exceptions import InputError
 from accord.forms import REPORT, fitted, optional
 from accord.learners import inputs
+from accord.learners.estimator import OutputEstimator, as_decision, has_classes, of_classes
 from accord.packed.problem import Problem
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
@@ -62,7 +63,7 @@ TOLD = dict.fromkeys(
 )
 
 
-class StructuredLearner(BaseEstimator):
+class StructuredLearner(OutputEstimator):
     """Base of the linear learners: ``argmax_y <w, Phi(x, y)>`` over a structure and a view.
 
     Subclasses implement ``fit``, and ``_learn``, which sets ``weights_``.
@@ -89,7 +90,8 @@ class StructuredLearner(BaseEstimator):
 
         A labeled example of weight 0 is in neither: it extends the feature space, and that is all.
         """
-        outputs = inputs.output_list(X, Y)
+        X = inputs.as_inputs(X)
+        outputs = inputs.output_list(X, Y, self.structure)
         weights = settings.example_weights(sample_weight, len(outputs))
         every, labeled = inputs.labeled_inputs(outputs), inputs.labeled_inputs(outputs, weights)
         if not outputs:
@@ -114,6 +116,7 @@ class StructuredLearner(BaseEstimator):
         y = structure.encode([outputs[i] for i in labeled], labeled_rows.token_lists(), labeled)
         structure.check_partial(y, np.diff(labeled_rows.offsets), labeled)
         self._forget_products()
+        self._note_columns(X)
         self.structure_, self.view_ = structure, view
         unlabeled = np.setdiff1d(np.arange(rows.n_inputs), every)
         return labeled_rows, y, rows.take(unlabeled)
@@ -162,8 +165,8 @@ class StructuredLearner(BaseEstimator):
         return Progress(total, description, bool(self.verbose))
 
     # -- prediction ---------------------------------------------------------------------------------------------
-    def predict(self, X: Any, given: Sequence[Any] | None = None) -> list[Any]:
-        """Best output of every input.
+    def predict(self, X: Any, given: Sequence[Any] | None = None) -> Any:
+        """Best output of every input: an array of labels if every input has one label, else a list.
 
         ``given[i]`` may hold labels that are known already (a list with ``None`` for free tokens, or ``None``): they
         are kept and the rest is decoded around them. For trees it is a list of brackets (label, left, right), or
@@ -171,6 +174,7 @@ class StructuredLearner(BaseEstimator):
         """
         check_is_fitted(self, "weights_")
         self._keep_products()
+        X = inputs.as_inputs(X)
         if given is not None and not isinstance(given, (list, tuple, np.ndarray)):
             raise InputError(
                 f"given is a {type(given).__name__}; expected a list with an entry, or None, for each input"
@@ -192,6 +196,8 @@ class StructuredLearner(BaseEstimator):
         failures = [failure for _, part in done for failure in part]
         if failures:  # of all threads together, told where the caller is
             self.structure_.warn_of(failures, stacklevel=3)
+        if has_classes(self.structure_):
+            return self.classes_[np.concatenate([np.zeros(0, np.int32), *(part for part, _ in done)])]
         return [y for part, _ in done for y in part]
 
     def predict_k_best(self, X: Any, k: int = 2) -> list[list[tuple[Any, float]]]:
@@ -225,34 +231,29 @@ class StructuredLearner(BaseEstimator):
         """Predict inputs from an iterator without holding them all in memory."""
         settings.whole(1).check("chunk_size", chunk_size)
         for chunk in inputs.batches(stream, chunk_size):
-            yield from self.predict(chunk)
+            found = self.predict(chunk)
+            yield from found.tolist() if isinstance(found, np.ndarray) else found
 
     def decision_function(self, X: Any) -> Any:
         """Scores of the labels: an array (n_inputs, n_labels), or for sequences one (n_tokens, n_labels) per input.
 
-        For sequences these are the token scores before transitions.
+        For sequences these are the token scores before transitions. Of two classes, an array (n_inputs,) says by how
+        much the second is ahead, as everywhere in scikit-learn.
         """
         check_is_fitted(self, "weights_")
         inputs.require(self.structure_, "labels", "decision_function", "predict_k_best has scores of whole outputs")
         rows = self._rows(X)
         unary = self._label_scores(rows)
         if self.structure_.single_row:
-            return unary
+            return as_decision(unary)
         return [unary[lo:hi] for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:])]
 
-    def score(self, X: Any, Y: Any) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """Fraction of right labels (of annotated tokens, for sequences), or what the structure counts instead: F1 of
         constituents, for trees."""
         check_is_fitted(self, "weights_")
-        return self.structure_.score_outputs(X, inputs.output_list(X, Y), self.predict(X))
-
-    def __sklearn_tags__(self) -> Any:
-        """One label per input makes a classifier, so that scikit-learn's cross-validation stratifies."""
-        tags = super().__sklearn_tags__()
-        if getattr(self.structure, "single_row", False):
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags()
-        return tags
+        X = inputs.as_inputs(X)
+        return self.structure_.score_outputs(X, inputs.output_list(X, y, self.structure_), self.predict(X))
 
     # -- saving -------------------------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:
@@ -268,13 +269,14 @@ class StructuredLearner(BaseEstimator):
 
     # -- internals ----------------------------------------------------------------------------------------------
     def _forget_products(self) -> None:
-        self.__dict__.pop("_products", None)
+        self._products: dict[str, np.ndarray] = {}
 
     def _keep_products(self) -> dict[str, np.ndarray]:
         """Products of the view's own table with the weights, made once per fitted model."""
         return self.__dict__.setdefault("_products", {})
 
     def _rows(self, X: Any) -> Rows:
+        X = inputs.as_inputs(X)
         seen = self.structure_.view_inputs(X)
         rows = inputs.with_tokens(self.structure_, self.view_.transform(seen), X)
         if self.structure_.single_row and np.any(np.diff(rows.offsets) != 1):
@@ -328,10 +330,21 @@ class ProbabilisticLearner(StructuredLearner):
             return np.concatenate(marginals) if marginals else np.zeros((0, self.structure_.n_labels_))
         return marginals
 
+    @available_if(of_classes)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities (n_inputs, n_classes) of classes; of other outputs, :meth:`predict_marginals` has some."""
+        return self.predict_marginals(inputs.as_inputs(X))
 
-def _predict_chunk(model: StructuredLearner, X: Any, given: Any, first: int) -> tuple[list[Any], list[Any]]:
-    """Outputs, and the inputs that have none that is whole."""
+    @available_if(of_classes)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of :meth:`predict_proba`, also of probabilities that are too small for a number."""
+        check_is_fitted(self, "weights_")
+        return log_softmax(self._label_scores(self._rows(X)), axis=1)
+
+
+def _predict_chunk(model: StructuredLearner, X: Any, given: Any, first: int) -> tuple[Any, list[Any]]:
+    """Outputs (numbers of classes), and the inputs that have none that is whole."""
     s, rows = model.structure_, model._rows(X)
     failures: list[Any] = []
     y = model._outputs(rows, given, first, failures)
-    return s.outputs(y, rows.offsets, rows.tokens), failures
+    return y if has_classes(s) else s.outputs(y, rows.offsets, rows.tokens), failures

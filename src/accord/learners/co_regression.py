@@ -139,6 +139,7 @@ class CoRLSR(KernelRegressor):
                 "views is None, but a precomputed kernel cannot be split into views; say which columns of X are the "
                 "values of which kernel: views=[Select(slice(0, n)), Select(slice(n, 2 * n))]"
             )
+        X = inputs.as_inputs(X)
         n_inputs = inputs.count(X)
         blocks = UnlabeledBlocks(X, unlabeled)
         split = RandomSplit() if self.views is None else self.views
@@ -169,6 +170,7 @@ class CoRLSR(KernelRegressor):
             self.fallback_ = chosen.name == SINGLE and len(views) > 1
         else:
             chosen = candidates[-1]
+        self._note_columns(X)
         self._keep(chosen.tuned, chosen.coefficients, chosen.bases)
         self.weight_ = chosen.weight
         self.loo_rmse_ = float(np.sqrt(chosen.error))

@@ -107,7 +107,7 @@ class ConsensusLearner(MultiViewLearner):
     def _transduce(self, unlabeled: Rows, X: Any, Y: Any) -> list[Any]:
         if not unlabeled.n_inputs:
             return []
-        found = self._decode_view(unlabeled, self.weights_, unlabeled_inputs(X, Y))
+        found = self._decode_view(unlabeled, self.weights_, unlabeled_inputs(X, Y, self.structure))
         return self.structure_.outputs(found, unlabeled.offsets, unlabeled.tokens)
 
 

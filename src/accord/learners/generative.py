@@ -63,6 +63,8 @@ class HMM(ProbabilisticLearner):
     log_likelihood_ : list of float
         Weighted log likelihood plus the log of the prior that the pseudo-counts stand for, before each step of
         Baum-Welch, which never lowers it.
+    n_iter_ : int
+        Steps of Baum-Welch, or 1: labels were counted.
     transduction_ : list
         Outputs predicted for the unlabeled training examples.
 
@@ -117,6 +119,7 @@ class HMM(ProbabilisticLearner):
             weight = choose_weight(self, labeled, y, unlabeled, names, self._train, self._outputs)
         self.unlabeled_weight_ = float(weight)
         self._train(labeled, y, unlabeled, self.unlabeled_weight_)
+        self.n_iter_ = max(1, len(self.log_likelihood_))
         self.transduction_: list[Any] = []
         if unlabeled.n_inputs:
             self.transduction_ = self.structure_.outputs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
@@ -34,6 +36,11 @@ def count(X: Any) -> int:
     return len(X)
 
 
+def as_inputs(X: Any) -> Any:
+    """Inputs or outputs that can be indexed: what only says how to make an array of it becomes one."""
+    return np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "__len__") and not hasattr(X, "shape") else X
+
+
 def take(X: Any, chosen: np.ndarray | list[int]) -> Any:
     """Some inputs of a list, a matrix or a DataFrame."""
     if hasattr(X, "iloc"):
@@ -43,15 +50,27 @@ def take(X: Any, chosen: np.ndarray | list[int]) -> Any:
     return X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
 
 
-def output_list(X: Any, Y: Any) -> list[Any]:
-    """One output per input, as a list, with None for every unlabeled one and for every token without a label."""
+def output_list(X: Any, Y: Any, structure: Any = None) -> list[Any]:
+    """One output per input, as a list, with None for every unlabeled one and for every token without a label.
+
+    The ``structure`` says whether a column of labels is meant, and whether some label means "unlabeled".
+    """
     if Y is None:
-        raise InputError("Y is None: pass a list with one output per input, and None only for unlabeled ones")
+        raise InputError(
+            "fit requires y to be passed, but the target y is None: pass a list with one output per input, and None "
+            "only for unlabeled ones"
+        )
+    Y = as_inputs(Y)
+    if getattr(structure, "single_row", False):
+        Y = _one_column(Y)
     if isinstance(Y, (str, bytes, Mapping, Set)) or not hasattr(Y, "__len__"):
         raise InputError(f"Y is a {type(Y).__name__}; expected a list with one output per input")
     if count(X) != len(Y):
         raise InputError(f"X has {count(X)} inputs but Y has {len(Y)} outputs; they must pair up")
     outputs = [None if is_unlabeled(y) else y for y in Y]
+    no_label = getattr(structure, "unlabeled", None)
+    if no_label is not None:
+        outputs = [None if not isinstance(y, LISTS) and y == no_label else y for y in outputs]
     try:
         distinct = set().union(*(y for y in outputs if isinstance(y, LISTS)))
     except TypeError:  # refused by check_outputs
@@ -62,21 +81,35 @@ def output_list(X: Any, Y: Any) -> list[Any]:
     return outputs
 
 
+def _one_column(Y: Any) -> Any:
+    """Labels in a column, which scikit-learn warns of, as a list of labels."""
+    values = Y.to_numpy() if hasattr(Y, "columns") and hasattr(Y, "to_numpy") else Y
+    if isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: Y has one column, which is taken for the "
+            "labels; give Y[:, 0]",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        return values[:, 0]
+    return values
+
+
 def labeled_inputs(outputs: Sequence[Any], weights: np.ndarray | None = None) -> np.ndarray:
     """Numbers of the inputs with labels, and a weight above 0: a sequence of nothing but None has none."""
     found = np.array([i for i, y in enumerate(outputs) if not (y is None or _is_hidden(y))], dtype=np.int64)
     return found if weights is None else found[weights[found] > 0.0]
 
 
-def numbers(X: Any, Y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
+def numbers(X: Any, Y: Any, sample_weight: Any, structure: Any) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the labeled inputs that count, and of the unlabeled ones."""
-    outputs = output_list(X, Y)
+    outputs = output_list(X, Y, structure)
     return labeled_inputs(outputs, example_weights(sample_weight, len(outputs))), unlabeled_inputs(X, outputs)
 
 
-def unlabeled_inputs(X: Any, Y: Any) -> np.ndarray:
+def unlabeled_inputs(X: Any, Y: Any, structure: Any = None) -> np.ndarray:
     """Numbers of the inputs without labels."""
-    outputs = output_list(X, Y)
+    outputs = output_list(X, Y, structure)
     return np.setdiff1d(np.arange(len(outputs)), labeled_inputs(outputs))
 
 
@@ -86,7 +119,7 @@ def _is_hidden(y: Any) -> bool:
 
 def is_unlabeled(y: Any) -> bool:
     """None, or what a DataFrame makes of it."""
-    return y is None or (isinstance(y, float) and y != y) or type(y).__name__ in ("NAType", "NaTType")
+    return y is None or (isinstance(y, (float, np.floating)) and y != y) or type(y).__name__ in ("NAType", "NaTType")
 
 
 def new_structure(structure: Any, learner: Any) -> Structure:

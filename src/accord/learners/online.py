@@ -62,7 +62,8 @@ class OnlineLearner(StructuredLearner):
 
     def _batch_problem(self, X: Any, Y: Any, classes: Any, sample_weight: Any) -> Any:
         """The labeled examples of a batch. Nothing is changed before the batch has passed all checks of its labels."""
-        outputs = inputs.output_list(X, Y)
+        X = inputs.as_inputs(X)
+        outputs = inputs.output_list(X, Y, self.structure)
         weights = example_weights(sample_weight, len(outputs))
         labeled = inputs.labeled_inputs(outputs, weights)
         first = not hasattr(self, "structure_")
@@ -80,6 +81,8 @@ class OnlineLearner(StructuredLearner):
         if hasattr(self, "weights_"):  # new features start at zero, also when their batch is not learned from
             self.weights_ = self.weights_.grown(rows.n_dims)
         structure.check_rows(rows, outputs)
+        if first:
+            self._note_columns(X)
         self.structure_, self.view_ = structure, view
         if weights is not None:
             rows = replace(rows, input_weights=weights)

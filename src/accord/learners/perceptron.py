@@ -47,6 +47,8 @@ class StructuredPerceptron(OnlineLearner):
     weights_ : Weights
     history_ : list of dict
         Wrong outputs and tokens of each pass; a hidden label is never wrong.
+    n_iter_ : int
+        Passes.
 
     Examples
     --------
@@ -73,7 +75,7 @@ class StructuredPerceptron(OnlineLearner):
         rng = generator(self.random_state)
         with self._progress(self.max_iter, "perceptron") as progress:
             perceptron.train(problem, state, self.max_iter, self.shuffle, rng, lambda info: progress.advance(info=info))
-        self.history_ = state.history
+        self.history_, self.n_iter_ = state.history, len(state.history)
         self.weights_ = state.average(last=True) if self.averaged else state.weights
         return self
 
@@ -88,5 +90,5 @@ class StructuredPerceptron(OnlineLearner):
         if self.averaged:
             self._state.sums = self._state.sums.grown(n_dims)
         perceptron.train(problem, self._state, 1, self.shuffle, self._rng)
-        self.history_ = self._state.history
+        self.history_, self.n_iter_ = self._state.history, len(self._state.history)
         self.weights_ = self._state.average() if self.averaged else self._state.weights.copy()

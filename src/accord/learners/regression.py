@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +17,7 @@ from accord.exceptions import InputError
 from accord.forms import FLAG, REPORT, TEXT, any_of, array, fitted, items, optional, sparse
 from accord.learners import inputs
 from accord.learners.base import TOLD
+from accord.learners.estimator import Estimator
 from accord.learners.inputs import take
 from accord.learners.targets import read_targets
 from accord.learners.unlabeled import BLOCK, UnlabeledBlocks
@@ -40,7 +41,7 @@ class TunedView(NamedTuple):
     weights: np.ndarray | None = None  # (n_labeled,) how much the labeled examples count
 
 
-class KernelRegressor(RegressorMixin, BaseEstimator):
+class KernelRegressor(RegressorMixin, Estimator):
     """What regressors share: predictions are the mean over views of sums of kernel values."""
 
     kernel: Any
@@ -104,6 +105,12 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
 
         check_is_fitted(self, "coefficients_")
         save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.input_tags.pairwise = self.kernel == "precomputed" and getattr(self, "view", self) is None
+        return tags
 
     # -- training -----------------------------------------------------------------------------------------------
     def _default_kernel(self) -> Kernel:
@@ -179,6 +186,7 @@ class KernelRegressor(RegressorMixin, BaseEstimator):
     def _all_views(self, X: Any) -> list[np.ndarray]:
         """Predictions (n_inputs, n_outputs) of each view."""
         check_is_fitted(self, "coefficients_")
+        X = inputs.as_inputs(X)
         out: list[list[np.ndarray]] = [[] for _ in self.views_]
         for _, chunk in inputs.chunks(X, BLOCK):
             for own, view, base, alpha in zip(out, self.views_, self.bases_, self.coefficients_):
@@ -244,6 +252,7 @@ class RLSR(KernelRegressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RLSR:
         """Train on the examples whose ``y`` is not ``None`` or nan; ``sample_weight[i]`` says how much one counts."""
         settings.check(self)
+        X = inputs.as_inputs(X)
         n_inputs = inputs.count(X)
         weights = settings.example_weights(sample_weight, n_inputs)
         labeled, targets, _ = self._set_targets(y, n_inputs, ["X"], weights)
@@ -254,6 +263,7 @@ class RLSR(KernelRegressor):
             raise InputError("view has several views with kernels of their own; RLSR takes one, CoRLSR takes several")
         check_precomputed([view], X, n_inputs)
         tuned = self._tune(view, view.matrix(take(X, labeled[0])), targets[0], self.eta, labeled[0], weights)
+        self._note_columns(X)
         self._keep([tuned], tuned.solution.coefficients, [tuned.base])
         self.gamma_, self.eta_ = self.gammas_[0], self.etas_[0]
         self.labeled_, self.targets_ = labeled[0], targets[0]

@@ -102,9 +102,11 @@ def _entry(candidate: Any, rates: list[float], chosen: bool, why: str) -> dict[s
     }
 
 
-def labeled_folds(n_labeled: int, classes: np.ndarray | None, rng: np.random.Generator) -> list[np.ndarray]:
+def labeled_folds(
+    n_labeled: int, classes: np.ndarray | None, rng: np.random.Generator, n_folds: int = FOLDS
+) -> list[np.ndarray]:
     """Random parts of the labeled inputs, with about as many of each class in every part."""
-    n_folds = min(FOLDS, n_labeled)
+    n_folds = min(n_folds, n_labeled)
     order = rng.permutation(n_labeled)
     if classes is not None:
         order = order[np.argsort(classes[order], kind="stable")]

@@ -110,7 +110,7 @@ class StructuredSVM(StructuredLearner):
         rows, y, _ = self._prepare(X, Y, sample_weight)
         self._learn(rows, y)
         if self.support_ is not None:
-            self.support_["example"] = numbers(X, Y, sample_weight)[0][self.support_["example"]]
+            self.support_["example"] = numbers(X, Y, sample_weight, self.structure)[0][self.support_["example"]]
         return self
 
     def _learn(self, rows: Rows, y: np.ndarray) -> StructuredSVM:

@@ -29,18 +29,21 @@ def read_targets(y: Any, n_inputs: int, names: Sequence[str]) -> tuple[list[np.n
 
 
 def _target_matrix(y: Any, n_inputs: int, where: str) -> tuple[np.ndarray, bool]:
+    if y is None:
+        raise InputError(
+            f"{where}: fit requires y to be passed, but the target y is None; expected one number for each input, None "
+            "or nan if unlabeled"
+        )
+    y = inputs.as_inputs(y)
     values = getattr(y, "to_numpy", lambda: y)()
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(float), np.nan)
-    if (
-        values is None
-        or isinstance(values, (str, bytes))
-        or not hasattr(values, "__len__")
-        or getattr(values, "ndim", 1) == 0
-    ):
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
         raise InputError(f"{where} is {describe(y)}; expected one number for each input, None or nan if unlabeled")
     if len(values) != n_inputs:
         raise InputError(f"{where} has {len(values)} entries but X has {n_inputs} inputs")
+    if getattr(values, "dtype", np.dtype(object)).kind == "c":
+        raise InputError(f"Complex data not supported: {where} is {describe(y)}; expected real numbers")
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
         width = next((len(t) for t in values if _is_row(t)), None)
         hidden = np.nan if width is None else [np.nan] * width

@@ -105,7 +105,7 @@ class TransductiveSVM(GradientSVM):
             labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
             self.__dict__.pop("weights_", None)  # of an earlier fit, if this one is broken off
             rows = join_inputs(labeled, unlabeled)
-            places = np.concatenate(numbers(X, Y, sample_weight))  # of the rows' inputs in X
+            places = np.concatenate(numbers(X, Y, sample_weight, self.structure))  # of the rows' inputs in X
             weight = self.unlabeled_weight
             self.auto_report_: list[dict[str, Any]] | None = None
             if weight == "auto":

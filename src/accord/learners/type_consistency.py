@@ -127,7 +127,7 @@ class TypeConsistency(StructuredLearner):
         self._check_params()
         self.learner._check_params()
         labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
-        known = inputs.numbers(X, Y, sample_weight)
+        known = inputs.numbers(X, Y, sample_weight, self.structure)
         parts = self._parts(self.structure_.view_inputs(X), known, labeled, y, unlabeled)
         rng = generator(self.random_state)
         n_labeled = labeled.n_inputs

@@ -75,6 +75,11 @@ class View(BaseEstimator):
         """Numbers of the features that are 1 in every row, such as a bias. Splits leave them to every view."""
         return np.empty(0, np.int64)
 
+    def column_weights(self, weights: np.ndarray) -> np.ndarray | None:
+        """Weights (n_columns, n) of the columns of a table, from those of features (n_dims, n); None: features are not
+        linear in columns."""
+        return None
+
     def view_names(self) -> list[str]:
         """The name of each view, in the order of ``channels``."""
         return ["view"]

@@ -90,14 +90,7 @@ class ArrayFeatures(View):
     def transform(self, X: Any) -> Rows:
         """Rows of new data, which must have the same columns."""
         check_is_fitted(self, "n_columns_")
-        packed = pack_matrix(X, self.n_columns_)
-        if packed.columns is not None and self.columns_ is not None and packed.columns != self.columns_:
-            at = next(k for k, (a, b) in enumerate(zip(packed.columns, self.columns_)) if a != b)
-            raise InputError(
-                f"column {at} of X is {packed.columns[at]!r}; in fit it was {self.columns_[at]!r}. "
-                "Give the same columns in the same order"
-            )
-        return self._rows(packed)
+        return self._rows(pack_matrix(X, self.n_columns_, self.columns_))
 
     def feature_names(self, features: Any) -> list[str]:
         """Names of columns, with the position in the window where there is one."""
@@ -117,6 +110,13 @@ class ArrayFeatures(View):
         """The bias."""
         check_is_fitted(self, "n_columns_")
         return np.arange(self.n_dims_ - bool(self.bias), self.n_dims_)
+
+    def column_weights(self, weights: np.ndarray) -> np.ndarray | None:
+        """Weights of columns, before they are standardised."""
+        if parse_window(self.window).is_wide:
+            return None
+        own = weights[: self.n_columns_]
+        return own if self.scale_ is None else own / self.scale_[:, None]
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from accord.exceptions import InputError
+from accord.exceptions import InputError, InputTypeError
 from accord.packed.tables import Table, as_csr, as_dense
 from accord.views.inputs import as_list, describe
 
 EXPECTED = "a row of numbers, or a matrix with one row per token"
+_NO_NUMBERS = "not a rectangular array of real numbers."
+_HINT = " For features with text values use DictFeatures, for tokens TokenFeatures"
 
 
 class Packed(NamedTuple):
@@ -22,8 +24,8 @@ class Packed(NamedTuple):
     columns: list[str] | None  # their names, if the input has any
 
 
-def pack_matrix(X: Any, n_columns: int | None = None) -> Packed:
-    """Pack ``X``; ``n_columns`` is checked if given.
+def pack_matrix(X: Any, n_columns: int | None = None, columns_before: list[str] | None = None) -> Packed:
+    """Pack ``X``; the number of columns in the data of ``fit``, and their names, are checked if given.
 
     ``X`` is a matrix (array, sparse matrix, DataFrame) with one row per input, a list with one vector per input, or a
     list (or three-dimensional array) with one matrix per input, which has one row per token.
@@ -41,9 +43,28 @@ def pack_matrix(X: Any, n_columns: int | None = None) -> Packed:
     if offsets is None:
         offsets = np.arange(matrix.shape[0] + 1)
     _check_finite(matrix, offsets, layout, columns)
+    if columns is not None and columns_before is not None and columns != columns_before:
+        raise InputError(_other_names(columns_before, columns))
     if n_columns is not None and matrix.shape[1] != n_columns:
-        raise InputError(f"X has {matrix.shape[1]} columns; expected {n_columns}, as in the data of fit")
+        raise InputError(
+            f"X has {matrix.shape[1]} features, but Accord is expecting {n_columns} features as input, as in "
+            "the data of fit"
+        )
+    if n_columns is None and layout == "matrix" and not matrix.shape[1]:
+        raise InputError(f"X has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.")
     return Packed(matrix, offsets, columns)
+
+
+def _other_names(before: list[str], now: list[str]) -> str:
+    """How names of columns differ, in the words that scikit-learn uses."""
+    parts = ["The feature names should match those that were passed during fit."]
+    new, missing = sorted(set(now) - set(before)), sorted(set(before) - set(now))
+    for title, names in (("unseen at fit time", new), ("seen at fit time, yet now missing", missing)):
+        if names:
+            parts += [f"Feature names {title}:", *(f"- {name}" for name in names[:5]), *["- ..."] * (len(names) > 5)]
+    if not new and not missing:
+        parts.append("Feature names must be in the same order as they were in fit.")
+    return "\n".join([*parts, "Give the columns of fit: X[columns]"])
 
 
 def _pack_list(X: Any, n_columns: int | None) -> tuple[Table, np.ndarray, str]:
@@ -73,8 +94,12 @@ def _check_shapes(parts: list[Any], n_columns: int | None) -> int:
     """All parts must be vectors, or all matrices, of the same width, which is returned."""
     for i, part in enumerate(parts):
         if part.ndim not in (1, 2):
-            what = "a single number" if part.ndim == 0 else f"an array of {part.ndim} dimensions"
-            raise InputError(f"X[{i}] is {what}; expected {EXPECTED}")
+            if part.ndim == 0:
+                raise InputError(
+                    f"X[{i}] is a single number; expected {EXPECTED}. Reshape your data: X.reshape(1, -1) if it is one "
+                    "input, X.reshape(-1, 1) if every number is one"
+                )
+            raise InputError(f"X[{i}] is an array of {part.ndim} dimensions; expected {EXPECTED}")
         if part.ndim != parts[0].ndim:
             raise InputError(
                 f"X[{i}] has {part.ndim} dimensions but X[0] has {parts[0].ndim}; expected one kind of input"
@@ -103,11 +128,14 @@ def _numbers(x: Any, where: str) -> np.ndarray:
         else:
             try:
                 return array.astype(np.float64)
-            except (TypeError, ValueError, OverflowError):
+            except TypeError as error:
+                raise InputTypeError(f"{where} is {describe(x)}, {_NO_NUMBERS}{_HINT} ({error})") from None
+            except (ValueError, OverflowError):
                 pass
+    if array.dtype.kind == "c":
+        raise InputError(f"Complex data not supported: {where} is {describe(x)}; give real and imaginary parts apart")
     if array.dtype.kind not in "biuf":
-        hint = " For features with text values use DictFeatures, for tokens TokenFeatures" * (array.dtype.kind in "USO")
-        raise InputError(f"{where} is {describe(x)}, not a rectangular array of real numbers.{hint}")
+        raise InputError(f"{where} is {describe(x)}, {_NO_NUMBERS}{_HINT * (array.dtype.kind in 'USO')}")
     return array.astype(np.float64, copy=False)
 
 
@@ -151,4 +179,4 @@ def _check_finite(matrix: Table, offsets: np.ndarray, layout: str, columns: list
     else:
         i = int(np.searchsorted(offsets, row, side="right")) - 1
         place = f"X[{i}][{column}]" if layout == "vectors" else f"X[{i}][{row - offsets[i]}, {column}]"
-    raise InputError(f"{place} is {value}; features must be finite. Fill in or leave out missing values first")
+    raise InputError(f"{place} is {value}; features must be finite. Fill in or leave out missing values (NaN) first")

@@ -37,11 +37,15 @@ class Split(WrappingView):
         for name, share in zip(self.view_names(), shares):
             if not np.any(share & ~constant):
                 raise InputError(
-                    f"view {name!r} of {type(self).__name__} has no features: none of the "
-                    f"{np.count_nonzero(~columns.constant)} columns of features that X has is in it (a bias does not "
-                    "count). Give fewer views, or a view with more features"
+                    f"view {name!r} of {type(self).__name__} has no features: none of the columns of features that X "
+                    f"has, {np.count_nonzero(~columns.constant)} feature(s), is in it (a bias does not count). Give "
+                    "fewer views, or a view with more features"
                 )
         return [share | constant for share in shares]
+
+    def column_weights(self, weights: np.ndarray) -> np.ndarray | None:
+        """Those of the view that is split."""
+        return self._fitted().column_weights(weights)
 
     def _share_out(self, columns: Columns, rng: np.random.Generator) -> list[np.ndarray]:
         """For each view, which features (n_dims,) it has; constant ones are added."""

@@ -89,7 +89,7 @@ def test_grid_of_dicts_and_metrics_with_a_direction():
         ({"grid": {"answer": "ab"}}, r"grid\['answer'\] must be a list"),
         ({"n_splits": 8}, "number of labeled examples, 7, but it is 8"),
         ({"n_repeats": 0}, "n_repeats must be at least 1"),
-        ({"X": [1]}, "X has 1 examples but Y has 10"),
+        ({"X": [1]}, "X has 1 inputs but Y has 10 outputs"),
         ({"metric": lambda t, p: 0.0}, "no function or no direction"),
         ({"metric": "tree_loss"}, "no function or no direction"),
         ({"metric": Metric("n", "n", lambda t, p: float("nan"), True)}, "gave NaN for {'answer': 'a'}"),

@@ -352,7 +352,7 @@ X, Y = np.arange(12.0).reshape(6, 2), np.arange(6.0)
         ({"regressor": RLSR()}, "regressor has standardize=True; use 'columns' or False"),
         ({"unlabeled": None}, "unlabeled has no examples"),
         ({"unlabeled": X[:0]}, "unlabeled has no examples"),
-        ({"unlabeled": X[:, :1]}, "1 columns; expected 2"),
+        ({"unlabeled": X[:, :1]}, "1 features, but Accord is expecting 2"),
         ({"y": Y[:4]}, "y has 4 entries but X has 6 inputs"),
         ({"y": [None] * 6}, "all 6 examples are unlabeled"),
     ],

@@ -74,7 +74,7 @@ def test_copies(make, tmp_path):
     model.save(tmp_path / "model")
     for copy in (pickle.loads(pickle.dumps(model)), accord.load(tmp_path / "model")):
         assert np.array_equal(flat(copy), flat(model))
-        assert copy.predict(X_NEW) == model.predict(X_NEW)
+        assert list(copy.predict(X_NEW)) == list(model.predict(X_NEW))
         assert copy.predict_views(X_NEW) == model.predict_views(X_NEW)
         assert copy.disagreement(X_NEW) == model.disagreement(X_NEW)
         assert copy.view_names_ == model.view_names_ == ["random1", "random2"]
@@ -95,7 +95,7 @@ def test_the_sum_of_the_views_predicts(make):
     scores = [matrix @ w.unary for w in model.view_weights_]
     np.testing.assert_allclose(model.decision_function(POINTS), sum(scores))
     labels = np.array(model.structure_.labels_)
-    assert model.predict(POINTS) == labels[sum(scores).argmax(axis=1)].tolist()
+    assert list(model.predict(POINTS)) == labels[sum(scores).argmax(axis=1)].tolist()
     assert model.predict_views(POINTS) == [labels[s.argmax(axis=1)].tolist() for s in scores]
     # a view sees its own columns only: two features and a bias
     assert [np.count_nonzero(w.unary.any(axis=1)) for w in model.view_weights_] == [3, 3]

@@ -191,7 +191,7 @@ def test_score_does_not_ask_for_what_is_unlabeled():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (None, "y is None of type NoneType; expected one number for each input"),
+        (None, "fit requires y to be passed, but the target y is None; expected one number for each input"),
         ("abc", "y is 'abc' of type str"),
         (1.5, r"y is 1\.5 of type float"),
         (np.array(1.0), "y is"),
@@ -315,7 +315,7 @@ def test_given_kernel_values_must_be_symmetric():
     [
         (None, "X is a NoneType"),
         ("abc", "X is a str"),
-        (X[:, :2], "2 columns; expected 3"),
+        (X[:, :2], "2 features, but Accord is expecting 3"),
         (np.where(X > 8, np.nan, X), r"X\[\d+, 1\] is nan"),
         ([["a", "b", "c"]], r"X\[0\] is \['a', 'b', 'c'\]"),
     ],

@@ -148,7 +148,7 @@ def test_indefinite_landmarks():
 
 def test_precomputed_values_of_new_rows_need_all_columns():
     view = KernelFeatures(kernel="precomputed").fit(rbf(A, A, 1.0))
-    with pytest.raises(InputError, match="X has 5 columns; expected 12"):
+    with pytest.raises(InputError, match="X has 5 features, but Accord is expecting 12"):
         view.transform(np.ones((2, 5)))
 
 

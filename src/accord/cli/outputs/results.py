@@ -30,9 +30,10 @@ class Predictor:
         if self.k_best:
             return [Prediction(k_best=found) for found in self.model.predict_k_best(X, self.k_best)]
         found = self.model.predict(X)
+        found = found.tolist() if hasattr(found, "tolist") else found
         if self.marginals:
             return [Prediction(y, m) for y, m in zip(found, self.model.predict_marginals(X))]
-        return map(Prediction, found.tolist() if hasattr(found, "tolist") else found)
+        return map(Prediction, found)
 
     def labels(self) -> list[str]:
         """What the columns of marginals are probabilities of."""

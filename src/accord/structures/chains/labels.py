@@ -16,9 +16,12 @@ from accord.exceptions import InputError
 from accord.forms import LABEL, items
 from accord.kernels.chains.viterbi import force_labels
 from accord.packed.rows import Rows
+from accord.settings import Expected
 from accord.structures.base import BaseStructure
 
 Label = Hashable
+# What a structure may take for "unlabeled".
+UNLABELED = Expected("a label that means unlabeled, or None", lambda value: value is None or LABEL.accepts(value))
 
 
 class LabelStructure(BaseStructure):

@@ -15,7 +15,7 @@ from accord.exceptions import InputError
 from accord.settings import check, one_of
 from accord.structures.chains import losses
 from accord.structures.chains.chain import ChainStructure
-from accord.structures.chains.labels import Label, sorted_labels
+from accord.structures.chains.labels import UNLABELED, Label, sorted_labels
 
 
 @dataclass(eq=False, repr=False)
@@ -33,6 +33,8 @@ class Taxonomy(ChainStructure):
     beta : "one", "normalized" or None
         Weight of an ancestor in Lambda: 1, or 1 / sqrt(number of ancestors and self), which gives every class a Lambda
         of length one. None: classes share nothing.
+    unlabeled : label, optional
+        A value of Y that means "unlabeled", as ``None`` does.
 
     Examples
     --------
@@ -47,12 +49,14 @@ class Taxonomy(ChainStructure):
     loss: str = "tree"
     predict: str = "leaves"
     beta: str | None = "one"
+    unlabeled: Label | None = None
 
     labels = None
     expects: ClassVar = {
         "loss": one_of("tree", "zero-one"),
         "predict": one_of("leaves", "all"),
         "beta": one_of("one", "normalized", None),
+        "unlabeled": UNLABELED,
     }
 
     def is_declared(self) -> bool:
