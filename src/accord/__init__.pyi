@@ -41,6 +41,7 @@ from accord.views.compose import ConcatenatedViews as ConcatenatedViews
 from accord.views.dense import ArrayFeatures as ArrayFeatures
 from accord.views.dicts import DictFeatures as DictFeatures
 from accord.views.distributional import DistributionalFeatures as DistributionalFeatures
+from accord.views.documents import TextFeatures as TextFeatures
 from accord.views.embeddings import Embeddings as Embeddings
 from accord.views.graph import GraphFeatures as GraphFeatures
 from accord.views.kernel import KernelFeatures as KernelFeatures

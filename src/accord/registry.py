@@ -90,6 +90,7 @@ TABLE = {
     "ClusteringSVM": _entry("model", "learners.clustering"),
     # views
     "TokenFeatures": _entry("view", "views.text", "tokens"),
+    "TextFeatures": _entry("view", "views.documents", "texts"),
     "DictFeatures": _entry("view", "views.dicts", "dicts"),
     "ArrayFeatures": _entry("view", "views.dense", "numbers"),
     "KernelFeatures": _entry("view", "views.kernel", "kernel"),

@@ -51,6 +51,7 @@ def _class_of(character: str) -> int:
         | text.LETTER * character.isalpha()
         | text.SYMBOL * (not character.isalnum())
         | text.GREEK * (greek and character.isalpha())
+        | text.SPACE * character.isspace()
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 # Bits of a character's class. KNOWN tells a class from a table entry not filled yet.
-KNOWN, UPPER, LOWER, DIGIT, LETTER, SYMBOL, GREEK = 1, 2, 4, 8, 16, 32, 64
+KNOWN, UPPER, LOWER, DIGIT, LETTER, SYMBOL, GREEK, SPACE = 1, 2, 4, 8, 16, 32, 64, 128
 
 # Kinds of features; (begin, length) of an emitted feature mean what is said here. They are typed because Numba compiles
 # a function anew for every Python number it is called with.
