@@ -89,7 +89,7 @@ class StructuredLearner(BaseEstimator):
             raise InputError("X is empty: fit needs at least one labeled example")
         if not labeled.size:
             raise InputError(f"all {len(outputs)} examples are unlabeled: fit needs at least one labeled example")
-        structure = inputs.new_structure(self.structure, self)
+        structure = self._new_structure()
         outputs = structure.check_outputs(outputs)
         structure.fit(outputs)
         structure.warn_of_fit()
@@ -105,6 +105,10 @@ class StructuredLearner(BaseEstimator):
         self.structure_, self.view_ = structure, view
         unlabeled = np.setdiff1d(np.arange(rows.n_inputs), labeled)
         return labeled_rows, y, rows.take(unlabeled)
+
+    def _new_structure(self) -> Structure:
+        """A copy of the constructor's structure."""
+        return inputs.new_structure(self.structure, self)
 
     def _new_view(self, structure: Structure, X: Any) -> View:
         """A copy of the constructor's view, or the one that fits the look of X."""
