@@ -69,7 +69,7 @@ class Classifier(ProbabilisticLearner):
         Features; default: the view that fits the look of X (`TextFeatures` for strings; arrays are standardized).
     C : float or "auto"
         Weight of the likelihood of the labels; "auto" takes what is best on held-out labels.
-    unlabeled : "auto", "always" or "never"
+    learn_unlabeled : "auto", "always" or "never"
         Whether to learn from unlabeled examples; "auto" does if fewer held-out labels are wrong then, by more than a
         standard error.
     random_state, n_jobs, verbose : as everywhere
@@ -97,12 +97,12 @@ class Classifier(ProbabilisticLearner):
     structure: Structure | None = None  # type: ignore[assignment]
     view: View | None = None
     C: Any = "auto"
-    unlabeled: str = "auto"
+    learn_unlabeled: str = "auto"
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
 
-    expects: ClassVar = {"C": either(POSITIVE, "auto"), "unlabeled": one_of("auto", "always", "never")}
+    expects: ClassVar = {"C": either(POSITIVE, "auto"), "learn_unlabeled": one_of("auto", "always", "never")}
     stored: ClassVar = {"C_": POSITIVE, "report_": REPORT}
 
     def fit(self, X: Any, Y: Any) -> Classifier:
@@ -117,7 +117,7 @@ class Classifier(ProbabilisticLearner):
         held: dict[str, np.ndarray] = {}  # scores of labeled examples that were held out
         with self._progress(len(CS) + 2, "classifier") as progress:
             self.C_, held[SUPERVISED] = self._choose_C(examples, folds, progress.advance)
-            if unlabeled.n_inputs and folds and self.unlabeled == "auto":
+            if unlabeled.n_inputs and folds and self.learn_unlabeled == "auto":
                 some = np.sort(rng.permutation(unlabeled.n_inputs)[:MAX_UNLABELED])
                 held[SEMI_SUPERVISED] = _held_out(examples, folds, some, self._learn_all)
             progress.advance()
@@ -165,7 +165,7 @@ class Classifier(ProbabilisticLearner):
         return best[1], best[2]
 
     def _chosen(self, held: dict[str, np.ndarray], y: np.ndarray, n_unlabeled: int) -> str:
-        if n_unlabeled and self.unlabeled == "always":
+        if n_unlabeled and self.learn_unlabeled == "always":
             return SEMI_SUPERVISED
         if SEMI_SUPERVISED not in held:
             return SUPERVISED

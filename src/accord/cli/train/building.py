@@ -43,7 +43,11 @@ def make_learner(
     refuse_foreign(given, [owner for owner in (*owners, composition if split else "") if owner])
     parts: dict[str, Any] = {"random_state": options["random_state"], "n_jobs": options["n_jobs"]}
     structure = None if task.numeric else _structure(task, given, options)
+    if learner == task.learner and view == "dicts":  # what it does with arrays if it is let
+        given = {"standardize": True, **given}
     features = _features(task, view, given, options) if view else None
+    if learner == task.learner and view == "numbers" and not parameters_of(view, given) and "kernel" not in given:
+        features = None
     if view == "texts" and columns is not None and (_others(columns) or len(columns.text_columns or ()) > 1):
         features = _beside_texts(features, columns, parameters_of("dicts", given))
     if base:

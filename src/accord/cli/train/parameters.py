@@ -40,7 +40,15 @@ SMOOTH = commands("learner", can="smooth")
 
 PARAMETERS = [
     # learners
-    Parameter("C", same(1.0, "svm", "crf", "co-svm", *SMOOTH), "Weight of the data against the regulariser.", float),
+    Parameter(
+        "C", {**same(1.0, "svm", "crf", "co-svm", *SMOOTH), "classifier": "auto"},
+        "Weight of the data against the regulariser; auto (classifier): by held-out labels.", NUMBER_OR_AUTO,
+    ),
+    Parameter(
+        "learn_unlabeled", same("auto", "classifier"),
+        "Whether to learn from unlabeled examples; auto: if held-out labels say that they help.",
+        Choice(["auto", "always", "never"]),
+    ),
     Parameter("norm", same(1, "svm", "co-svm"), "Power of the slacks.", Choice(["1", "2"])),
     Parameter(
         "rescaling", same("margin", "svm", "co-svm"), "What the loss scales.", Choice(["margin", "slack"])
