@@ -11,10 +11,10 @@ import accord
 from accord.datasets import iter_csv, read_csv
 
 TOPICS = {
-    "sport": "match team goal ball player win season coach run race".split(),
-    "space": "orbit moon rocket star launch planet probe crew sky engine".split(),
+    "sport": ["match", "team", "goal", "ball", "player", "win", "season", "coach", "run", "race"],
+    "space": ["orbit", "moon", "rocket", "star", "launch", "planet", "probe", "crew", "sky", "engine"],
 }
-OTHER = "the a of and today new first who said about with people year time".split()
+OTHER = ["the", "a", "of", "and", "today", "new", "first", "who", "said", "about", "with", "people", "year", "time"]
 
 
 def posts(n, seed):
@@ -90,11 +90,29 @@ def test_other_columns_stand_beside_the_text(folder):
 
 
 def test_texts_may_be_named(folder):
-    args = ["--label-column", "label", "--model", folder / "c.accord", "--text-columns", "text,kind", "--learner", "svm"]
+    args = [
+        "--label-column",
+        "label",
+        "--model",
+        folder / "c.accord",
+        "--text-columns",
+        "text,kind",
+        "--learner",
+        "svm",
+    ]
     assert "text, kind (words" in run("train", folder / "wide.csv", *args).stderr
     assert accord.load(folder / "c.accord").view_.view_names() == ["text", "kind", "other columns"]
     assert len(ok("predict", folder / "c.accord", folder / "wide_new.csv").splitlines()) == 80
-    ok("train", folder / "train.csv", "--label-column", "label", "--model", folder / "k.accord", "--categorical", "text")
+    ok(
+        "train",
+        folder / "train.csv",
+        "--label-column",
+        "label",
+        "--model",
+        folder / "k.accord",
+        "--categorical",
+        "text",
+    )
     assert isinstance(accord.load(folder / "k.accord").view_, accord.DictFeatures)
     result = run("train", folder / "wide.csv", *args[:-3], "nothing")
     assert result.exit_code == 2

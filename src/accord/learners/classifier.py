@@ -153,7 +153,7 @@ class Classifier(ProbabilisticLearner):
     def _choose_C(
         self, examples: Examples, folds: list[np.ndarray], advance: Callable[[], None]
     ) -> tuple[float, np.ndarray]:
-        """The weight of the labels that errs least on held-out ones, the smallest of equals; and the scores of these."""
+        """The C that errs least on held-out labels, the smallest of equals; and the scores of these."""
         if not folds:
             return (FIRST_C if self.C == "auto" else float(self.C)), np.empty(0)
         truth, best = examples.labels.argmax(axis=1), (np.inf, 0.0, np.empty(0))

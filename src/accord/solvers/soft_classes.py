@@ -16,18 +16,28 @@ from accord.solvers.gradient import minimise
 
 ROUNDS = 6  # of expectation and maximisation; more change little
 SCALINGS = 5  # of guesses in each, to the frequencies of classes
+FEW = 2000  # rows that are written in the dimensions which they span
 SMOOTHING = 0.1  # pseudo-count of every feature, as a fraction of a typical value
 
 
 def regression(
-    X: sp.csr_array, labels: np.ndarray, C: float, importance: np.ndarray | None = None, start: np.ndarray | None = None,
+    X: sp.csr_array, labels: np.ndarray, C: float, importance: np.ndarray | None = None,
     tol: float = 1e-3, max_iter: int = 60,
 ) -> np.ndarray:  # fmt: skip
-    """Weights that minimise ``|W|^2 / 2 + C sum_i importance_i CE(labels_i, softmax(x_i W))``."""
+    """Weights that minimise ``|W|^2 / 2 + C sum_i importance_i CE(labels_i, softmax(x_i W))``.
+
+    Weights are combinations of rows, so few rows are first written in as many dimensions as they span.
+    """
     used = np.unique(X.indices)  # the others stay 0
     rows = X[:, used]
-    columns = sp.csr_array(rows.T)
-    shape = (used.size, labels.shape[1])
+    back: np.ndarray | None = None
+    if X.shape[0] < min(used.size, FEW):
+        values, vectors = np.linalg.eigh((rows @ rows.T).toarray())
+        spanned = values > 1e-10 * max(values[-1], 1e-300)
+        roots = np.sqrt(values[spanned])
+        rows, back = vectors[:, spanned] * roots, vectors[:, spanned] / roots
+    columns = rows.T if back is not None else sp.csr_array(rows.T)
+    shape = (rows.shape[1], labels.shape[1])
     weight = np.full((X.shape[0], 1), C) if importance is None else C * importance[:, None]
 
     def evaluate(flat: np.ndarray) -> tuple[float, np.ndarray]:
@@ -37,11 +47,10 @@ def regression(
         g += W
         return 0.5 * float(flat @ flat) - float(np.sum(weight * labels * log_p)), g.ravel()
 
-    first = np.zeros(shape) if start is None else start[used]
     with threadpool_limits(1, user_api="blas"):
-        found = minimise(evaluate, first.ravel(), tol, max_iter)[0]
+        found = minimise(evaluate, np.zeros(shape[0] * shape[1]), tol, max_iter)[0].reshape(shape)
     out = np.zeros((X.shape[1], labels.shape[1]))
-    out[used] = found.reshape(shape)
+    out[used] = found if back is None else X[:, used].T @ (back @ found)
     return out
 
 

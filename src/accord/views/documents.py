@@ -239,7 +239,9 @@ def text_list(X: Any) -> Sequence[str]:
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 hint = " Join the words of a text, or use DictFeatures" if isinstance(text, (list, tuple)) else ""
-                raise InputError(f'X[{i}] is {describe(text)}; expected a text, which is a string ("" if missing).{hint}')
+                raise InputError(
+                    f'X[{i}] is {describe(text)}; expected a text, which is a string ("" if missing).{hint}'
+                )
     return texts
 
 

@@ -83,7 +83,8 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
     f"multiclass; {listed(REGRESSORS)} predict numbers]",
 )  # fmt: skip
 @click.option(
-    "--learner", type=click.Choice(list(LEARNERS)),
+    "--learner",
+    type=click.Choice(list(LEARNERS)),
     help=f"How it is learned.  [default: {MULTICLASS.learner} for classes, else {SEQUENCE.learner}]",
 )
 @click.option(

@@ -187,7 +187,9 @@ PARAMETERS = [
     Parameter("clues", same(True, "tokens"), "Surface clues: case, digits, symbols, length."),
     Parameter("case_positions", same(4, "tokens"), "Characters that the case clues look at.", int),
     Parameter("position", same(True, "tokens"), "First, last, or between brackets or quotes."),
-    Parameter("min_count", {"tokens": 1, "texts": 2}, "Leave out features of fewer tokens, or texts.", click.IntRange(min=1)),
+    Parameter(
+        "min_count", {"tokens": 1, "texts": 2}, "Leave out features of fewer tokens, or texts.", click.IntRange(min=1)
+    ),
     Parameter("bias", same(True, "tokens", "texts", "numbers"), "A feature that is the same everywhere."),
     Parameter(
         "standardize", {**same(False, "numbers", "dicts"), **same(True, *REGRESSORS)},

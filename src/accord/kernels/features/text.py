@@ -82,6 +82,16 @@ class Emitted(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def classify(codes, table, out):
+    """Write the class of every code point that the table has; returns whether all are known."""
+    known = True
+    for i in range(codes.size):
+        out[i] = table[codes[i]]
+        known &= out[i] != 0
+    return known
+
+
+@njit(cache=True, nogil=True)
 def _step(h, code):
     return (h ^ np.uint64(code)) * _PRIME
 
