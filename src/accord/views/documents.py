@@ -25,6 +25,7 @@ from accord.settings import FLAG, NOT_NEGATIVE, one_of
 from accord.views.base import View
 from accord.views.characters import pack
 from accord.views.inputs import as_list, describe
+from accord.views.matrices import typical_value
 from accord.views.templates import length_mask
 
 BLOCK = 1 << 20  # characters at a time, about
@@ -192,9 +193,9 @@ class TextFeatures(View):
         self.n_texts_ += len(texts)
         self._hash_table = None
         indices, counts, indptr = _without(indices, counts, indptr, kept)
-        if n_old == 0:
-            self.bias_ = self._typical(indices, counts, indptr)
         self.n_dims_ = self.keys_.size + bool(self.bias)
+        if n_old == 0:
+            self.bias_ = typical_value(self._matrix(indices, counts, indptr)) if self.bias else 0.0
         return self._rows(indices, counts, indptr)
 
     def _add_columns(self, fresh: list[tuple[np.ndarray, np.ndarray, list[str]]], kept: np.ndarray) -> None:
@@ -214,19 +215,14 @@ class TextFeatures(View):
             idf += np.log((1 + self.n_texts_) / (1 + self.counts_))
         return kernels.weigh(indptr, indices, counts, idf, bool(self.sublinear), bool(self.norm_rows))
 
-    def _typical(self, indices: np.ndarray, counts: np.ndarray, indptr: np.ndarray) -> float:
-        """The median over texts of the root mean square of their features."""
-        if not self.bias:
-            return 0.0
-        squares = np.append(0.0, np.cumsum(self._weights(indices, counts, indptr) ** 2))
-        sizes = np.diff(indptr)
-        means = np.diff(squares[indptr])[sizes > 0] / sizes[sizes > 0]
-        return float(np.sqrt(np.median(means))) if means.size else 1.0
+    def _matrix(self, indices: np.ndarray, counts: np.ndarray, indptr: np.ndarray) -> sp.csr_array:
+        """The tf-idf matrix (n_texts, n_dims), whose last column is left free for the bias."""
+        matrix = sp.csr_array((indptr.size - 1, self.n_dims_))
+        matrix.data, matrix.indices, matrix.indptr = self._weights(indices, counts, indptr), indices, indptr
+        return matrix
 
     def _rows(self, indices: np.ndarray, counts: np.ndarray, indptr: np.ndarray) -> Rows:
-        data, n = self._weights(indices, counts, indptr), indptr.size - 1
-        matrix = sp.csr_array((n, self.n_dims_))
-        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+        matrix = self._matrix(indices, counts, indptr)
         if self.bias:
             matrix = _with_last_column(matrix, self.bias_)
         return Rows.from_matrix(as_table(matrix))

@@ -34,7 +34,7 @@ WITHOUT_FIGURES = {
     "transduction-sequences",
     "transduction-time",
 }
-NOT_ALL_QUICK = {"strong-classes", "strong-sequences", "transduction-classes"}
+NOT_ALL_QUICK = {"strong-classes", "strong-sequences", "text-classes", "transduction-classes"}
 GENERATED = {"transduction-galaxy"}  # needs no data
 
 

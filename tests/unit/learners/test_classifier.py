@@ -51,7 +51,9 @@ def test_an_example_counts_as_often_as_it_is_important():
 
 def plain_naive_bayes(X, labels, hidden, guesses, frequencies):
     """One entry at a time."""
-    X, hidden = ([[v / (math.sqrt(sum(u * u for u in row)) or 1.0) for v in row] for row in part] for part in (X, hidden))
+    X, hidden = (
+        [[v / (math.sqrt(sum(u * u for u in row)) or 1.0) for v in row] for row in part] for part in (X, hidden)
+    )
     n_dims, n_classes = len(X[0]), len(labels[0])
     entries = [v for row in X + hidden for v in row if v]
     pseudo = 0.1 * math.sqrt(sum(v * v for v in entries) / len(entries))
