@@ -9,6 +9,7 @@ from accord.exceptions import InfeasibleError as InfeasibleError
 from accord.exceptions import InputError as InputError
 from accord.exceptions import ModelFileError as ModelFileError
 from accord.exceptions import NoParseWarning as NoParseWarning
+from accord.learners.classifier import Classifier as Classifier
 from accord.learners.clustering import ClusteringSVM as ClusteringSVM
 from accord.learners.co_regression import CoRLSR as CoRLSR
 from accord.learners.consensus import CoPerceptron as CoPerceptron
@@ -42,6 +43,7 @@ from accord.views.compose import ConcatenatedViews as ConcatenatedViews
 from accord.views.dense import ArrayFeatures as ArrayFeatures
 from accord.views.dicts import DictFeatures as DictFeatures
 from accord.views.distributional import DistributionalFeatures as DistributionalFeatures
+from accord.views.documents import TextFeatures as TextFeatures
 from accord.views.embeddings import Embeddings as Embeddings
 from accord.views.graph import GraphFeatures as GraphFeatures
 from accord.views.kernel import KernelFeatures as KernelFeatures

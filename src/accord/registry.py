@@ -16,6 +16,7 @@ from accord.exceptions import InputError
 # What structures may offer, and learners, or single parameters of them, may need.
 CAPABILITIES = {
     "labels": "a label for every row",
+    "classes": "one class for every input",
     "words": "sentences of words",
     "grammar": "trees of a grammar",
     "likelihood": "probabilities of outputs",
@@ -64,8 +65,8 @@ _CHAIN = "labels likelihood slack frank-wolfe"
 TABLE = {
     # structures
     "Sequence": _entry("structure", "structures.chains.sequence", "sequence", f"words {_CHAIN}"),
-    "MultiClass": _entry("structure", "structures.chains.multiclass", "multiclass", _CHAIN),
-    "Taxonomy": _entry("structure", "structures.chains.taxonomy", "taxonomy", _CHAIN),
+    "MultiClass": _entry("structure", "structures.chains.multiclass", "multiclass", f"classes {_CHAIN}"),
+    "Taxonomy": _entry("structure", "structures.chains.taxonomy", "taxonomy", f"classes {_CHAIN}"),
     "Tree": _entry("structure", "structures.trees.tree", "tree", "grammar likelihood slack"),
     "Matching": _entry("structure", "structures.matching"),
     "BaseStructure": _entry("other", "structures.base"),
@@ -85,11 +86,13 @@ TABLE = {
     "TypeConsistency": _entry(
         "learner", "learners.type_consistency", "type-consistency", "unlabeled", needs="labels words", base="crf"
     ),
+    "Classifier": _entry("learner", "learners.classifier", "classifier", "unlabeled marginals", needs="classes"),
     "RLSR": _entry("learner", "learners.regression", "rlsr", "numbers"),
     "CoRLSR": _entry("learner", "learners.co_regression", "co-rlsr", "unlabeled views numbers"),
     "ClusteringSVM": _entry("model", "learners.clustering"),
     # views
     "TokenFeatures": _entry("view", "views.text", "tokens"),
+    "TextFeatures": _entry("view", "views.documents", "texts"),
     "DictFeatures": _entry("view", "views.dicts", "dicts"),
     "ArrayFeatures": _entry("view", "views.dense", "numbers"),
     "KernelFeatures": _entry("view", "views.kernel", "kernel"),

@@ -20,6 +20,7 @@ from accord import (
     ArrayFeatures,
     BatchDetector,
     CanonicalFeatures,
+    Classifier,
     ClusteringSVM,
     CollectiveSpamFilter,
     ConcatenatedViews,
@@ -47,6 +48,7 @@ from accord import (
     StructuredSVM,
     SumOfViews,
     Taxonomy,
+    TextFeatures,
     TokenFeatures,
     TransductiveSVM,
     Tree,
@@ -63,6 +65,7 @@ SOME_CLASSES = [*CLASSES[:9], None, None, None]
 TAXONOMY = {"a": "x", "b": "x", "c": "y", "x": "top", "y": "top"}
 TREES = ["(S (NP (D the) (N dog)) (V barks))", "(S (NP (N dogs)) (V bark))", "(S (NP (D the) (N cats)) (V sleep))"]
 SENTENCES = [["the", "dog", "barks"], ["dogs", "bark"], ["the", "cats", "sleep"]]
+TEXTS = ["Ana lives in Rome", "Tom left", "Eva saw Tom left Rome"] * 4
 DICTS = [{"a": 1}, {"b": 2.0}, {"c": 1}] * 4
 TARGETS = NUMBERS @ [1.0, 2.0, 3.0]
 SOME_TARGETS = [*TARGETS[:8], None, None, None, None]
@@ -235,6 +238,15 @@ def kinds() -> dict[str, Kind]:
         "canonical": (lambda: CRF(S(), view=CanonicalFeatures(n_components=2, min_count=1, n_classes=2)), *text),
         "embeddings": (lambda: CRF(S(), view=Embeddings(vectors, window=1)), *text),
         "dicts": (lambda: CRF(M(), view=DictFeatures(), **seed), DICTS, CLASSES, DICTS[:3], (DICTS, CLASSES)),
+        "texts": (
+            lambda: CRF(M(), view=TextFeatures(2, (2, 3), min_count=1), **seed),
+            TEXTS,
+            CLASSES,
+            ["Tom saw Ana"],
+            (TEXTS, CLASSES),
+        ),
+        "classifier": (lambda: Classifier(**seed), TEXTS, SOME_CLASSES, ["Tom saw Ana", "in Rome"]),
+        "scaled-dicts": (lambda: CRF(M(), view=DictFeatures(standardize=True), **seed), DICTS, CLASSES, DICTS[:3]),
         "windows-of-numbers": (
             lambda: CRF(S(), view=ArrayFeatures(window=(1, 0))),
             [NUMBERS[:4], NUMBERS[4:6]],

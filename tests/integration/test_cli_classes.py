@@ -21,10 +21,13 @@ def folder(tmp_path_factory):
 
 def test_csv_with_header(folder):
     table = read_csv(folder / "points.csv")
-    expected = accord.CRF(accord.MultiClass(), accord.ArrayFeatures(), random_state=0).fit(table.X, table.y)
+    expected = accord.Classifier(random_state=0).fit(table.X, table.y)
     assert ok("predict", folder / "points.accord", folder / "points.csv").splitlines() == list(
         expected.predict(table.X)
     )
+    ok("train", folder / "points.csv", "--model", folder / "crf.accord", "--learner", "crf")
+    expected = accord.CRF(accord.MultiClass(), accord.ArrayFeatures(), random_state=0).fit(table.X, table.y)
+    assert ok("predict", folder / "crf.accord", folder / "points.csv").splitlines() == list(expected.predict(table.X))
 
 
 def columns(folder, *names):

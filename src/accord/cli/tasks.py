@@ -50,6 +50,7 @@ class Task:
     numeric: bool = False  # outputs are numbers
     hides_labels: bool = True  # a label may stand for no label
     streams: bool = True  # can be learned batch by batch
+    learner: str = "crf"  # if nothing is said about it
 
     def learners(self, can: str = "") -> list[str]:
         """The learners of this task, by their names on the command line; or those that can do a thing."""
@@ -99,10 +100,11 @@ MULTICLASS = replace(
     formats=("text", "csv", "svmlight"),
     labeled_format="csv",
     view="numbers",
+    learner="classifier",
     read_words=lambda words: ({"(bias)": True, **dict.fromkeys(words, True)}, words),
     of_tokens=False,
 )
-TAXONOMY = replace(MULTICLASS, name="taxonomy")
+TAXONOMY = replace(MULTICLASS, name="taxonomy", learner="crf")
 REGRESSION = replace(
     MULTICLASS,
     name="regression",

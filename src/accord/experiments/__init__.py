@@ -17,6 +17,7 @@ _TABLE = {
     "co-learning-time": "consensus_time.ConsensusTime",  # thesis 5.4.3 and 6.5.4
     "strong-sequences": "strong_sequences.StrongSequences",  # none: do unlabeled sentences pay?
     "strong-classes": "strong_classes.StrongClasses",  # none: two natural views and a handful of labels
+    "text-classes": "text_classes.TextClasses",  # none: the default on texts against scikit-learn
     "co-regression": "regression_faithful.FaithfulRegression",  # thesis 4.4.1
     "co-regression-strong": "regression_strong.StrongRegression",  # none: does it pay, and is it safe?
     "donations": "donations.Donations",  # thesis 4.4.2

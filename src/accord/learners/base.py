@@ -99,7 +99,7 @@ class StructuredLearner(OutputEstimator):
         if not labeled.size:
             what = "unlabeled" if not every.size else "unlabeled, or have a sample_weight of 0"
             raise InputError(f"all {len(outputs)} examples are {what}: fit needs at least one labeled example")
-        structure = inputs.new_structure(self.structure, self)
+        structure = self._new_structure()
         outputs = structure.check_outputs(outputs)
         if weights is not None:
             outputs = [y if weight > 0.0 else None for y, weight in zip(outputs, weights)]
@@ -120,6 +120,10 @@ class StructuredLearner(OutputEstimator):
         self.structure_, self.view_ = structure, view
         unlabeled = np.setdiff1d(np.arange(rows.n_inputs), every)
         return labeled_rows, y, rows.take(unlabeled)
+
+    def _new_structure(self) -> Structure:
+        """A copy of the constructor's structure."""
+        return inputs.new_structure(self.structure, self)
 
     def _new_view(self, structure: Structure, X: Any) -> View:
         """A copy of the constructor's view, or the one that fits the look of X."""

@@ -72,7 +72,7 @@ class View(BaseEstimator):
         )
 
     def constant_features(self) -> np.ndarray:
-        """Numbers of the features that are 1 in every row, such as a bias. Splits leave them to every view."""
+        """Numbers of the features that are the same in every row, such as a bias. Splits leave them to every view."""
         return np.empty(0, np.int64)
 
     def column_weights(self, weights: np.ndarray) -> np.ndarray | None:

@@ -36,9 +36,12 @@ def code_points(string: str) -> np.ndarray:
 
 
 def _classes_of(codes: np.ndarray) -> np.ndarray:
-    for code in np.unique(codes[_classes[codes] == 0]):
-        _classes[code] = _class_of(chr(code))
-    return _classes[codes]
+    out = np.empty(codes.size, np.uint8)
+    if not text.classify(codes, _classes, out):
+        for code in np.unique(codes[out == 0]):
+            _classes[code] = _class_of(chr(code))
+        text.classify(codes, _classes, out)
+    return out
 
 
 def _class_of(character: str) -> int:
@@ -51,6 +54,7 @@ def _class_of(character: str) -> int:
         | text.LETTER * character.isalpha()
         | text.SYMBOL * (not character.isalnum())
         | text.GREEK * (greek and character.isalpha())
+        | text.SPACE * character.isspace()
     )
 
 

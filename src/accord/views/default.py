@@ -11,6 +11,7 @@ from accord.exceptions import InputError
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
+from accord.views.documents import TextFeatures
 from accord.views.inputs import as_list
 from accord.views.text import TokenFeatures
 
@@ -18,19 +19,21 @@ _FEATURES = (Mapping, set, frozenset)
 
 
 def default_view(X: Any, one_row: bool = False, symbols: bool = False) -> View:
-    """The view that suits the look of inputs: words, features by name, or numbers.
+    """The view that suits the look of inputs: texts, words, features by name, or numbers.
 
     Parameters
     ----------
     X : inputs
     one_row : bool
-        An input is one row and gets one output, as for classes. A list of words then is a list of features.
+        An input is one row and gets one output, as for classes. A string then is a text, and a list of words a list
+        of features.
     symbols : bool
         Tokens are names, such as tags of parts of speech: what they look like means nothing.
     """
     if symbols:
         return names_only(1)
-    several, one = "a list of tokens, of dicts or of rows of numbers", "a dict or list of features, or a row of numbers"
+    several = "a list of tokens, of dicts or of rows of numbers"
+    one = "a text, a dict or list of features, or a row of numbers"
     need = one if one_row else several
     if len(getattr(X, "shape", ())) > 1:
         return ArrayFeatures()
@@ -39,6 +42,8 @@ def default_view(X: Any, one_row: bool = False, symbols: bool = False) -> View:
         raise InputError("X has only empty inputs: there is nothing to learn from")
     i, x = found
     kind = type(x).__name__
+    if one_row and isinstance(x, str):
+        return TextFeatures()
     if len(getattr(x, "shape", ())):
         return ArrayFeatures()
     if isinstance(x, _FEATURES):
@@ -55,7 +60,7 @@ def default_view(X: Any, one_row: bool = False, symbols: bool = False) -> View:
         kind = f"{kind} that starts with a {type(token).__name__}"
     raise InputError(
         f"X[{i}] is a {kind}: cannot tell which features are meant. Give {need} per input, or pass "
-        "view=TokenFeatures(), DictFeatures() or ArrayFeatures()"
+        "view=TokenFeatures(), TextFeatures(), DictFeatures() or ArrayFeatures()"
     )
 
 

@@ -13,8 +13,9 @@ from accord.exceptions import InputError
 from accord.forms import COUNT, LABEL, array, items, optional
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_dense
+from accord.settings import FLAG, NOT_NEGATIVE, either
 from accord.views.base import View
-from accord.views.matrices import Packed, pack_matrix
+from accord.views.matrices import Packed, pack_matrix, typical_value
 from accord.views.window import parse_window
 
 
@@ -30,8 +31,10 @@ class ArrayFeatures(View):
     standardize : bool, default=False
         Subtract the mean and divide by the standard deviation of each column, both from the data of ``fit``. Sparse
         data are divided only, which keeps their zeros. Constant columns are not divided.
-    bias : bool, default=True
-        Add a feature that is always 1.
+    bias : bool or "one", default=True
+        Add a feature that is the same in all rows. It is as large as the others: the median over the rows of ``fit`` of
+        the root mean square of what is not zero, so that it neither drowns rows of length 1 nor vanishes beside large
+        numbers; 1 with ``standardize`` or a window. "one": always 1.
     window : int or (int, int), default=0
         Number of neighbouring tokens on either side (before, after) whose columns count, too.
 
@@ -43,6 +46,8 @@ class ArrayFeatures(View):
         Their names, if the data were a DataFrame.
     mean_, scale_ : ndarray or None
         What is subtracted and what is divided by; None without ``standardize``.
+    bias_ : float
+        The value of the constant feature, 0 without ``bias``.
     n_dims_ : int
         Number of features.
 
@@ -50,16 +55,18 @@ class ArrayFeatures(View):
     --------
     >>> from accord import ArrayFeatures
     >>> ArrayFeatures().fit_rows([[1.0, 2.0], [3.0, 4.0]]).matrix().toarray()
-    array([[1., 2., 1.],
-           [3., 4., 1.]])
+    array([[1.        , 2.        , 2.73861279],
+           [3.        , 4.        , 2.73861279]])
     """
 
     standardize: bool = False
-    bias: bool = True
+    bias: bool | str = True
     window: int | tuple[int, int] = 0
 
+    expects: ClassVar = {"bias": either(FLAG, "one")}
     stored: ClassVar = {
         "n_columns_": COUNT,
+        "bias_": NOT_NEGATIVE,
         "columns_": optional(items(LABEL, "n_columns")),
         "mean_": optional(array("f8", "n_columns")),
         "scale_": optional(array("f8", "n_columns", least=0)),
@@ -84,6 +91,9 @@ class ArrayFeatures(View):
             if matrix.shape[0] == 0:
                 raise InputError("X has no rows, so there is nothing to standardize by")
             self.mean_, self.scale_ = _mean_and_scale(matrix)
+        self.bias_ = float(bool(self.bias))
+        if self.bias and self.bias != "one" and not self.standardize and not parse_window(self.window).is_wide:
+            self.bias_ = typical_value(matrix)
         self.n_dims_ = self._size()
         return self._rows(packed)
 
@@ -141,7 +151,7 @@ class ArrayFeatures(View):
         if parse_window(self.window).is_wide:
             return self._window_rows(matrix, offsets)
         if self.bias:
-            matrix = _hstack(matrix, np.ones((matrix.shape[0], 1)))
+            matrix = _hstack(matrix, np.full((matrix.shape[0], 1), self.bias_))
         return Rows.from_matrix(matrix, offsets)
 
     def _window_rows(self, matrix: Table, offsets: np.ndarray) -> Rows:

@@ -12,9 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from accord import forms
 from accord.exceptions import InputError
-from accord.forms import TEXT, items
+from accord.forms import TEXT, items, optional
 from accord.packed.rows import Rows
+from accord.settings import FLAG
 from accord.views.base import View
 from accord.views.inputs import as_list, describe, offsets_of
 from accord.views.window import parse_window
@@ -37,11 +39,16 @@ class DictFeatures(View):
     ----------
     window : int or (int, int), default=0
         Number of neighbouring tokens on either side (before, after) whose features count, too.
+    standardize : bool, default=False
+        Divide every feature by the root mean square of the values that it has in the data of ``fit``, zeros left out;
+        what is 1 stays 1.
 
     Attributes
     ----------
     names_ : list of str
         The features of a token, in order of first occurrence.
+    scale_ : ndarray or None
+        What they are divided by; None without ``standardize``.
     n_dims_ : int
         Number of features.
 
@@ -57,9 +64,13 @@ class DictFeatures(View):
     """
 
     window: int | tuple[int, int] = 0
+    standardize: bool = False
 
-    stored: ClassVar = {"names_": items(TEXT)}
+    expects: ClassVar = {"standardize": FLAG}
+    stored: ClassVar = {"names_": items(TEXT), "scale_": optional(forms.array("f8", "names", least=0))}
     agrees: ClassVar = {
+        "scale_ is there if standardize is": lambda self: (self.scale_ is None) == (not self.standardize),
+        "scale_ has no zeros": lambda self: self.scale_ is None or bool(np.all(self.scale_ > 0)),
         "n_dims_ is the number of names in the window": lambda self: (
             self.n_dims_ == parse_window(self.window).size * len(self.names_)
         ),
@@ -67,6 +78,8 @@ class DictFeatures(View):
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn the features in ``X`` and return its rows."""
+        self._check_params()
+        self.scale_: np.ndarray | None = np.empty(0) if self.standardize else None
         return self._grow(X, _Columns({}, self._n_reserved()))
 
     def _extend(self, X: Any) -> Rows:
@@ -99,11 +112,14 @@ class DictFeatures(View):
         self.names_ = ["boundary"] * self._n_reserved() + list(columns)
         self._columns = _Columns(columns)
         self.n_dims_ = parse_window(self.window).size * len(self.names_)
+        if self.scale_ is not None:  # that of old features stays
+            self.scale_ = np.append(self.scale_, _scale(packed[0], len(self.names_))[self.scale_.size :])
         return self._rows(*packed)
 
     def _rows(self, table: sp.csr_array, offsets: np.ndarray) -> Rows:
         shape = (table.shape[0], len(self.names_))
-        table = sp.csr_array((table.data, table.indices, table.indptr), shape=shape)
+        data = table.data if self.scale_ is None else table.data / self.scale_[table.indices]
+        table = sp.csr_array((data, table.indices, table.indptr), shape=shape)
         if not self._n_reserved():
             return Rows.from_matrix(table, offsets)
         outside = sp.csr_array(([1.0], ([0], [0])), shape=(1, shape[1]))
@@ -236,6 +252,13 @@ class _Packer:
             indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
             indices, data = indices[known], data[known]
         return sp.csr_array((data, indices, indptr), shape=(indptr.size - 1, int(indices.max(initial=-1)) + 1))
+
+
+def _scale(table: sp.csr_array, n_columns: int) -> np.ndarray:
+    """The root mean square (n_columns,) of the values of each column that are there; 1 where there are none."""
+    squares = np.bincount(table.indices, table.data**2, n_columns)
+    scale = np.sqrt(squares / np.maximum(np.bincount(table.indices, minlength=n_columns), 1))
+    return np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
 
 
 def _is_finite(value: Any) -> bool:

@@ -216,7 +216,9 @@ def _resolve(
     below, kernel = _without_kernel(clone(as_view(view)), kernel)
     check_kernel(kernel)
     # sums of products have no constant of their own; kernels of distances do not need one
-    numbers = ArrayFeatures(bias=kernel.kernel == "linear", standardize=standardize and kernel.kernel != "precomputed")
+    numbers = ArrayFeatures(
+        bias="one" if kernel.kernel == "linear" else False, standardize=standardize and kernel.kernel != "precomputed"
+    )
 
     def default(X: Any) -> View:
         found = default_view(X, one_row=True)

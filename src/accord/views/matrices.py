@@ -67,6 +67,18 @@ def _other_names(before: list[str], now: list[str]) -> str:
     return "\n".join([*parts, "Give the columns of fit: X[columns]"])
 
 
+def typical_value(matrix: Table) -> float:
+    """The median over rows of the root mean square of what is not zero; 1 if all is."""
+    if isinstance(matrix, np.ndarray):
+        sums, counts = (matrix**2).sum(axis=1), (matrix != 0).sum(axis=1)
+    else:
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        sums, counts = (np.bincount(rows, v, matrix.shape[0]) for v in (matrix.data**2, matrix.data != 0))
+    means = sums[counts > 0] / counts[counts > 0]
+    found = float(np.sqrt(np.median(means))) if means.size else 1.0
+    return found if 0.0 < found < np.inf else 1.0
+
+
 def _pack_list(X: Any, n_columns: int | None) -> tuple[Table, np.ndarray, str]:
     """One vector or one matrix per input: (matrix, offsets, "vectors" or "matrices")."""
     inputs = as_list(X, EXPECTED)

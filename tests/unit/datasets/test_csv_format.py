@@ -14,9 +14,9 @@ def read(text, **options):
 
 
 def test_numeric_table_with_header():
-    X, y, names, categorical = read("a,b,kind\n1,-2.5e1,x\n3,,y\n")
+    X, y, names, categorical, texts = read("a,b,kind\n1,-2.5e1,x\n3,,y\n")
     np.testing.assert_array_equal(X, [[1, -25], [3, np.nan]])
-    assert (y, names, categorical) == (["x", "y"], ["a", "b"], [])
+    assert (y, names, categorical, texts) == (["x", "y"], ["a", "b"], [], [])
 
 
 def test_numeric_table_without_header():

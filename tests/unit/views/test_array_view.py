@@ -18,7 +18,7 @@ def frame(values, columns):
     "X", [A, A.tolist(), list(A), sp.csr_matrix(A), sp.coo_array(A), A.astype(np.float32), np.asfortranarray(A)]
 )
 def test_one_row_per_input(X):
-    rows = ArrayFeatures().fit_rows(X)
+    rows = ArrayFeatures(bias="one").fit_rows(X)
     assert list(rows.offsets) == [0, 1, 2, 3, 4]
     np.testing.assert_array_equal(rows.matrix().toarray(), np.hstack([A, np.ones((4, 1))]))
     assert isinstance(rows.table, np.ndarray) != sp.issparse(X)
@@ -45,9 +45,23 @@ def test_three_dimensional_array_is_one_matrix_per_input():
     np.testing.assert_array_equal(rows.matrix().toarray(), A)
 
 
+@pytest.mark.parametrize("make", [np.array, sp.csr_array])
+def test_the_bias_is_as_large_as_other_features(make):
+    X = make([[0.6, 0.8, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.5, 0.5, 0.5]])
+    view = ArrayFeatures()
+    np.testing.assert_allclose(view.fit_rows(X).matrix().toarray()[:, 3], np.sqrt(0.5))  # the median of 0.25, 0.5, 1
+    np.testing.assert_allclose(view.transform(X * 7.0).matrix().toarray()[:, 3], np.sqrt(0.5))  # it stays
+    np.testing.assert_allclose(ArrayFeatures().fit_rows(X * 7.0).matrix().toarray()[:, 3], 7.0 * np.sqrt(0.5))
+    assert set(ArrayFeatures(bias="one").fit_rows(X).matrix().toarray()[:, 3]) == {1.0}
+    assert ArrayFeatures(standardize=True).fit(X).bias_ == 1.0
+    assert ArrayFeatures().fit(X * 0.0).bias_ == 1.0
+    with pytest.raises(InputError, match="bias is 'two'; expected"):
+        ArrayFeatures(bias="two").fit(X)
+
+
 def test_frames_name_their_columns():
     pd = pytest.importorskip("pandas")
-    view = ArrayFeatures()
+    view = ArrayFeatures(bias="one")
     X = pd.DataFrame({"age": [1, 2], "rate": [0.5, 1.5], "yes": [True, False]})
     np.testing.assert_array_equal(view.fit_rows(X).matrix().toarray(), [[1, 0.5, 1, 1], [2, 1.5, 0, 1]])
     assert view.feature_names(range(4)) == ["age", "rate", "yes", "bias"]

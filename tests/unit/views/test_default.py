@@ -93,7 +93,7 @@ def test_unclear_inputs(X, message):
 
 
 def test_unclear_inputs_of_classes():
-    with pytest.raises(InputError, match="Give a dict or list of features, or a row of numbers per input"):
+    with pytest.raises(InputError, match="Give a text, a dict or list of features, or a row of numbers per input"):
         default_view([1.0], one_row=True)
 
 

@@ -308,7 +308,7 @@ def test_share_of_columns(share):
 
 
 def test_odd_and_even_columns():
-    view = OddEvenSplit()
+    view = OddEvenSplit(ArrayFeatures(bias="one"))
     odd, even = view.channels(view.fit_rows(MATRIX), seeded())
     assert view.view_names() == ["odd", "even"]
     np.testing.assert_array_equal(dense(odd), np.hstack([MATRIX * [0, 1, 0, 1], np.ones((3, 1))]))

@@ -62,6 +62,8 @@ class Layout:
     delimiter: str | None = _option(remembered=False, help="CSV: separator of cells.  [default: found out]")
     categorical: tuple[str, ...] | None = _option(
         type=NAMES, help="CSV: columns that hold words.  [default: found out]")
+    text_columns: tuple[str, ...] | None = _option(
+        type=NAMES, help="CSV: columns of free text.  [default: found out]")
     feature_names: tuple[str, ...] | None = _option()
     zero_based: bool | None = _option(
         switch="--one-based", help="svmlight: number of the first feature.  [default: 1]")
@@ -83,6 +85,8 @@ class Layout:
             raise click.UsageError(f"{task.outputs} are read from {known} files, not from {found}; see --format")
         if self.feature_columns and found != "conll":
             raise click.UsageError("--feature-columns are columns of a CoNLL file; give one, with --format conll")
+        if self.text_columns and found != "csv":
+            raise click.UsageError("--text-columns are columns of a CSV file; give one, with --format csv")
         if self.unknown_label is not None and not task.hides_labels:
             raise click.UsageError(f"--unknown-label is a label of tokens or examples; {task.outputs} have none")
         return replace(self, format=found)
@@ -94,7 +98,9 @@ class Layout:
 
     @property
     def view(self) -> str:
-        """Which view fits; tables with words in them are found out later."""
+        """Which view fits; tables with words or texts in them are found out later."""
+        if self.text_columns:
+            return "texts"
         named = self.feature_columns if self.task.of_tokens else self.format == "text" or self.categorical
         return "dicts" if named else self.task.view
 
@@ -127,8 +133,9 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def take_reading_options(options: dict[str, Any]) -> dict[str, Any]:
     """Take those options about data files that were given out of all options."""
     taken = {known.name: options.pop(known.name) for known in _OPTIONS}
-    if taken["categorical"] is not None:
-        taken["categorical"] = tuple(taken["categorical"])
+    for name in ("categorical", "text_columns"):
+        if taken[name] is not None:
+            taken[name] = tuple(taken[name])
     return {name: value for name, value in taken.items() if value is not None}
 
 

@@ -21,11 +21,16 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
     """A whole table with its column kinds found out, and the layout to read others the same way."""
     header: Any = "auto" if layout.header is None else layout.header
     kept: Any = read_again(source, layout.encoding) if layout.task.numeric else source
-    table = read_csv(kept, layout.target, layout.delimiter, header, layout.encoding, categorical=layout.categorical)
+    table = read_csv(
+        kept, layout.target, layout.delimiter, header, layout.encoding,
+        categorical=layout.categorical, texts=layout.text_columns,
+    )  # fmt: skip
     if header == "auto":  # without a header, columns are named by their numbers
         header = not all(name.isdigit() for name in table.feature_names)
-    names, words = tuple(table.feature_names), tuple(table.categorical)
-    settled = replace(layout, label_column=layout.target, header=header, feature_names=names, categorical=words)
+    settled = replace(
+        layout, label_column=layout.target, header=header, feature_names=tuple(table.feature_names),
+        categorical=tuple(table.categorical), text_columns=tuple(table.texts),
+    )  # fmt: skip
     y: list[Any] = layout.hide(list(table.y))
     return Batch(table.X, to_numbers(settled, kept, y) if layout.task.numeric else y), settled
 
@@ -37,7 +42,7 @@ def table_batches(layout: Layout, source: Any, size: int, labeled: bool) -> Iter
     label = _label_column(layout, stream, header, labeled)
     for table in iter_csv(
         stream, label, stream.delimiter, header, layout.encoding,  # type: ignore[arg-type]
-        categorical=layout.categorical or (), chunk_size=size,
+        categorical=layout.categorical or (), texts=layout.text_columns or (), chunk_size=size,
     ):  # fmt: skip
         yield Batch(_ordered(layout, table, stream.name, header), list(table.y), columns=tuple(table.feature_names))
 
@@ -67,7 +72,7 @@ def _label_column(layout: Layout, stream: _Peeked, header: bool, labeled: bool) 
         return others[0] if others else None
     if len(stream.cells) != n_known:
         return layout.target
-    if layout.categorical and layout.target not in (-1, n_known):
+    if (layout.categorical or layout.text_columns) and layout.target not in (-1, n_known):
         message = f"the column of the class ({layout.target}) is missing; keep it (it may be empty), or use a header"
         raise FormatError(message, stream.name, 1)
     return None

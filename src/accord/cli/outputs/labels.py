@@ -88,6 +88,9 @@ def report_labels(trained: Trained, example: str, unit: str) -> None:
     Nothing, if there were no unlabeled examples and there are not several views.
     """
     model = trained.model
+    if hasattr(model, "report_"):  # it says it itself
+        click.echo("\n".join(model.report_))
+        return
     views = describe_views(model)
     if not trained.n_unlabeled and views is None:
         return

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from accord.cli.data.layout import Layout
 from accord.cli.option_types import flag
 from accord.cli.tasks import Task
 from accord.cli.train.parameters import CLASSES, LEARNERS, REGRESSORS, WORD_VIEWS, parameters_of, refuse_foreign
@@ -16,8 +17,12 @@ _FILES = ("taxonomy", "grammar")  # arguments of structures that come from files
 WORD_CLASSES = 256  # kinds of words that --canonical adds to those of type consistency
 
 
-def make_learner(task: Task, view: str, given: dict[str, Any], options: dict[str, Any]) -> Any:
+def make_learner(
+    task: Task, view: str, given: dict[str, Any], options: dict[str, Any], columns: Layout | None = None
+) -> Any:
     """The estimator that the options describe; `view` is the kind of features that suits the data.
+
+    `columns`: those of a table, if they are known; some may be free text and others not.
 
     What a learner is made of its constructor says: a structure, a view, several views, another learner.
     """
@@ -34,10 +39,17 @@ def make_learner(task: Task, view: str, given: dict[str, Any], options: dict[str
     owners = [learner, base]
     if not task.numeric:  # learners of numbers have kernels of their own, and scale columns themselves
         owners += [task.name, "tokens" if view == "tags" else view, "kernel" if view and "kernel" in given else ""]
+        owners += ["dicts"] if view == "texts" and _others(columns) else []
     refuse_foreign(given, [owner for owner in (*owners, composition if split else "") if owner])
     parts: dict[str, Any] = {"random_state": options["random_state"], "n_jobs": options["n_jobs"]}
     structure = None if task.numeric else _structure(task, given, options)
+    if learner == task.learner and view == "dicts":  # what it does with arrays if it is let
+        given = {"standardize": True, **given}
     features = _features(task, view, given, options) if view else None
+    if learner == task.learner and view == "numbers" and not parameters_of(view, given) and "kernel" not in given:
+        features = None
+    if view == "texts" and columns is not None and (_others(columns) or len(columns.text_columns or ()) > 1):
+        features = _beside_texts(features, columns, parameters_of("dicts", given))
     if base:
         parts["learner"] = _class(base)(structure, view=features, **parts, **parameters_of(base, given))
     if split:
@@ -49,11 +61,12 @@ def make_learner(task: Task, view: str, given: dict[str, Any], options: dict[str
     return cls(**{name: part for name, part in parts.items() if name in takes}, **args)
 
 
-def with_dicts(task: Task, given: dict[str, Any], options: dict[str, Any]) -> Any:
+def for_table(layout: Layout, given: dict[str, Any], options: dict[str, Any]) -> Any:
     """The estimator for a table that turned out to hold words; what is said about columns of numbers is dropped."""
+    view = "texts" if layout.text_columns else "dicts"
     own = parameters_of("numbers", given).keys() - parameters_of(options["learner"], given).keys()
-    others = {name: value for name, value in given.items() if name not in own}
-    return make_learner(task, "dicts", others, options)
+    others = {name: value for name, value in given.items() if name not in own - parameters_of(view, given).keys()}
+    return make_learner(layout.task, view, others, options, layout)
 
 
 def _class(name: str) -> Any:
@@ -94,7 +107,7 @@ def _structure(task: Task, given: dict[str, Any], options: dict[str, Any]) -> An
 
 def _features(task: Task, view: str, given: dict[str, Any], options: dict[str, Any]) -> Any:
     if task.numeric:
-        return _class(view)() if view == "dicts" else None
+        return _class(view)() if view in ("dicts", "texts") else None
     if view == "tags":
         from accord.views.default import names_only
 
@@ -110,6 +123,27 @@ def _features(task: Task, view: str, given: dict[str, Any], options: dict[str, A
         inner = features.set_params(bias=False) if view == "numbers" and "bias" not in given else features
         return _class("kernel")(inner, random_state=options["random_state"], **parameters_of("kernel", given))
     return features
+
+
+def _others(columns: Layout | None) -> list[str]:
+    """Columns of a table that are no free text."""
+    if columns is None or columns.feature_names is None:
+        return []
+    return [name for name in columns.feature_names if name not in (columns.text_columns or ())]
+
+
+def _beside_texts(features: Any, columns: Layout, given: dict[str, Any]) -> Any:
+    """Views of every column of free text and, if there are others, of all of them together; see `read_csv`."""
+    from sklearn.base import clone
+
+    from accord.views.compose import ConcatenatedViews
+    from accord.views.select import Select
+
+    texts = columns.text_columns or ()
+    views = {name: Select(k, clone(features)) for k, name in enumerate(texts)}
+    if _others(columns):
+        views["other columns"] = Select(len(texts), _class("dicts")(**{"standardize": True, **given}))
+    return ConcatenatedViews(views)
 
 
 def _about_words(name: str, options: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ import click
 
 from accord.cli.data.layout import guess_format
 from accord.cli.tasks import SEQUENCE, TASKS, Task, task_of_format
+from accord.cli.train.parameters import LEARNERS, PARAMETERS
 from accord.registry import commands
 
 
@@ -20,7 +21,7 @@ def check_inputs(data: str, options: dict[str, Any]) -> None:
         if name not in (None, "-"):
             open(name, "rb").close()
     able = commands("learner", can="stream")
-    if options["stream"] and options["learner"] not in able:
+    if options["stream"] and options["learner"] not in (None, *able):
         names = " and ".join(able)
         raise click.UsageError(f"--stream works with the learners {names}, not with {options['learner']}")
     if options["stream"] and options["unlabeled"]:
@@ -43,6 +44,13 @@ def choose_task(data: str, given_format: str | None, options: dict[str, Any]) ->
     return task
 
 
+def default_learner(task: Task, given: dict[str, Any], options: dict[str, Any]) -> str:
+    """What learns if nobody says it: the task's own learner, or a CRF if options were given that only others have."""
+    own = {p.name for p in PARAMETERS if task.learner in p.defaults or not set(p.defaults) & set(LEARNERS)}
+    plain = set(given) <= own and not any(options[name] for name in ("stream", "views", "base_learner"))
+    return task.learner if plain else "crf"
+
+
 def _told(options: dict[str, Any]) -> dict[str, Task]:
     """Options that tell the task, and which one; a learner of one task alone is among them."""
     learner = options["learner"]
@@ -58,7 +66,7 @@ def _told(options: dict[str, Any]) -> dict[str, Task]:
 def _check(task: Task, found: str | None, options: dict[str, Any]) -> None:
     if task.name == "taxonomy" and not options["taxonomy"]:
         raise click.UsageError("--task taxonomy needs the classes: --taxonomy FILE")
-    if options["learner"] not in task.learners():
+    if options["learner"] not in (None, *task.learners()):
         known = ", ".join(task.learners())
         raise click.UsageError(f"--learner {options['learner']} does not learn {task.outputs}; use one of {known}")
     if options["stream"] and not task.streams:

@@ -16,9 +16,9 @@ from accord.cli.models import lost_if_interrupted, model_option, seed_option
 from accord.cli.outputs.results import Trained
 from accord.cli.places import check_outputs
 from accord.cli.program import Interrupted, debug_option, noticing_interrupts
-from accord.cli.tasks import TREE, with_terminals
+from accord.cli.tasks import MULTICLASS, SEQUENCE, TREE, with_terminals
 from accord.cli.terminal import computing, listed, note
-from accord.cli.train.choosing import check_inputs, choose_task
+from accord.cli.train.choosing import check_inputs, choose_task, default_learner
 from accord.cli.train.fitting import Plan, fit, fit_stream
 from accord.cli.train.parameters import COMPOSITIONS, LEARNERS, REGRESSORS, STRUCTURES, TrainCommand, given_parameters
 from accord.registry import TABLE, commands
@@ -83,7 +83,9 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
     f"multiclass; {listed(REGRESSORS)} predict numbers]",
 )  # fmt: skip
 @click.option(
-    "--learner", type=click.Choice(list(LEARNERS)), default="crf", show_default=True, help="How it is learned."
+    "--learner",
+    type=click.Choice(list(LEARNERS)),
+    help=f"How it is learned.  [default: {MULTICLASS.learner} for classes, else {SEQUENCE.learner}]",
 )
 @click.option(
     "--base-learner", type=click.Choice(list(commands("learner", can="part"))),
@@ -145,6 +147,7 @@ def _plan(data: str, model: Path, options: dict[str, Any]) -> Plan:
     check_outputs({"--model": model}, (data, *options["unlabeled"], *read))
     check_inputs(data, options)
     task = with_terminals(choose_task(data, reading.get("format"), options), given.get("terminals", ""))
+    options["learner"] = options["learner"] or default_learner(task, given, options)
     layout = Layout(task, **reading).for_file(data, task.labeled_format)
     if options["grammar"] is not None:
         from accord.cli.data.treebanks import read_grammar

@@ -13,7 +13,7 @@ from accord.cli.data.batch import is_hidden, join
 from accord.cli.data.layout import Layout
 from accord.cli.data.reading import batches, load, load_settled
 from accord.cli.outputs.results import Trained
-from accord.cli.train.building import make_learner, with_dicts
+from accord.cli.train.building import for_table, make_learner
 from accord.exceptions import InputError
 
 
@@ -42,7 +42,9 @@ def fit(plan: Plan) -> tuple[Trained, Layout]:
         longest = f" of at most {layout.max_length} words (--max-length)" if layout.max_length else ""
         raise InputError(f"{plan.data} has no {layout.task.outputs}{longest}")
     if layout.format == "csv" and isinstance(X, list):
-        learner = with_dicts(layout.task, plan.given, plan.options)
+        learner = for_table(layout, plan.given, plan.options)
+        if layout.text_columns and not plan.options["quiet"]:
+            click.echo(_about_texts(layout), err=True)
     for name in plan.options["unlabeled"]:
         more = _load_unlabeled(layout, name, plan.options["unlabeled_format"])
         if not count(more):
@@ -54,6 +56,14 @@ def fit(plan: Plan) -> tuple[Trained, Layout]:
     partial = sum(isinstance(y, list) and None in y for y in Y) - sum(Y[i] is not None for i in hidden)
     learner.fit(X, Y)
     return Trained(learner, len(Y) - len(hidden), partial, len(hidden), take(X, hidden)), layout
+
+
+def _about_texts(layout: Layout) -> str:
+    """What was understood of a table with free text."""
+    texts, names = layout.text_columns or (), layout.feature_names or ()
+    others = len(names) - len(texts)
+    beside = f", beside {others} other column{'s' * (others > 1)}" if others else ""
+    return f"free text: {', '.join(texts)} (words, tf-idf){beside}; --text-columns or --categorical say otherwise"
 
 
 def _load_unlabeled(layout: Layout, name: str, given_format: str | None) -> Any:
@@ -73,6 +83,8 @@ def fit_stream(plan: Plan) -> tuple[Trained, Layout]:
     labels = plan.given.get("labels")
     if data == "-" and passes > 1:
         raise click.UsageError("--max-iter: standard input can be read only once; give a file for more passes")
+    if layout.text_columns:
+        raise click.UsageError("--text-columns: words weigh by how many of all texts have them; leave --stream out")
     if layout.format == "csv":
         layout = replace(layout, header=layout.header is not False, categorical=layout.categorical or ())
     if data != "-":

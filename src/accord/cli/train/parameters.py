@@ -40,7 +40,15 @@ SMOOTH = commands("learner", can="smooth")
 
 PARAMETERS = [
     # learners
-    Parameter("C", same(1.0, "svm", "crf", "co-svm", *SMOOTH), "Weight of the data against the regulariser.", float),
+    Parameter(
+        "C", {**same(1.0, "svm", "crf", "co-svm", *SMOOTH), "classifier": "auto"},
+        "Weight of the data against the regulariser; auto (classifier): by held-out labels.", NUMBER_OR_AUTO,
+    ),
+    Parameter(
+        "learn_unlabeled", same("auto", "classifier"),
+        "Whether to learn from unlabeled examples; auto: if held-out labels say that they help.",
+        Choice(["auto", "always", "never"]),
+    ),
     Parameter("norm", same(1, "svm", "co-svm"), "Power of the slacks.", Choice(["1", "2"])),
     Parameter(
         "rescaling", same("margin", "svm", "co-svm"), "What the loss scales.", Choice(["margin", "slack"])
@@ -171,19 +179,25 @@ PARAMETERS = [
     ),
     Parameter("rare", same(1, "tree"), "Words seen up to so often count as unknown.", click.IntRange(min=0)),
     # views
+    Parameter("words", same(1, "texts"), "Free text: words (1), and pairs of them (2).", Choice(["0", "1", "2"])),
+    Parameter("sublinear", same(True, "texts"), "Free text: a word that occurs c times counts 1 + log c."),
+    Parameter("idf", same(True, "texts"), "Free text: rare words weigh more."),
+    Parameter("norm_rows", same(True, "texts"), "Free text: rows of length 1."),
     Parameter("window", {"tokens": 1, "dicts": 0}, "Neighbours on either side whose features count, too.", WINDOW),
     Parameter("token", same(True, "tokens"), "The token as it is."),
-    Parameter("lower", same(True, "tokens"), "The token in lower case."),
+    Parameter("lower", same(True, "tokens", "texts"), "The token in lower case."),
     Parameter("affixes", same((1, 2, 3, 4), "tokens"), "Lengths of prefixes and suffixes.", LENGTHS),
-    Parameter("ngrams", same(None, "tokens"), "Lengths of letter n-grams.", LENGTHS),
+    Parameter("ngrams", same(None, "tokens", "texts"), "Lengths of letter n-grams.", LENGTHS),
     Parameter("shape", same(True, "tokens"), "Pattern of capitals, small letters and digits."),
     Parameter("clues", same(True, "tokens"), "Surface clues: case, digits, symbols, length."),
     Parameter("case_positions", same(4, "tokens"), "Characters that the case clues look at.", int),
     Parameter("position", same(True, "tokens"), "First, last, or between brackets or quotes."),
-    Parameter("min_count", same(1, "tokens"), "Leave out features of fewer tokens.", click.IntRange(min=1)),
-    Parameter("bias", same(True, "tokens", "numbers"), "A feature that is always 1."),
     Parameter(
-        "standardize", {"numbers": False, **same(True, *REGRESSORS)},
+        "min_count", {"tokens": 1, "texts": 2}, "Leave out features of fewer tokens, or texts.", click.IntRange(min=1)
+    ),
+    Parameter("bias", same(True, "tokens", "texts", "numbers"), "A feature that is the same everywhere."),
+    Parameter(
+        "standardize", {**same(False, "numbers", "dicts"), **same(True, *REGRESSORS)},
         "Columns, and targets of (co-)rlsr, with mean 0 and deviation 1.",
     ),
     Parameter(
@@ -206,7 +220,7 @@ PARAMETERS = [
         "Fraction of the features that each random view has; none: every feature is in one view.", float,
     ),
 ]  # fmt: skip
-_WHOLE = ("norm", "order")  # choices that are numbers
+_WHOLE = ("norm", "order", "words")  # choices that are numbers
 
 
 class TrainCommand(click.Command):

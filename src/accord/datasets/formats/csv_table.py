@@ -1,9 +1,10 @@
 """Delimited tables (CSV, TSV, semicolons): one example per row, the class in one column.
 
-What a column becomes: if every cell is a number (or empty) it is *numeric*, otherwise *categorical*; one
-unparsable cell, such as ``?``, makes the whole column categorical. If all columns are numeric, X is a float
-array with ``nan`` for empty cells. Otherwise X is a list of dicts, one per row, for `DictFeatures` or
-scikit-learn's ``DictVectorizer``: ``{"age": 41.0, "city=Rome": 1.0}``, empty cells left out.
+What a column becomes: if every cell is a number (or empty) it is *numeric*; if most cells have several words and are
+unlike all others it is *free text*; otherwise it is *categorical*; one unparsable cell, such as ``?``, makes the whole
+column categorical. If all columns are numeric, X is a float array with ``nan`` for empty cells. If there is free text,
+see `Table`. Otherwise X is a list of dicts, one per row, for `DictFeatures` or scikit-learn's ``DictVectorizer``:
+``{"age": 41.0, "city=Rome": 1.0}``, empty cells left out.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from accord.datasets.formats.source import Source, iter_lines, source_name
 from accord.exceptions import FormatError, InputError
 
 _DELIMITERS = ",;\t|"
+# A column is free text if its cells have so many words on the average, and so many of them are distinct.
+_WORDS_OF_TEXT, _DISTINCT_OF_TEXT, _CELLS_OF_TEXT = 3.0, 0.5, 4
 Column = int | str
 
 
@@ -28,19 +31,24 @@ class Table(NamedTuple):
     Attributes
     ----------
     X : ndarray of shape (n_rows, n_features), or list of dict
-        See the module's description.
+        See the module's description. If all features are one column of free text, a list of strings, for
+        `TextFeatures`. If there are other columns beside free text, a list of tuples: the texts, then a dict of the
+        other columns, for ``Select(0, TextFeatures())``, ..., ``Select(-1, DictFeatures())``.
     y : list of (str, or None)
         Classes; None where the label cell is empty or there is no label column.
     feature_names : list of str
         Names of the columns but the label's: from the header, else ``"0"``, ``"1"``, ... by position in the file.
     categorical : list of str
-        Those of them that are not numeric. Pass it when reading data for the same model again.
+        Those of them that hold words, as categories. Pass it when reading data for the same model again.
+    texts : list of str
+        Those of them that are free text. Pass it, too.
     """
 
     X: Any
     y: list[str | None]
     feature_names: list[str]
     categorical: list[str]
+    texts: list[str]
 
 
 class TableReader:
@@ -120,50 +128,83 @@ def floats(cells: Sequence[str]) -> np.ndarray | None:
     return None if any("_" in cell for cell in cells) else values  # Python reads 1_000 as a number, no other tool does
 
 
+def is_free_text(cells: Sequence[str]) -> bool:
+    """Whether a column looks like texts that people wrote: several words, mostly distinct."""
+    filled = [cell for cell in cells if cell]
+    if len(filled) < _CELLS_OF_TEXT or len(set(filled)) < _DISTINCT_OF_TEXT * len(filled):
+        return False
+    return sum(len(cell.split()) for cell in filled) >= _WORDS_OF_TEXT * len(filled)
+
+
 def _build(
-    rows: list[tuple[int, list[str]]], names: list[str], label: int | None, categorical: set[str] | None, file: str
-) -> Table:
-    """Turn numbered rows into features and labels; `categorical` None finds the column kinds out."""
+    rows: list[tuple[int, list[str]]], names: list[str], label: int | None, categorical: list[str] | None,
+    texts: list[str] | None, file: str,
+) -> Table:  # fmt: skip
+    """Turn numbered rows into features and labels; column kinds that are None are found out."""
     columns = list(zip(*(row for _, row in rows))) if rows else [()] * len(names)
     y: list[str | None] = [cell or None for cell in columns[label]] if label is not None else [None] * len(rows)
-    features = [k for k in range(len(names)) if k != label]
+    features = {name: columns[k] for k, name in enumerate(names) if k != label}
     numeric: dict[str, np.ndarray] = {}
-    for k in features:
-        if categorical is not None and names[k] in categorical:
+    for name, cells in features.items():
+        if name in (*(categorical or ()), *(texts or ())):
             continue
-        values = floats(columns[k])
+        values = floats(cells)
         if values is not None:
-            numeric[names[k]] = values
+            numeric[name] = values
         elif categorical is not None:
-            bad = next(i for i, cell in enumerate(columns[k]) if cell and not _is_number(cell))
-            message = f"{columns[k][bad]!r} in column {names[k]!r} is not a number; columns of words have to be named"
+            bad = next(i for i, cell in enumerate(cells) if cell and not _is_number(cell))
+            message = f"{cells[bad]!r} in column {name!r} is not a number; columns of words have to be named"
             raise FormatError(message, file, rows[bad][0], "categorical")
-    feature_names = [names[k] for k in features]
-    kinds = [name for name in feature_names if name not in numeric]
-    if not kinds:
-        X: Any = np.column_stack([numeric[n] for n in feature_names]) if features else np.empty((len(rows), 0))
-        return Table(X, y, feature_names, kinds)
-    X = [{} for _ in rows]
-    for k in features:
-        name = names[k]
+    if texts is None:
+        possible = [] if categorical is not None else [name for name in features if name not in numeric]
+        texts = [name for name in possible if is_free_text(features[name])]
+    texts = [name for name in texts if name in features]
+    kinds = [name for name in features if name not in numeric and name not in texts]
+    others = {name: cells for name, cells in features.items() if name not in texts}
+    if not texts:
+        X: Any = _matrix(numeric, len(rows)) if not kinds else _dicts(others, numeric, len(rows))
+    elif not others:
+        X = list(features[texts[0]]) if len(texts) == 1 else list(zip(*(features[name] for name in texts)))
+    else:
+        X = list(zip(*(features[name] for name in texts), _dicts(others, numeric, len(rows))))
+    return Table(X, y, list(features), kinds, texts)
+
+
+def _matrix(numeric: dict[str, np.ndarray], n_rows: int) -> np.ndarray:
+    return np.column_stack(list(numeric.values())) if numeric else np.empty((n_rows, 0))
+
+
+def _dicts(columns: dict[str, Any], numeric: dict[str, np.ndarray], n_rows: int) -> list[dict[str, float]]:
+    """One dict of features per row, empty cells left out."""
+    found: list[dict[str, float]] = [{} for _ in range(n_rows)]
+    for name, cells in columns.items():
         if name in numeric:
-            for entry, value in zip(X, numeric[name].tolist()):
+            for entry, value in zip(found, numeric[name].tolist()):
                 if value == value:  # nan marks an empty cell
                     entry[name] = value
         else:
-            for entry, cell in zip(X, columns[k]):
+            for entry, cell in zip(found, cells):
                 if cell:
                     entry[f"{name}={cell}"] = 1.0
-    return Table(X, y, feature_names, kinds)
+    return found
 
 
-def _kinds(categorical: Sequence[Column], names: list[str], name: str) -> set[str]:
-    kinds = {names[c] if isinstance(c, int) and -len(names) <= c < len(names) else str(c) for c in categorical}
-    unknown = kinds - set(names)
+def _names_texts(numbered: list[tuple[int, list[str]]]) -> bool:
+    """Whether the first row is the header of columns with free text: single words above several."""
+    first, *rest = (row for _, row in numbered)
+    free = [k for k, cells in enumerate(zip(*rest)) if is_free_text(cells)]
+    return bool(free) and all(len(cell.split()) <= 2 for cell in first)
+
+
+def _named(columns: Sequence[Column] | None, names: list[str], file: str, what: str, argument: str) -> list[str] | None:
+    """Columns by name, in the order given."""
+    if columns is None:
+        return None
+    named = [names[c] if isinstance(c, int) and -len(names) <= c < len(names) else str(c) for c in columns]
+    unknown = set(named) - set(names)
     if unknown:
-        message = f"{sorted(unknown)} should be categorical, but the columns are {names}"
-        raise FormatError(message, name, argument="categorical")
-    return kinds
+        raise FormatError(f"{sorted(unknown)} should be {what}, but the columns are {names}", file, argument=argument)
+    return named
 
 
 def read_csv(
@@ -174,6 +215,7 @@ def read_csv(
     encoding: str = "utf-8",
     *,
     categorical: Sequence[Column] | None = None,
+    texts: Sequence[Column] | None = None,
 ) -> Table:
     """Read a table into features and classes.
 
@@ -188,12 +230,14 @@ def read_csv(
         "auto": the first row is a header if `label_column` is a name, or if none of its cells is a number while
         some column below it is numeric. If all columns are words that cannot be told, and an error asks.
     categorical : sequence of int or str, optional
-        Columns to read as words; all others must then be numeric. By default found out from the data.
+        Columns to read as words; all others but ``texts`` must then be numeric. By default found out from the data.
+    texts : sequence of int or str, optional
+        Columns of free text; by default none if ``categorical`` is given, else found out from the data.
 
     Returns
     -------
     Table
-        A named tuple ``(X, y, feature_names, categorical)``.
+        A named tuple ``(X, y, feature_names, categorical, texts)``.
 
     Examples
     --------
@@ -206,12 +250,14 @@ def read_csv(
     (['setosa', None], ['length', 'width'])
     >>> read_csv(io.StringIO("age,city,kind\\n41,Rome,a\\n7,Oslo,b\\n"), label_column="kind").X
     [{'age': 41.0, 'city=Rome': 1.0}, {'age': 7.0, 'city=Oslo': 1.0}]
+    >>> read_csv(io.StringIO("note,kind\\nwe went to Rome,a\\nno news at all,b\\n"), texts=["note"]).X
+    ['we went to Rome', 'no news at all']
     """
     reader = TableReader(source, label_column, delimiter, header, encoding)
     numbered = list(reader.checked())
     if reader.header == "auto":
         below = [floats(column) for column in zip(*(row for _, row in numbered[1:]))]
-        if all(values is None for values in below):
+        if all(values is None for values in below) and not _names_texts(numbered):
             raise FormatError(
                 "no column is numeric, so it cannot be told whether the first row is a header; say whether it is",
                 reader.name,
@@ -220,8 +266,9 @@ def read_csv(
         reader.header = True
     reader.rows = iter(numbered)
     names = reader.take_header()
-    kinds = None if categorical is None else _kinds(categorical, names, reader.name)
-    return _build(list(reader.rows), names, reader.label_index(names), kinds, reader.name)
+    words = _named(categorical, names, reader.name, "categorical", "categorical")
+    free = _named(texts, names, reader.name, "free text", "texts")
+    return _build(list(reader.rows), names, reader.label_index(names), words, free, reader.name)
 
 
 def iter_csv(
@@ -232,12 +279,13 @@ def iter_csv(
     encoding: str = "utf-8",
     *,
     categorical: Sequence[Column] = (),
+    texts: Sequence[Column] = (),
     chunk_size: int = 10_000,
 ) -> Iterator[Table]:
     """Read a table in chunks of rows, for files larger than memory.
 
-    A stream cannot be looked at twice, so `header` and `categorical` must be given where they differ from the
-    defaults (a header; numeric columns only). The other parameters are those of `read_csv`.
+    A stream cannot be looked at twice, so `header`, `categorical` and `texts` must be given where they differ from
+    the defaults (a header; numeric columns only). The other parameters are those of `read_csv`.
 
     Examples
     --------
@@ -253,7 +301,8 @@ def iter_csv(
         raise InputError(f"header must be True or False when a file is streamed, got {header!r}")
     reader = TableReader(source, label_column, delimiter, header, encoding)
     names = reader.take_header()
-    label, kinds = reader.label_index(names), _kinds(categorical, names, reader.name)
+    label, words = reader.label_index(names), _named(categorical, names, reader.name, "categorical", "categorical")
+    free = _named(texts, names, reader.name, "free text", "texts")
     rows = reader.checked()
     while numbered := list(islice(rows, chunk_size)):
-        yield _build(numbered, names, label, kinds, reader.name)
+        yield _build(numbered, names, label, words, free, reader.name)

@@ -78,6 +78,43 @@ def number(keys, indptr, slot_keys, slot_ids, n_features, grow):
     return indices[:p].copy(), out_indptr, first[: n - n_features].copy(), slot_keys, slot_ids
 
 
+@njit(cache=True, nogil=True)
+def count(keys, indptr, slot_keys, slot_ids, n_features, grow):
+    """Feature numbers of every input, each once, and how often it has them; otherwise as :func:`number`.
+
+    Returns (indices, counts, indptr, positions in ``keys`` of the new features, slot keys, slot ids).
+    """
+    indices, counts = np.empty(keys.size, np.int32), np.empty(keys.size, np.int32)
+    out_indptr = np.zeros(indptr.size, np.int64)
+    first = np.empty(keys.size if grow else 0, np.int64)
+    place = np.full(n_features + first.size, -1, np.int64)  # where a feature was counted last
+    p, n = 0, n_features
+    for t in range(indptr.size - 1):
+        begin = p
+        for q in range(indptr[t], indptr[t + 1]):
+            s = _find(slot_keys, slot_ids, keys[q])
+            f = slot_ids[s]
+            if f < 0:
+                if not grow:
+                    continue
+                f = n
+                first[n - n_features] = q
+                slot_keys[s] = keys[q]
+                slot_ids[s] = f
+                n += 1
+                if 2 * n > slot_ids.size:
+                    slot_keys, slot_ids = _twice_as_large(slot_keys, slot_ids)
+            if place[f] < begin:
+                place[f] = p
+                indices[p] = f
+                counts[p] = 1
+                p += 1
+            else:
+                counts[place[f]] += 1
+        out_indptr[t + 1] = p
+    return indices[:p].copy(), counts[:p].copy(), out_indptr, first[: n - n_features].copy(), slot_keys, slot_ids
+
+
 SEPARATOR = np.uint32(10)  # a newline stands between words
 
 

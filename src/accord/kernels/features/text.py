@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 # Bits of a character's class. KNOWN tells a class from a table entry not filled yet.
-KNOWN, UPPER, LOWER, DIGIT, LETTER, SYMBOL, GREEK = 1, 2, 4, 8, 16, 32, 64
+KNOWN, UPPER, LOWER, DIGIT, LETTER, SYMBOL, GREEK, SPACE = 1, 2, 4, 8, 16, 32, 64, 128
 
 # Kinds of features; (begin, length) of an emitted feature mean what is said here. They are typed because Numba compiles
 # a function anew for every Python number it is called with.
@@ -79,6 +79,16 @@ class Emitted(NamedTuple):
     kinds: np.ndarray  # (n,) uint8
     begins: np.ndarray  # (n,) int32
     lengths: np.ndarray  # (n,) int32
+
+
+@njit(cache=True, nogil=True)
+def classify(codes, table, out):
+    """Write the class of every code point that the table has; returns whether all are known."""
+    known = True
+    for i in range(codes.size):
+        out[i] = table[codes[i]]
+        known &= out[i] != 0
+    return known
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,177 @@
+"""The default for classes: its parts against plain versions, what it takes, and when it stays with the labels alone."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+import accord
+from accord import Classifier, InputError, MultiClass, Sequence, Taxonomy, TextFeatures
+from accord.learners.classifier import SEMI_SUPERVISED, SUPERVISED
+from accord.solvers import soft_classes
+
+TOPICS = [[f"{name}{k}" for k in range(30)] for name in ("ball", "moon", "bread")]
+OTHER = [f"the{k}" for k in range(40)]
+
+
+def texts(n, seed, told=True):
+    """Texts of three topics; without ``told`` their words say nothing."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    X = [" ".join([*rng.choice(TOPICS[c] if told else OTHER, 4), *rng.choice(OTHER, 6)]) for c in y]
+    return X, [f"topic{c}" for c in y]
+
+
+def some_rows(n, d, seed):
+    rng = np.random.default_rng(seed)
+    X = sp.random_array((n, d), density=0.2, rng=rng, format="csr")
+    return sp.csr_array(X), np.eye(3)[rng.integers(0, 3, n)]
+
+
+@pytest.mark.parametrize("shape", [(30, 80), (120, 20)], ids=["few rows", "many rows"])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_regression_is_that_of_scikit_learn(shape, C):
+    X, labels = some_rows(*shape, 0)
+    ours = soft_classes.regression(X, labels, C, tol=1e-12, max_iter=2000)
+    peer = LogisticRegression(C=C, fit_intercept=False, tol=1e-10, max_iter=5000).fit(X, labels.argmax(axis=1))
+    np.testing.assert_allclose(ours, peer.coef_.T, atol=2e-4)
+
+
+def test_an_example_counts_as_often_as_it_is_important():
+    X, labels = some_rows(40, 15, 1)
+    times = np.arange(40) % 3
+    twice = np.repeat(np.arange(40), times)
+    ours = soft_classes.regression(X, labels, 1.0, times.astype(float), tol=1e-12, max_iter=2000)
+    repeated = soft_classes.regression(X[twice], labels[twice], 1.0, tol=1e-12, max_iter=2000)
+    np.testing.assert_allclose(ours, repeated, atol=1e-4)
+
+
+def plain_naive_bayes(X, labels, hidden, guesses, frequencies):
+    """One entry at a time."""
+    X, hidden = (
+        [[v / (math.sqrt(sum(u * u for u in row)) or 1.0) for v in row] for row in part] for part in (X, hidden)
+    )
+    n_dims, n_classes = len(X[0]), len(labels[0])
+    entries = [v for row in X + hidden for v in row if v]
+    pseudo = 0.1 * math.sqrt(sum(v * v for v in entries) / len(entries))
+    for _ in range(6):
+        counts = [[pseudo] * n_classes for _ in range(n_dims)]
+        for rows, soft in ((X, labels), (hidden, guesses)):
+            for row, distribution in zip(rows, soft):
+                for f in range(n_dims):
+                    for c in range(n_classes):
+                        counts[f][c] += row[f] * distribution[c]
+        weights = [[0.0] * n_classes for _ in range(n_dims)]
+        for c in range(n_classes):
+            own = sum(counts[f][c] for f in range(n_dims))
+            rest = sum(sum(counts[f]) - counts[f][c] for f in range(n_dims))
+            for f in range(n_dims):
+                weights[f][c] = math.log(counts[f][c] / own) - math.log((sum(counts[f]) - counts[f][c]) / rest)
+        scores = [[sum(row[f] * weights[f][c] for f in range(n_dims)) for c in range(n_classes)] for row in hidden]
+        factors = list(frequencies)
+        for step in range(6):
+            guesses = []
+            for row in scores:
+                odds = [math.exp(s) * factor for s, factor in zip(row, factors)]
+                guesses.append([o / sum(odds) for o in odds])
+            if step < 5:
+                means = [sum(g[c] for g in guesses) / len(guesses) for c in range(n_classes)]
+                factors = [f * p / m for f, p, m in zip(factors, frequencies, means)]
+    return weights, guesses
+
+
+def test_naive_bayes_is_what_it_says():
+    (X, labels), (hidden, guesses) = some_rows(8, 10, 2), some_rows(12, 10, 3)
+    frequencies = np.array([0.5, 0.3, 0.2])
+    weights, constants, found = soft_classes.naive_bayes(X, labels, hidden, guesses, frequencies)
+    expected = plain_naive_bayes(
+        X.toarray().tolist(), labels.tolist(), hidden.toarray().tolist(), guesses.tolist(), frequencies.tolist()
+    )
+    np.testing.assert_allclose(weights, expected[0], rtol=1e-9)
+    np.testing.assert_allclose(found, expected[1], rtol=1e-9)
+    assert constants.mean() == pytest.approx(0.0)
+
+
+def test_guesses_are_held_to_frequencies():
+    scores = np.random.default_rng(0).normal(size=(500, 3)) + [3.0, 0.0, -1.0]
+    frequencies = np.array([0.2, 0.3, 0.5])
+    guesses, constants = soft_classes.held_to(scores, frequencies)
+    np.testing.assert_allclose(guesses.mean(axis=0), frequencies, atol=0.02)
+    odds = np.log(guesses[0]) - scores[0] - constants
+    np.testing.assert_allclose(odds, odds[0])
+
+
+def test_unlabeled_texts_help_and_it_says_so(tmp_path):
+    X, Y = texts(300, 0)
+    new, truth = texts(150, 1)
+    hidden = [*Y[:18], *[None] * 282]
+    model = Classifier(random_state=0).fit(X, hidden)
+    alone = Classifier(random_state=0, learn_unlabeled="never").fit(X, hidden)
+    wrong, wrong_alone = (np.sum(np.array(m.predict(new)) != truth) for m in (model, alone))
+    assert wrong < wrong_alone
+    assert [entry["chosen"] for entry in model.auto_report_] == [False, True]
+    assert len(model.report_) == 3
+    assert "282 unlabeled examples" in model.report_[0]
+    assert model.transduction_ == model.predict(X[18:])
+    np.testing.assert_allclose(model.predict_marginals(new).sum(axis=1), 1.0)
+    model.save(tmp_path / "m.accord")
+    loaded = accord.load(tmp_path / "m.accord")
+    assert loaded.predict(new) == model.predict(new)
+    assert loaded.report_ == model.report_
+
+
+def test_labels_alone_are_kept_when_the_rest_says_nothing():
+    X, Y = texts(60, 2)
+    noise, _ = texts(200, 3, told=False)
+    model = Classifier(random_state=0).fit(X + noise, Y + [None] * 200)
+    alone = Classifier(random_state=0, learn_unlabeled="never").fit(X + noise, Y + [None] * 200)
+    assert [entry["candidate"] for entry in model.auto_report_ if entry["chosen"]] == [SUPERVISED]
+    np.testing.assert_array_equal(model.weights_.unary, alone.weights_.unary)
+    always = Classifier(random_state=0, learn_unlabeled="always").fit(X + noise, Y + [None] * 200)
+    assert SEMI_SUPERVISED not in always.auto_report_[0]["candidate"]
+    assert not np.array_equal(always.weights_.unary, alone.weights_.unary)
+
+
+def test_any_kind_of_input():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    numbers = rng.normal(size=(60, 3)) * [1.0, 1000.0, 0.01] + y[:, None] * [4.0, 0.0, 0.0]
+    some = [int(c) if i < 20 else None for i, c in enumerate(y)]
+    model = Classifier(random_state=0).fit(numbers, some)
+    assert model.view_.standardize
+    assert np.mean(np.array(model.predict(numbers)) == y) > 0.9
+    counts = sp.csr_array(rng.poisson(1.0, (60, 4)) + np.outer(y, [5, 0, 0, 0]))
+    assert np.mean(np.array(Classifier(random_state=0).fit(counts, some).predict(counts)) == y) > 0.9
+    dicts = [{"a": int(c), "b": 1.0} for c in y]
+    assert np.mean(np.array(Classifier(random_state=0).fit(dicts, some).predict(dicts)) == y) == 1.0
+
+
+def test_a_taxonomy_and_a_view_may_be_given():
+    X, Y = texts(60, 4)
+    tree = {"topic0": "a", "topic1": "a", "a": "top", "topic2": "top"}
+    model = Classifier(Taxonomy(tree), TextFeatures(min_count=1), random_state=0).fit(X, Y)
+    flat = Classifier(MultiClass(), TextFeatures(min_count=1), random_state=0).fit(X, Y)
+    assert model.predict(X) == flat.predict(X)
+    np.testing.assert_allclose(model.decision_function(X), flat.decision_function(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+def test_very_few_labels(n_labels):
+    X, Y = texts(30, 5)
+    model = Classifier(random_state=0).fit(X, [*Y[:n_labels], *[None] * (30 - n_labels)])
+    assert model.auto_report_ == []
+    assert "too few" in model.report_[1]
+    assert set(model.predict(X)) <= set(Y[:n_labels])
+
+
+def test_it_is_a_classifier_of_classes():
+    assert clone(Classifier(C=3.0)).get_params()["C"] == 3.0
+    with pytest.raises(InputError, match="one class for every input"):
+        Classifier(Sequence()).fit([["a"]], [["x"]])
+    with pytest.raises(InputError, match="learn_unlabeled is 'no'"):
+        Classifier(learn_unlabeled="no").fit(["a text", "b text"], ["x", "y"])
+    with pytest.raises(InputError, match="C is 0"):
+        Classifier(C=0).fit(["a text", "b text"], ["x", "y"])
