@@ -112,7 +112,7 @@ SHARED = {
         lambda value: value is None or (hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict))),
     ),
     # large margins and likelihoods
-    "C": POSITIVE,
+    "C": Expected("a positive number, at most 1e15", lambda value: POSITIVE.accepts(value) and value <= 1e15),
     "epsilon": NOT_NEGATIVE,
     "norm": one_of(1, 2),
     "rescaling": one_of("margin", "slack"),

@@ -11,7 +11,7 @@ from accord.exceptions import InputError
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
-from accord.views.inputs import as_list
+from accord.views.inputs import as_list, has_text
 from accord.views.text import TokenFeatures
 
 _FEATURES = (Mapping, set, frozenset)
@@ -32,13 +32,15 @@ def default_view(X: Any, one_row: bool = False, symbols: bool = False) -> View:
         return names_only(1)
     several, one = "a list of tokens, of dicts or of rows of numbers", "a dict or list of features, or a row of numbers"
     need = one if one_row else several
-    if len(getattr(X, "shape", ())) > 1:
+    if len(getattr(X, "shape", ())) > 1 and not has_text(X):
         return ArrayFeatures()
     found = next(((i, x) for i, x in enumerate(as_list(X, need)) if not _is_empty(x)), None)
     if found is None:
         raise InputError("X has only empty inputs: there is nothing to learn from")
     i, x = found
     kind = type(x).__name__
+    if has_text(x):
+        x = x.tolist()
     if len(getattr(x, "shape", ())):
         return ArrayFeatures()
     if isinstance(x, _FEATURES):

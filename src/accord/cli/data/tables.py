@@ -21,7 +21,9 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
     """A whole table with its column kinds found out, and the layout to read others the same way."""
     header: Any = "auto" if layout.header is None else layout.header
     kept: Any = read_again(source, layout.encoding) if layout.task.numeric else source
-    table = read_csv(kept, layout.target, layout.delimiter, header, layout.encoding, categorical=layout.categorical)
+    table = read_csv(
+        kept, layout.target, layout.delimiter, header, layout.encoding, categorical=layout.categorical, finite=True
+    )
     if header == "auto":  # without a header, columns are named by their numbers
         header = not all(name.isdigit() for name in table.feature_names)
     names, words = tuple(table.feature_names), tuple(table.categorical)
@@ -37,7 +39,7 @@ def table_batches(layout: Layout, source: Any, size: int, labeled: bool) -> Iter
     label = _label_column(layout, stream, header, labeled)
     for table in iter_csv(
         stream, label, stream.delimiter, header, layout.encoding,  # type: ignore[arg-type]
-        categorical=layout.categorical or (), chunk_size=size,
+        categorical=layout.categorical or (), chunk_size=size, finite=True,
     ):  # fmt: skip
         yield Batch(_ordered(layout, table, stream.name, header), list(table.y), columns=tuple(table.feature_names))
 

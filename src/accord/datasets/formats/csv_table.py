@@ -121,7 +121,12 @@ def floats(cells: Sequence[str]) -> np.ndarray | None:
 
 
 def _build(
-    rows: list[tuple[int, list[str]]], names: list[str], label: int | None, categorical: set[str] | None, file: str
+    rows: list[tuple[int, list[str]]],
+    names: list[str],
+    label: int | None,
+    categorical: set[str] | None,
+    file: str,
+    finite: bool,
 ) -> Table:
     """Turn numbered rows into features and labels; `categorical` None finds the column kinds out."""
     columns = list(zip(*(row for _, row in rows))) if rows else [()] * len(names)
@@ -140,6 +145,8 @@ def _build(
             raise FormatError(message, file, rows[bad][0], "categorical")
     feature_names = [names[k] for k in features]
     kinds = [name for name in feature_names if name not in numeric]
+    if finite:
+        _refuse_missing(rows, names, numeric, bool(kinds), file)
     if not kinds:
         X: Any = np.column_stack([numeric[n] for n in feature_names]) if features else np.empty((len(rows), 0))
         return Table(X, y, feature_names, kinds)
@@ -155,6 +162,20 @@ def _build(
                 if cell:
                     entry[f"{name}={cell}"] = 1.0
     return Table(X, y, feature_names, kinds)
+
+
+def _refuse_missing(
+    rows: list[tuple[int, list[str]]], names: list[str], numeric: dict[str, np.ndarray], dicts: bool, file: str
+) -> None:
+    """Complain about the first cell that is no finite number; rows that become dicts may leave cells empty."""
+    bad = [(int(i), name) for name, values in numeric.items() for i in np.flatnonzero(~np.isfinite(values))]
+    for i, name in sorted(bad, key=lambda place: (place[0], names.index(place[1]))):
+        number, cells = rows[i]
+        cell = cells[names.index(name)]
+        if cell or not dicts:
+            what = f"{cell!r}" if cell else "an empty cell"
+            message = f"{what} in column {name!r}, which is one of numbers; fill it in, or leave out the row or column"
+            raise FormatError(message, file, number)
 
 
 def _kinds(categorical: Sequence[Column], names: list[str], name: str) -> set[str]:
@@ -174,6 +195,7 @@ def read_csv(
     encoding: str = "utf-8",
     *,
     categorical: Sequence[Column] | None = None,
+    finite: bool = False,
 ) -> Table:
     """Read a table into features and classes.
 
@@ -189,6 +211,8 @@ def read_csv(
         some column below it is numeric. If all columns are words that cannot be told, and an error asks.
     categorical : sequence of int or str, optional
         Columns to read as words; all others must then be numeric. By default found out from the data.
+    finite : bool
+        Refuse cells such as ``nan`` in numeric columns, and empty ones in tables of numbers, and name line and column.
 
     Returns
     -------
@@ -221,7 +245,7 @@ def read_csv(
     reader.rows = iter(numbered)
     names = reader.take_header()
     kinds = None if categorical is None else _kinds(categorical, names, reader.name)
-    return _build(list(reader.rows), names, reader.label_index(names), kinds, reader.name)
+    return _build(list(reader.rows), names, reader.label_index(names), kinds, reader.name, finite)
 
 
 def iter_csv(
@@ -233,6 +257,7 @@ def iter_csv(
     *,
     categorical: Sequence[Column] = (),
     chunk_size: int = 10_000,
+    finite: bool = False,
 ) -> Iterator[Table]:
     """Read a table in chunks of rows, for files larger than memory.
 
@@ -256,4 +281,4 @@ def iter_csv(
     label, kinds = reader.label_index(names), _kinds(categorical, names, reader.name)
     rows = reader.checked()
     while numbered := list(islice(rows, chunk_size)):
-        yield _build(numbered, names, label, kinds, reader.name)
+        yield _build(numbered, names, label, kinds, reader.name, finite)
