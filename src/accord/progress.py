@@ -59,7 +59,7 @@ class Progress:
         if Progress._shown is self:
             Progress._shown = None
         if self._bar is not None:
-            if failed[0] is None:  # what ended early is done all the same
+            if failed[0] is None and self.total is not None:  # what ended early is done all the same
                 self._bar.update(self._task, total=self._done)
             self._bar.stop()
             self._bar = None

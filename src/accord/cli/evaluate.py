@@ -18,7 +18,6 @@ from accord.cli.tasks import REGRESSION, SEQUENCE, task_of_format
 from accord.cli.terminal import computing, quiet_option
 from accord.exceptions import InputError
 
-
 # What --help shows; --help-all shows the rest.
 _GROUPS = {"Data": ("format", "label_column", "predictions"), "Output": ("as_json",), "Running": ("n_jobs", "quiet")}
 

@@ -37,7 +37,9 @@ _GROUPS = {
 }
 
 
-@click.command(cls=GroupedCommand, groups=_GROUPS, titles=TITLES, short_help="Label files or standard input with a model.")
+@click.command(
+    cls=GroupedCommand, groups=_GROUPS, titles=TITLES, short_help="Label files or standard input with a model."
+)
 @click.argument("model")
 @click.argument("data", default="-")
 @click.option(

@@ -18,7 +18,8 @@ _SVMLIGHT = re.compile(r"\S+( \d+:\S+)+\s*")
 def explain(layout: Layout, source: str, Y: list[Any], X: Any) -> None:
     """Refuse sentences of a CoNLL file of which none has a label, if what the file looks like says why."""
     if layout.format == "conll" and not any(y is not None for y in Y):
-        said = _look(_first_lines(layout, source) or [token for x in X[:_LINES] for token in x])
+        lines = _first_lines(layout, source)
+        said = _look(lines) if lines else _look_at_cells([token for x in X[:_LINES] for token in x])
         if said:
             raise InputError(f"{source}: no token has a label. {said}", "format")
 
@@ -49,10 +50,8 @@ def _look(lines: list[str]) -> str:
         return "The file looks like a treebank; give --format treebank"
     if all(map(_SVMLIGHT.fullmatch, lines)):
         return "The file looks like svmlight; give --format svmlight"
-    for mark, name in _SEPARATORS.items():
-        counts = {line.count(mark) for line in lines}
-        if len(counts) == 1 and counts != {0} and len(lines) > 1:
-            return f"The file looks like a table with {name}; give --format csv, and --label-column NAME for the labels"
+    if said := _look_at_cells(lines):
+        return said
     columns = {len(line.split()) for line in lines}
     if columns == {1}:
         return "The file has a single column; a line of a labeled file is token<TAB>label"
@@ -61,4 +60,13 @@ def _look(lines: list[str]) -> str:
             "The file looks like plain text; give it as --unlabeled beside labeled data, or with --task multiclass "
             "--format text if its lines are class<TAB>words"
         )
+    return ""
+
+
+def _look_at_cells(lines: list[str]) -> str:
+    """What is said if there is the same number of separators in all lines."""
+    for mark, name in _SEPARATORS.items():
+        counts = {line.count(mark) for line in lines}
+        if len(counts) == 1 and counts != {0} and len(lines) > 1:
+            return f"The file looks like a table with {name}; give --format csv, and --label-column NAME for the labels"
     return ""

@@ -76,7 +76,17 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
 # What --help shows; --help-all shows the rest.
 _GROUPS = {
     "Data": ("labeled", "unlabeled", "format", "label_column", "unknown_label", "valid"),
-    "Model": ("model", "task", "learner", "constraints", "C", "max_iter", "window", "unlabeled_weight", "distributional"),
+    "Model": (
+        "model",
+        "task",
+        "learner",
+        "constraints",
+        "C",
+        "max_iter",
+        "window",
+        "unlabeled_weight",
+        "distributional",
+    ),
     "Running": ("dry_run", "n_jobs", "random_state", "quiet"),
 }
 

@@ -12,7 +12,7 @@ import click
 from accord.cli.data.batch import is_hidden, join
 from accord.cli.data.layout import Layout
 from accord.cli.data.reading import batches, load, load_settled
-from accord.cli.outputs.results import Trained
+from accord.cli.outputs.results import Trained, counted
 from accord.cli.terminal import note
 from accord.cli.train.building import make_learner, with_dicts
 from accord.exceptions import InputError
@@ -79,13 +79,16 @@ def read(plan: Plan) -> Understood:
 
 def fit(plan: Plan) -> tuple[Trained, Layout]:
     """Train on all data at once; what was found out about the files is in the layout."""
+    from accord import settings
     from accord.learners.inputs import take
 
     found = read(plan)
     learner, hidden = found.learner, found.hidden
     n_labeled = len(found.Y) - len(hidden)
-    unlabeled = f" and {len(hidden):,} unlabeled" if hidden else ""
-    note(f"training {type(learner).__name__} on {n_labeled:,} labeled{unlabeled} {found.layout.task.example}s ...")
+    settings.check(learner)  # what is wrong is said first
+    unlabeled = f" and {len(hidden):,} unlabeled ones" if hidden else ""
+    labeled = counted(n_labeled, f"labeled {found.layout.task.example}")
+    note(f"training {type(learner).__name__} on {labeled}{unlabeled} ...")
     learner.fit(found.X, found.Y)
     return Trained(learner, n_labeled, found.n_partial, len(hidden), take(found.X, hidden)), found.layout
 
