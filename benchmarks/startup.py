@@ -2,7 +2,7 @@
 
     python benchmarks/startup.py [--repeat 7] [--cold]
 
-Warm: `accord predict` of one sentence with a saved CRF against ``import sklearn.linear_model``, in turn, best of several.
+Warm: `accord predict` of one sentence with a saved CRF against ``import sklearn.linear_model``, in turn, best of some.
 Cold: training on 20 sentences and predicting with no compiled kernels, and what each kernel costs to compile.
 """
 

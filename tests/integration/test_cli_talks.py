@@ -2,9 +2,11 @@
 
 import re
 
+import click
 import pytest
 from cli_helpers import ok, run, write_points, write_sentences
 
+from accord.cli import main
 from accord.cli.train.parameters import LEARNERS, PARAMETERS
 
 
@@ -41,11 +43,12 @@ def test_help_shows_few_options_in_groups_and_help_all_all_of_them():
     for title in ("Data:", "Model:", "Running:", "Help:"):
         assert f"\n{title}\n" in brief
     options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", brief, re.MULTILINE)
-    assert {"--model", "--learner", "--unlabeled", "--dry-run", "--help-all"} <= {*options, "--model"}
+    assert {"--model", "--learner", "--unlabeled", "--dry-run", "--help-all"} <= set(options)
     assert len(options) < 25
     assert "--rho" not in brief
     assert all(parameter.flag in full for parameter in PARAMETERS)
-    assert f"{full.count(chr(10) + '  --') - brief.count(chr(10) + '  --')} more options" in brief
+    known = [param for param in main.commands["train"].params if isinstance(param, click.Option)]
+    assert f"`main train --help-all` shows {len(known) + 1 - len(options)} more options." in brief
     assert "Ctrl-C" in full
     assert "Ctrl-C" not in brief
 

@@ -45,9 +45,10 @@ class Choice(click.Choice):
         except click.BadParameter as error:
             words = [str(word) for word in self.choices]
             meant = [TABLE[value].command] if value in TABLE else get_close_matches(value.lower(), words, 1, 0.5)
-            if meant and meant[0] in words:
-                error.message += f" Did you mean {meant[0]}?"
-            raise
+            if not meant or meant[0] not in words:
+                raise
+            message = f"{error.message} Did you mean {meant[0]}?"
+        return self.fail(message, param, ctx)
 
 
 def _window(text: str) -> int | tuple[int, int]:

@@ -88,7 +88,8 @@ def fit(plan: Plan) -> tuple[Trained, Layout]:
     settings.check(learner)  # what is wrong is said first
     unlabeled = f" and {len(hidden):,} unlabeled ones" if hidden else ""
     labeled = counted(n_labeled, f"labeled {found.layout.task.example}")
-    note(f"training {type(learner).__name__} on {labeled}{unlabeled} ...")
+    if n_labeled:
+        note(f"training {type(learner).__name__} on {labeled}{unlabeled} ...")
     learner.fit(found.X, found.Y)
     return Trained(learner, n_labeled, found.n_partial, len(hidden), take(found.X, hidden)), found.layout
 
