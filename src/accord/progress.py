@@ -60,7 +60,7 @@ class Progress:
             Progress._shown = None
         if self._bar is not None:
             if failed[0] is None and self.total is not None:  # what ended early is done all the same
-                self._bar.update(self._task, total=self._done)
+                self._bar.update(self._task, total=self._done, left="")
             self._bar.stop()
             self._bar = None
 
@@ -80,21 +80,27 @@ class Progress:
         if self.total is None or not 0 < self._done < self.total:
             return ""
         seconds = (time.monotonic() - self._start) / self._done * (self.total - self._done)
-        return f"at most {_clock(seconds)} left"
+        return f"up to {_clock(seconds)} left"
 
     def _start_bar(self) -> None:
         # rich takes a while to import, and most runs never show a bar
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bar
+        from rich.table import Column
+
+        def fixed(width: int) -> Column:
+            return Column(no_wrap=True, min_width=width)
 
         self._bar = Bar(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}", markup=False),
-            TextColumn("{task.fields[info]}", markup=False),
+            TextColumn("{task.description}", markup=False, table_column=fixed(len(self.description))),
+            BarColumn(bar_width=10),
+            MofNCompleteColumn(table_column=fixed(2 * len(str(self.total or 0)) + 1)),
+            TimeElapsedColumn(table_column=fixed(7)),
+            TextColumn("{task.fields[left]}", markup=False, table_column=fixed(0 if self.total is None else 15)),
+            # what does not fit is cut off here
+            TextColumn("{task.fields[info]}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
+            expand=True,
             console=Console(stderr=True),
             # else rich would send what the program prints to standard output through its own console
             redirect_stdout=False,

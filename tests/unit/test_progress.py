@@ -90,8 +90,8 @@ def test_a_line_every_ten_seconds_in_a_pipe(monkeypatch, capsys):
             clock.now += 1.0
             progress.advance(info="objective 7")
     assert capsys.readouterr().err.splitlines() == [
-        "CRF: 10 of 100, 0:10, at most 1:30 left, objective 7",
-        "CRF: 20 of 100, 0:20, at most 1:20 left, objective 7",
+        "CRF: 10 of 100, 0:10, up to 1:30 left, objective 7",
+        "CRF: 20 of 100, 0:20, up to 1:20 left, objective 7",
     ]
     with Progress(None, "messages") as progress:
         clock.now += 3723.0

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 _QUIET = "accord.quiet"
+_COMPILING = "compiling kernels, once after installation (`accord warm` compiles all of them)"
 _WIDE = 240  # columns of a table that goes to a file or a pipe
 
 
@@ -88,7 +89,7 @@ def named(values: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def computing(on_compile: Callable[[], None] | None = None) -> Iterator[None]:
+def computing(on_compile: Callable[[], None] | None = None, message: str = _COMPILING) -> Iterator[None]:
     """Around everything that trains or predicts.
 
     Says once that a kernel has to be compiled, then calls `on_compile`.
@@ -107,7 +108,7 @@ def computing(on_compile: Callable[[], None] | None = None) -> Iterator[None]:
             self.seen = True
             # on a terminal a progress bar may stand in this line
             start = "\r\x1b[K" if sys.stderr is not None and sys.stderr.isatty() else ""
-            note(f"{start}compiling kernels, once after installation (`accord warm` compiles all of them) ...")
+            note(f"{start}{message} ...")
             if on_compile is not None:
                 on_compile()
 

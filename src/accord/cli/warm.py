@@ -61,7 +61,8 @@ def warm(quiet: bool) -> None:
     from accord.progress import Progress
 
     start = time.perf_counter()
-    with if_interrupted("what was compiled so far is kept"), computing(), warnings.catch_warnings():
+    quietly = warnings.catch_warnings()
+    with if_interrupted("what was compiled so far is kept"), computing(message="compiling kernels"), quietly:
         warnings.simplefilter("ignore")
         jobs = list(_jobs())
         with Progress(len(jobs), "warming up", not is_quiet()) as progress:

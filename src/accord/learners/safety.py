@@ -56,7 +56,7 @@ def choose(
         unlabeled = np.sort(rng.choice(unlabeled, MAX_UNLABELED, replace=False))
     counts = np.zeros((len(candidates), len(folds)), np.int64)
     total = np.zeros(len(folds), np.int64)
-    with (progress or _silent)(len(folds) * len(candidates), "comparing on held-out labels") as fits:
+    with (progress or _silent)(len(folds) * len(candidates), "held-out folds") as fits:
         for f, held_out in enumerate(folds):
             used = np.concatenate([np.setdiff1d(np.arange(n_labeled), held_out), unlabeled])
             for c, candidate in enumerate(candidates):
