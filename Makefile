@@ -5,8 +5,8 @@ VENV ?= .venv
 BENCH_VENV ?= .venv-bench
 
 # The first of these that is a supported Python; `make PYTHON=/path/to/python3.12 …` overrides it.
-SUPPORTED = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+SUPPORTED = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$p" -c '$(SUPPORTED)' >/dev/null 2>&1 && echo "$$p" && break; done)
 
 PIP_INSTALL = -m pip --disable-pip-version-check -qq install
@@ -63,7 +63,7 @@ clean-all: clean  ## remove the environments too
 # $(1): the environment. Made anew when its interpreter is gone (a moved folder, an uninstalled Python).
 define make-environment
 	@if [ -z "$(PYTHON)" ] || ! "$(PYTHON)" -c '$(SUPPORTED)' 2>/dev/null; then \
-		echo "Accord needs Python 3.11, 3.12 or 3.13$(if $(PYTHON),; $(PYTHON) is not one,, and none is on the PATH)." >&2; \
+		echo "Accord needs Python 3.11, 3.12, 3.13 or 3.14$(if $(PYTHON),; $(PYTHON) is not one,, and none is on the PATH)." >&2; \
 		echo "Install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; fi
 	@echo "Setting up $(1) with $$("$(PYTHON)" -V) (once; this takes a minute or two) ..."
 	@$(1)/bin/python -c '' 2>/dev/null || "$(PYTHON)" -m venv --clear $(1)

@@ -3,7 +3,7 @@
     python locks/update.py --index URL
 
 Run it with the Python of a development environment in which all tests pass: what is installed there is what is pinned.
-``URL`` is a simple index of packages; it is asked for the checksums of all files that Python 3.11 to 3.13 may install,
+``URL`` is a simple index of packages; it is asked for the checksums of all files that Python 3.11 to 3.14 may install,
 on any platform.
 """
 
@@ -21,10 +21,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 _LINK = re.compile(r"""href=["'][^"'#]*/(?P<file>[^"'#/]+)#sha256=(?P<hash>[0-9a-f]{64})""")
 # Wheels of other interpreters would only make the files longer.
-_WANTED = re.compile(r"\.tar\.gz$|\.zip$|-(py3|py2\.py3|cp311|cp312|cp313|cp3\d+-abi3)-|-cp3\d+-abi3-")
+_WANTED = re.compile(r"\.tar\.gz$|\.zip$|-(py3|py2\.py3|cp311|cp312|cp313|cp314|cp3\d+-abi3)-|-cp3\d+-abi3-")
 
 
 def closure(wanted: list[str]) -> dict[str, str]:

@@ -113,7 +113,7 @@ SHARED = {
     ),
     "tokenizer": Expected('None, "blanks", or a function of a text', lambda v: v in (None, "blanks") or callable(v)),
     # large margins and likelihoods
-    "C": POSITIVE,
+    "C": Expected("a positive number, at most 1e15", lambda value: POSITIVE.accepts(value) and value <= 1e15),
     "epsilon": NOT_NEGATIVE,
     "norm": one_of(1, 2),
     "rescaling": one_of("margin", "slack"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from bad_input import TAGS, row
+from bad_input import LEARNERS, SENTENCES, TAGS, row
 
 from accord import HMM, DictFeatures, KernelFeatures, MultiClass, Sequence, TokenFeatures
 
@@ -26,6 +26,13 @@ def _(make):
 @row("token-no-string")
 def _(make):
     make(Sequence()).fit([["Tom", "left"], ["Ana", 42, "Tom"], ["Eva"]], TAGS)
+
+
+@row("token-array", *LEARNERS)
+def _(make):
+    arrays = [np.array(x) for x in SENTENCES]
+    found = make(Sequence()).fit(arrays, [np.array(y) for y in TAGS]).predict(arrays)
+    assert found == make(Sequence()).fit(SENTENCES, TAGS).predict(SENTENCES)
 
 
 @row("token-missing")

@@ -3,7 +3,7 @@
 import numpy as np
 from bad_input import row
 
-from accord import CallablePairs, ClusteringSVM, Partition, StructuredSVM
+from accord import CallablePairs, ClusteringSVM, Deduplicator, Partition, StructuredSVM
 
 SETS = [[1.0, 1.1, 5.0], [2.0, 7.0, 7.2, 2.1]]
 PARTITIONS = [[0, 0, 1], ["a", "b", "b", "a"]]
@@ -117,6 +117,11 @@ def _(make):
 @row("clustering-exact", None)
 def _(make):
     fitted(decoder="exact").predict([np.full(100, 3.0).tolist()])
+
+
+@row("dedupe-kind", None)
+def _(make):
+    Deduplicator({"n": "string"}).fit([{"n": "Ann"}, {"n": "Bob"}], [0, 1])
 
 
 @row("clustering-structure", None)

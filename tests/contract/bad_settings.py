@@ -68,9 +68,19 @@ def _(make):
     make(Sequence(), view=TokenFeatures(window=-1)).fit(SENTENCES, TAGS)
 
 
+@row("window-wide", CRF)
+def _(make):
+    make(Sequence(), view=TokenFeatures(window=99)).fit(SENTENCES, TAGS)
+
+
 @row("C", StructuredSVM, CRF, CoSVM, *SMOOTH)
 def _(make):
     make(Sequence(), C=0).fit(SENTENCES, TAGS)
+
+
+@row("C-huge", StructuredSVM, CRF, CoSVM, *SMOOTH)
+def _(make):
+    make(Sequence(), C=1e300).fit(SENTENCES, TAGS)
 
 
 @row("solver", StructuredSVM, CRF)
@@ -107,6 +117,12 @@ def _(make):
 def _(make):
     Path("train.csv").write_text("size,age,label\n1,2,a\n3,b\n")
     read_csv("train.csv")
+
+
+@row("csv-nan", None)
+def _(make):
+    Path("train.csv").write_text("a,b,label\n1,2,x\n3,nan,y\n")
+    read_csv("train.csv", finite=True)
 
 
 @row("svmlight-line", None)

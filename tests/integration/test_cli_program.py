@@ -151,7 +151,7 @@ def test_options_that_do_not_fit_are_refused(options, message, tmp_path):
 
 def test_warnings_are_one_line(tmp_path):
     write_sentences(tmp_path)
-    result = run("train", tmp_path / "train.conll", "--model", tmp_path / "m", "--max-iter", 1)
+    result = run("train", tmp_path / "train.conll", "--model", tmp_path / "m", "--max-iter", 1, "-q")
     assert result.exit_code == 0
     assert re.fullmatch(r"accord: warning: L-BFGS stopped early.*\n", result.stderr)
 
@@ -165,7 +165,7 @@ def test_an_interrupted_training_leaves_the_old_model_alone(tmp_path, monkeypatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(accord.CRF, "fit", fit)
-    result = run("train", tmp_path / "train.conll", "--model", old)
+    result = run("train", tmp_path / "train.conll", "--model", old, "--quiet")
     assert result.exit_code == 130
     assert result.stderr == f"accord: interrupted; the model is lost, and {old} is as it was before\n"
     assert old.read_bytes() == b"the old model"

@@ -140,7 +140,7 @@ def test_a_further_treebank_gives_rules(folder, tmp_path):
     ok(*args)
     assert "no parse for 1 of 1 sentences" in run("predict", tmp_path / "m", stdin="the dog left\n").stderr
     ok(*args, "--grammar", folder / "train.mrg")
-    result = run("predict", tmp_path / "m", stdin="the dog left\n")
+    result = run("predict", tmp_path / "m", "-q", stdin="the dog left\n")
     assert (result.stdout, result.stderr) == ("(S (NP (DT the) (NN dog)) (VP (VBD left)))\n", "")
 
 

@@ -1,4 +1,4 @@
-"""A bar on a terminal, silence everywhere else."""
+"""A bar on a terminal, now and then a line everywhere else."""
 
 import io
 import subprocess
@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from accord import progress as module
 from accord.progress import Progress
 
 
@@ -51,7 +52,58 @@ def test_disabled_is_silent_on_a_terminal(monkeypatch):
     assert terminal.getvalue() == ""
 
 
-def test_silent_in_a_pipe_without_importing_rich():
+def test_a_loop_that_ends_early_is_done(monkeypatch):
+    terminal = make_terminal(monkeypatch)
+    with Progress(200, "CRF") as progress:
+        progress.advance(57)
+    assert "57/57" in terminal.getvalue()
+
+
+def test_of_loops_inside_loops_the_outermost_is_shown(monkeypatch):
+    terminal = make_terminal(monkeypatch)
+    with Progress(2, "folds") as outer:
+        for _ in range(2):
+            with Progress(0, "passes") as inner:
+                inner.advance(12)
+            outer.advance()
+    assert "2/2" in terminal.getvalue()
+    assert "passes" not in terminal.getvalue()
+    assert "12/0" not in terminal.getvalue()
+    with Progress(1, "next") as after:
+        after.advance()
+    assert "next" in terminal.getvalue()
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+def test_a_line_every_ten_seconds_in_a_pipe(monkeypatch, capsys):
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    with Progress(100, "CRF") as progress:
+        for _ in range(25):
+            clock.now += 1.0
+            progress.advance(info="objective 7")
+    assert capsys.readouterr().err.splitlines() == [
+        "CRF: 10 of 100, 0:10, up to 1:30 left, objective 7",
+        "CRF: 20 of 100, 0:20, up to 1:20 left, objective 7",
+    ]
+    with Progress(None, "messages") as progress:
+        clock.now += 3723.0
+        progress.advance(1234)
+    assert capsys.readouterr().err == "messages: 1,234, 1:02:03\n"
+    with Progress(1, "hidden", enabled=False) as progress:
+        clock.now += 100.0
+        progress.advance()
+    assert capsys.readouterr().err == ""
+
+
+def test_short_loops_are_silent_in_a_pipe_without_importing_rich():
     code = (
         "import sys\nfrom accord.progress import Progress\n"
         "with Progress(2, 'x') as p:\n    p.advance(info='y')\n"

@@ -1,12 +1,12 @@
 """The ``accord`` command. A file imports from rows above its own and from its own row, never one that imports it.
 
 ===============================================  =====================================================================
-program, terminal, option_types, models          errors and exit codes, tables, types of options, model files
+program, terminal, help, option_types, models    errors and exit codes, tables, options and their help, model files
 outputs/                                         labels, trees and numbers: predicted, written, scored, described
 tasks                                            the kinds of task, and which of the above each of them needs
 data/                                            reading files
 evaluate, predict, inspect, train/               commands for all kinds of task
-demo, reproduce, dedupe/, mail/                  commands of their own
+demo, warm, reproduce, dedupe/, mail/            commands of their own
 ===============================================  =====================================================================
 
 Everything heavy is imported inside the commands, so that ``accord --help`` answers at once.
@@ -26,6 +26,7 @@ from accord.cli.predict import predict
 from accord.cli.program import Program, debug_option
 from accord.cli.reproduce import reproduce
 from accord.cli.train.command import train
+from accord.cli.warm import warm
 
 __all__ = ["main"]
 
@@ -48,5 +49,5 @@ def main() -> None:
     """
 
 
-for command in (demo, train, predict, evaluate, inspect, dedupe, mail, reproduce):
+for command in (demo, train, predict, evaluate, inspect, dedupe, mail, reproduce, warm):
     main.add_command(command)

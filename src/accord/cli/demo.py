@@ -51,7 +51,7 @@ def demo(output: Path, repetitions: int, seed: int, n_jobs: int) -> None:
     """
     output.mkdir(parents=True, exist_ok=True)
     helper = _Helper()
-    with computing(announce=True, on_compile=helper.start):
+    with computing(on_compile=helper.start):
         warm_up([name for name in tasks.PAIRS if name not in _SLOW])
         helper.wait()
         warm_up(_SLOW)

@@ -8,27 +8,33 @@ from typing import Any
 import click
 
 from accord.cli.data.batch import Batch, is_hidden
-from accord.cli.data.layout import Layout, guess_format, layout_of, reading_options, take_reading_options
+from accord.cli.data.layout import TITLES, Layout, guess_format, layout_of, reading_options, take_reading_options
 from accord.cli.data.reading import load, load_predictions, load_settled
+from accord.cli.help import GroupedCommand
 from accord.cli.models import load_model
+from accord.cli.option_types import Choice
 from accord.cli.program import debug_option
 from accord.cli.tasks import REGRESSION, SEQUENCE, task_of_format
-from accord.cli.terminal import computing
+from accord.cli.terminal import computing, quiet_option
 from accord.exceptions import InputError
 
+# What --help shows; --help-all shows the rest.
+_GROUPS = {"Data": ("format", "label_column", "predictions"), "Output": ("as_json",), "Running": ("n_jobs", "quiet")}
 
-@click.command(short_help="Score a model on labeled data.")
+
+@click.command(cls=GroupedCommand, groups=_GROUPS, titles=TITLES, short_help="Score a model on labeled data.")
 @click.argument("model", required=False)
 @click.argument("data", required=False)
 @click.option("--predictions", metavar="FILE", help="Score this output of `accord predict` instead of a model.")
 @click.option("--numbers", is_flag=True, help="With --predictions: they are numbers, not classes.")
 @click.option(
-    "--scoring", type=click.Choice(["papers", "collins"]), default="papers", show_default=True,
+    "--scoring", type=Choice(["papers", "collins"]), default="papers", show_default=True,
     help="Trees: count all constituents but the root; or as EVALB does with COLLINS.prm (no punctuation, no function "
     "tags, PRT is ADVP).",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--n-jobs", type=int, help="Threads.  [default: as in training]")
+@quiet_option
 @reading_options
 @debug_option
 def evaluate(model: str | None, data: str | None, predictions: str | None, as_json: bool, **options: Any) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from accord.cli.data.layout import layout_of, reading_options, take_reading_options
+from accord.cli.data.layout import TITLES, layout_of, reading_options, take_reading_options
 from accord.cli.data.reading import load
+from accord.cli.help import GroupedCommand
 from accord.cli.models import load_model
 from accord.cli.outputs.views import disagreement
 from accord.cli.program import debug_option
@@ -17,7 +18,10 @@ from accord.cli.tasks import task_of
 from accord.cli.terminal import computing
 
 
-@click.command(short_help="Show a model's labels, sizes, views, features and transitions.")
+@click.command(
+    cls=GroupedCommand, groups={"Data": ("format",), "Output": ("top", "as_json")}, titles=TITLES,
+    short_help="Show a model's labels, sizes, views, features and transitions.",
+)  # fmt: skip
 @click.argument("model")
 @click.argument("data", required=False)
 @click.option(

@@ -21,9 +21,12 @@ def load_model(path: str, n_jobs: int | None = None) -> Any:
     return fitted
 
 
-model_option = click.option(
-    "--model", "--output", "-o", "model", required=True, type=click.Path(path_type=Path),
-    help="File to write the model to.",
+model_option, optional_model_option = (
+    click.option(
+        "--model", "--output", "-o", "model", required=required, type=click.Path(path_type=Path),
+        help="File to write the model to.",
+    )
+    for required in (True, False)
 )  # fmt: skip
 seed_option = click.option(
     "--random-state", type=int, default=0, show_default=True, help="Seed; the same seed gives the same model."

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 import click
+
+from accord.registry import TABLE
 
 NONE = object()  # "none" as it was typed; None itself stands for an option that was not given
 
@@ -29,6 +32,23 @@ class Parsed(click.ParamType):
             return self.parse(value) if isinstance(value, str) else value
         except ValueError:
             self.fail(f"{value!r} is not {self.expected}", param, ctx)
+
+
+class Choice(click.Choice):
+    """One of some words; a misspelt one, or the name of the class in Python, is understood enough to suggest the right
+    one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word, or an error that says which one was probably meant."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            words = [str(word) for word in self.choices]
+            meant = [TABLE[value].command] if value in TABLE else get_close_matches(value.lower(), words, 1, 0.5)
+            if not meant or meant[0] not in words:
+                raise
+            message = f"{error.message} Did you mean {meant[0]}?"
+        return self.fail(message, param, ctx)
 
 
 def _window(text: str) -> int | tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
@@ -11,29 +12,41 @@ from typing import IO, Any
 import click
 
 from accord.cli.data.batch import Batch
-from accord.cli.data.layout import layout_of, reading_options, take_reading_options
+from accord.cli.data.layout import TITLES, layout_of, reading_options, take_reading_options
 from accord.cli.data.reading import BATCH, batches
+from accord.cli.help import GroupedCommand
 from accord.cli.models import load_model
-from accord.cli.outputs.results import Prediction, Predictor, Tokens
+from accord.cli.option_types import Choice
+from accord.cli.outputs.results import Prediction, Predictor, Tokens, counted
 from accord.cli.outputs.trees import Pictures
 from accord.cli.places import check_outputs
 from accord.cli.program import debug_option, if_interrupted
 from accord.cli.tasks import OUTPUT_FORMATS, SEQUENCE, TREE, Task, Writer, task_of
-from accord.cli.terminal import computing, set_encoding
+from accord.cli.terminal import computing, is_quiet, note, quiet_option, set_encoding
 from accord.exceptions import InputError
 
 Add = Callable[[Tokens, Prediction], object]
 _OF_LABELS, _OF_TREES = (", ".join(task.learners(can="marginals")) for task in (SEQUENCE, TREE))
 
 
-@click.command(short_help="Label files or standard input with a model.")
+# What --help shows; --help-all shows the rest.
+_GROUPS = {
+    "Data": ("format",),
+    "Output": ("output", "output_format", "marginals", "k_best"),
+    "Running": ("n_jobs", "quiet"),
+}
+
+
+@click.command(
+    cls=GroupedCommand, groups=_GROUPS, titles=TITLES, short_help="Label files or standard input with a model."
+)
 @click.argument("model")
 @click.argument("data", default="-")
 @click.option(
     "--output", "-o", default="-", show_default=True, help="File to write to (svg: a folder); - is standard output."
 )
 @click.option(
-    "--output-format", type=click.Choice(OUTPUT_FORMATS),
+    "--output-format", type=Choice(OUTPUT_FORMATS),
     help="conll: token<TAB>label lines with a blank line after each sentence; text: token/label on one line; json: "
     "JSON lines. Trees: brackets, a tree per line; text: a drawing; svg: pictures, one file per sentence in the folder "
     "--output, or a single one to standard output; json.  [default: conll; brackets for trees]",
@@ -47,36 +60,44 @@ _OF_LABELS, _OF_TREES = (", ".join(task.learners(can="marginals")) for task in (
     "--chunk-size", type=click.IntRange(min=1), help="Examples read at a time.  [default: 4096; 1 if typed in]"
 )
 @click.option("--n-jobs", type=int, help="Threads.  [default: as in training]")
+@quiet_option
 @reading_options
 @debug_option
 def predict(model: str, data: str, **options: Any) -> None:
     """Label DATA with MODEL. DATA is a file, or - (the default) for standard input.
 
     \b
-    Sequences   text with a sentence per line (the default for standard input), CoNLL columns or JSON lines,
-                whose labels, if any, are not looked at.
-    Trees       text likewise, a sentence per line, or a treebank, whose brackets are not looked at. For a
-                model of given tags (--terminals tags) the tokens are word/TAG, split at the last slash, or TAG alone.
-    Classes     the format of training; a column of classes may be there or not. Output: one class per line.
+    Sequences   text with a sentence per line (the default for standard
+                input), CoNLL columns or JSON lines; labels are not looked at.
+    Trees       text likewise, or a treebank; brackets are not looked at.
+    Classes     the format of training; a column of classes may be there or
+                not. Output: one class per line.
     Numbers     likewise; output: one number per line.
-
-    Input is read and written in chunks, so it may be larger than memory. An empty line of text gives an empty line
-    of output. A sentence that a grammar cannot parse gets the largest parts that it can, joined below the root;
-    standard error counts and names such sentences.
 
     \b
     Examples:
       echo "Tom comes from London." | accord predict names.accord
-      accord predict names.accord text.txt --output-format text --n-jobs 2 > labeled.txt
+      accord predict names.accord text.txt --output-format text > labeled.txt
       accord predict names.accord test.conll --marginals
-      echo "the dog saw a cat" | accord predict parser.accord --output-format text
-      accord predict parser.accord text.txt --output-format svg --output pictures
+      echo "the dog saw a cat" | accord predict parser.accord
       accord predict iris.accord new.csv --k-best 3
+    \f
+    Input is read and written in chunks, so it may be larger than memory. An empty line of text gives an empty line
+    of output. For a parser of given tags (--terminals tags) the tokens are word/TAG, split at the last slash, or TAG
+    alone. A sentence that a grammar cannot parse gets the largest parts that it can, joined below the root; standard
+    error counts and names such sentences.
+
+    \b
+    More examples:
+      accord predict names.accord many.txt --n-jobs 2 -o labeled.conll
+      accord predict parser.accord text.txt --output-format text
+      accord predict parser.accord text.txt --output-format svg --output pictures
       accord predict houses.accord new.csv > prices.txt
     """
     if options["marginals"] and options["k_best"]:
         raise click.UsageError("--marginals and --k-best do not go together")
     reading = take_reading_options(options)
+    start = time.perf_counter()
     with computing():
         fitted = load_model(model, options["n_jobs"])
         task = task_of(fitted)
@@ -90,8 +111,10 @@ def predict(model: str, data: str, **options: Any) -> None:
         encoding = "utf-8" if form == "text" else layout.encoding  # lines of drawings are in few encodings
         target = _opened(task.writers[form], predictor.labels(), options["output"], encoding)
         with if_interrupted("the output ends early"), target as (add, stream):
-            _run(predictor, chunks, add, stream)
+            n, n_tokens = _run(predictor, chunks, add, stream)
         predictor.tell()
+    tokens = f", {counted(n_tokens, 'token')}" if task.of_tokens else ""
+    note(f"{counted(n, task.example)}{tokens}, {time.perf_counter() - start:.1f} s")
 
 
 def _check_wishes(model: Any, task: Task, options: dict[str, Any]) -> None:
@@ -120,11 +143,16 @@ def _chunk_size(source: str, wanted: int | None) -> int:
     return wanted or (1 if typing else BATCH)
 
 
-def _run(predictor: Predictor, chunks: Iterator[Batch], add: Add, stream: IO[str] | None) -> None:
-    """Read, predict and write chunk by chunk; a count is shown if the output does not go to the terminal itself."""
+def _run(predictor: Predictor, chunks: Iterator[Batch], add: Add, stream: IO[str] | None) -> tuple[int, int]:
+    """Read, predict and write chunk by chunk: how many examples, and tokens.
+
+    A count is shown if the output does not go to the terminal itself.
+    """
     from accord.progress import Progress
 
-    with Progress(None, "predict", enabled=stream is None or not stream.isatty()) as progress:
+    n = n_tokens = 0
+    shown = not is_quiet() and (stream is None or not stream.isatty())
+    with Progress(None, "predicting", shown) as progress:
         for chunk in chunks:
             tokens: Iterable[Tokens] = chunk.tokens or repeat(None)
             for words, prediction in zip(tokens, predictor(chunk.X, chunk.tokens)):
@@ -132,6 +160,9 @@ def _run(predictor: Predictor, chunks: Iterator[Batch], add: Add, stream: IO[str
             if stream is not None:
                 stream.flush()
             progress.advance(len(chunk.Y))
+            n += len(chunk.Y)
+            n_tokens += sum(map(len, chunk.tokens or ()))
+    return n, n_tokens
 
 
 # -- where it goes --------------------------------------------------------------------------------------------------

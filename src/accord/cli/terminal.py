@@ -9,12 +9,28 @@ from typing import Any
 
 import click
 
+_QUIET = "accord.quiet"
+_COMPILING = "compiling kernels, once after installation (`accord warm` compiles all of them)"
 _WIDE = 240  # columns of a table that goes to a file or a pipe
 
 
+def _remember(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
+    ctx.meta[_QUIET] = value
+    return value
+
+
+quiet_option = click.option("--quiet", "-q", is_flag=True, callback=_remember, help="No progress and no report.")
+
+
+def is_quiet() -> bool:
+    """Whether the command that runs was asked to say nothing but what went wrong."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(_QUIET))
+
+
 def note(message: str) -> None:
-    """A line on standard error, if somebody is watching."""
-    if sys.stderr is not None and sys.stderr.isatty():
+    """A line on standard error, also in a pipe, unless the command was asked to be quiet."""
+    if not is_quiet():
         click.echo(message, err=True)
 
 
@@ -73,17 +89,15 @@ def named(values: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def computing(announce: bool | None = None, on_compile: Callable[[], None] | None = None) -> Iterator[None]:
+def computing(on_compile: Callable[[], None] | None = None, message: str = _COMPILING) -> Iterator[None]:
     """Around everything that trains or predicts.
 
-    Announces once when a kernel has to be compiled (`announce`: None only on a terminal), then calls `on_compile`.
+    Says once that a kernel has to be compiled, then calls `on_compile`.
     Keeps BLAS at one thread: the vectors are short, and waiting for a second thread costs many times what it brings.
     `n_jobs` threads are Accord's own.
     """
     from numba.core import event
     from threadpoolctl import threadpool_limits
-
-    shown = sys.stderr.isatty() if announce is None else announce
 
     class FirstCompilation(event.Listener):
         seen = False
@@ -92,10 +106,9 @@ def computing(announce: bool | None = None, on_compile: Callable[[], None] | Non
             if self.seen:
                 return
             self.seen = True
-            if shown:
-                # on a terminal a progress bar may stand in this line
-                start = "\r\x1b[K" if sys.stderr.isatty() else ""
-                click.echo(f"{start}compiling kernels (first run only, about half a minute) ...", err=True)
+            # on a terminal a progress bar may stand in this line
+            start = "\r\x1b[K" if sys.stderr is not None and sys.stderr.isatty() else ""
+            note(f"{start}{message} ...")
             if on_compile is not None:
                 on_compile()
 

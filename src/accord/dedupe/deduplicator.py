@@ -34,7 +34,7 @@ from accord.dedupe.labels import (
     training_sets,
 )
 from accord.dedupe.machines import FoldModel, Machines, held_out_models
-from accord.dedupe.pairs import RecordPairs, RecordTable, as_records
+from accord.dedupe.pairs import RecordPairs, RecordTable, as_records, check_fields
 from accord.dedupe.self_training import METHODS as SELF_TRAINING_METHODS
 from accord.dedupe.self_training import SelfTraining, no_copies, some_neighbourhoods, speaks_against
 from accord.dedupe.similarity import RecordSimilarity
@@ -164,6 +164,7 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         Records without a cluster say which words and values are frequent, and take part in self-training.
         """
         check(self)
+        check_fields(self.fields)
         records = as_records(records, "records")
         clusters = check_ids(ids, len(records))
         labeled = np.flatnonzero(clusters >= 0)

@@ -148,12 +148,9 @@ class RecordPairs(PairFeatures):
     def _names(self, records: Sequence[Record]) -> list[str]:
         if self.fields is None:
             return list(dict.fromkeys(name for record in records for name in record))
-        if not isinstance(self.fields, Mapping) or not self.fields:
-            raise InputError(f"fields is {self.fields!r}; expected a dict of field names and kinds, or None")
+        check_fields(self.fields)
         known = {name for record in records for name in record}
-        for name, kind in self.fields.items():
-            if kind not in KINDS:
-                raise InputError(f"fields[{name!r}] is {kind!r}; expected one of {', '.join(KINDS)}")
+        for name in self.fields:
             if name not in known:
                 raise InputError(f"fields names {name!r}, but no record has it; there are {sorted(map(str, known))}")
         return list(self.fields)
@@ -210,6 +207,17 @@ class RecordTable:
 
         map_threads(fill, ((first,) for first in range(0, left.size, CHUNK)), n_jobs)
         return out
+
+
+def check_fields(fields: Any) -> None:
+    """Refuse what is no dict of fields and their kinds."""
+    if fields is None:
+        return
+    if not isinstance(fields, Mapping) or not fields:
+        raise InputError(f"fields is {fields!r}; expected a dict of field names and kinds, or None")
+    for name, kind in fields.items():
+        if kind not in KINDS:
+            raise InputError(f"fields[{name!r}] is {kind!r}; expected one of {', '.join(KINDS)}")
 
 
 def as_records(records: Any, where: str) -> list[Record]:

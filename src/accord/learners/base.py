@@ -165,7 +165,7 @@ class StructuredLearner(OutputEstimator):
         """Weights of the view's features from those of merged features."""
         return Weights(tied.untie(weights.unary), weights.transitions)
 
-    def _progress(self, total: int, description: str) -> Progress:
+    def _progress(self, total: int | None, description: str) -> Progress:
         return Progress(total, description, bool(self.verbose))
 
     # -- prediction ---------------------------------------------------------------------------------------------

@@ -99,7 +99,9 @@ class ConsensusLearner(MultiViewLearner):
 
         seed = int(rng.integers(2**31))
         classes = self.structure_.strata(y)
-        chosen, self.auto_report_ = choose(candidates, errors, n_labeled, rows.n_inputs, classes, rng)
+        chosen, self.auto_report_ = choose(
+            candidates, errors, n_labeled, rows.n_inputs, classes, rng, progress=self._progress
+        )
         # Candidates were compared with a part of the unlabeled examples; all of them get no more say than that part.
         n_unlabeled = rows.n_inputs - n_labeled
         return chosen.weight * min(1.0, MAX_UNLABELED / max(n_unlabeled, 1)), chosen.channels

@@ -99,7 +99,7 @@ class CRF(ProbabilisticLearner, OnlineLearner):
         else:
             self._foresee(self._tables(tied.rows, 4, 4, rows.n_dims), "a StructuredPerceptron")
         problem = self._problem(tied.rows, y)
-        with self._progress(self.max_iter, self.solver) as progress:
+        with self._progress(self.max_iter, f"CRF ({self.solver})") as progress:
             if self.solver == "lbfgs":
                 self._fit_lbfgs(problem, remembered, lambda info: progress.advance(info=info))
             else:

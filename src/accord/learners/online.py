@@ -45,7 +45,7 @@ class OnlineLearner(StructuredLearner):
         self._check_params()
         self._forget_training()
         seen = 0
-        with self._progress(0, "batches") as progress:
+        with self._progress(None, "batches") as progress:
             for X, Y in batches:
                 self.partial_fit(X, Y, classes)
                 seen += inputs.count(X)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accord.packed.rows import Rows, ragged_rows
+from accord.progress import Progress
 from accord.settings import generator
 
 FOLDS = 4
@@ -36,6 +37,7 @@ def choose(
     classes: np.ndarray | None,
     rng: np.random.Generator,
     strict: bool = True,
+    progress: Callable[[int, str], Progress] | None = None,
 ) -> tuple[Any, list[dict[str, Any]]]:
     """The best candidate, and what was seen.
 
@@ -43,6 +45,7 @@ def choose(
     less in total: folds of few examples are noisy, so unlabeled examples have to pay everywhere. Without ``strict`` the
     total decides alone, for candidates that seldom do harm. ``errors(candidate,
     used inputs, held-out inputs)`` gives (errors, labels compared); inputs from ``n_labeled`` on are unlabeled.
+    ``progress(fits, description)`` shows how many of all fits are done.
     """
     folds = labeled_folds(n_labeled, classes, rng)
     if len(folds) < 2 or len(candidates) == 1:
@@ -53,10 +56,12 @@ def choose(
         unlabeled = np.sort(rng.choice(unlabeled, MAX_UNLABELED, replace=False))
     counts = np.zeros((len(candidates), len(folds)), np.int64)
     total = np.zeros(len(folds), np.int64)
-    for f, held_out in enumerate(folds):
-        used = np.concatenate([np.setdiff1d(np.arange(n_labeled), held_out), unlabeled])
-        for c, candidate in enumerate(candidates):
-            counts[c, f], total[f] = errors(candidate, used, held_out)
+    with (progress or _silent)(len(folds) * len(candidates), "held-out folds") as fits:
+        for f, held_out in enumerate(folds):
+            used = np.concatenate([np.setdiff1d(np.arange(n_labeled), held_out), unlabeled])
+            for c, candidate in enumerate(candidates):
+                counts[c, f], total[f] = errors(candidate, used, held_out)
+                fits.advance(info=f"fold {f + 1}: {counts[c, f]} errors")
     pays = np.all(counts <= counts[0], axis=1) if strict else counts.sum(axis=1) <= counts[0].sum()
     best = int(np.argmin(np.where(pays, counts.sum(axis=1), counts[0].sum())))
     report = []
@@ -88,8 +93,13 @@ def choose_weight(
 
     candidates = [Candidate(names[weight > 0], weight, []) for weight in UNLABELED_WEIGHTS]
     classes, rng = learner.structure_.strata(y), generator(learner.random_state)
-    chosen, learner.auto_report_ = choose(candidates, errors, n, n + unlabeled.n_inputs, classes, rng)
+    n_all = n + unlabeled.n_inputs
+    chosen, learner.auto_report_ = choose(candidates, errors, n, n_all, classes, rng, progress=learner._progress)
     return float(chosen.weight)
+
+
+def _silent(*_: Any) -> Progress:
+    return Progress(enabled=False)
 
 
 def _entry(candidate: Any, rates: list[float], chosen: bool, why: str) -> dict[str, Any]:

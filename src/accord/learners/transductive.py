@@ -136,7 +136,9 @@ class TransductiveSVM(GradientSVM):
             return self.structure_.count_errors(truth, found, rows.take(held_out).offsets)
 
         classes = self.structure_.strata(y)
-        chosen, self.auto_report_ = choose(candidates, errors, n_labeled, rows.n_inputs, classes, rng)
+        chosen, self.auto_report_ = choose(
+            candidates, errors, n_labeled, rows.n_inputs, classes, rng, progress=self._progress
+        )
         # Candidates were compared with a part of the unlabeled examples; all of them get no more say than that part.
         return chosen.weight * min(1.0, MAX_UNLABELED / max(rows.n_inputs - n_labeled, 1))
 

@@ -233,7 +233,9 @@ class TypeConsistency(StructuredLearner):
             found = found[hidden.size - truth.size :]
             return int(np.sum((found != truth) & (truth >= 0))), int(np.sum(truth >= 0))
 
-        chosen, self.auto_report_ = choose(stages, errors, n_labeled, parts.rows.n_inputs, None, rng, strict=False)
+        chosen, self.auto_report_ = choose(
+            stages, errors, n_labeled, parts.rows.n_inputs, None, rng, strict=False, progress=self._progress
+        )
         return chosen
 
     # -- helpers ----------------------------------------------------------------------------------------------------

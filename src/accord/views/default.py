@@ -12,7 +12,7 @@ from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
 from accord.views.documents import TextFeatures
-from accord.views.inputs import as_list
+from accord.views.inputs import as_list, has_text
 from accord.views.text import TokenFeatures
 
 _FEATURES = (Mapping, set, frozenset)
@@ -35,7 +35,7 @@ def default_view(X: Any, one_row: bool = False, symbols: bool = False) -> View:
     several = "a list of tokens, of dicts or of rows of numbers"
     one = "a text, a dict or list of features, or a row of numbers"
     need = one if one_row else several
-    if len(getattr(X, "shape", ())) > 1:
+    if len(getattr(X, "shape", ())) > 1 and not has_text(X):
         return ArrayFeatures()
     found = next(((i, x) for i, x in enumerate(as_list(X, need)) if not _is_empty(x)), None)
     if found is None:
@@ -44,6 +44,8 @@ def default_view(X: Any, one_row: bool = False, symbols: bool = False) -> View:
     kind = type(x).__name__
     if one_row and isinstance(x, str):
         return TextFeatures()
+    if has_text(x):
+        x = x.tolist()
     if len(getattr(x, "shape", ())):
         return ArrayFeatures()
     if isinstance(x, _FEATURES):

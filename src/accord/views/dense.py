@@ -16,7 +16,7 @@ from accord.packed.tables import Table, as_dense
 from accord.settings import FLAG, NOT_NEGATIVE, either
 from accord.views.base import View
 from accord.views.matrices import Packed, pack_matrix, typical_value
-from accord.views.window import parse_window
+from accord.views.window import parse_window, warn_of_wide
 
 
 @dataclass(eq=False, repr=False)
@@ -81,6 +81,7 @@ class ArrayFeatures(View):
     def fit_rows(self, X: Any) -> Rows:
         """Learn number and scale of the columns and return the rows of ``X``."""
         self._check_params()
+        warn_of_wide(self.window)
         packed = pack_matrix(X)
         matrix = packed.matrix
         self.n_columns_: int = matrix.shape[1]

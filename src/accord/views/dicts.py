@@ -19,7 +19,7 @@ from accord.packed.rows import Rows
 from accord.settings import FLAG
 from accord.views.base import View
 from accord.views.inputs import as_list, describe, offsets_of
-from accord.views.window import parse_window
+from accord.views.window import parse_window, warn_of_wide
 
 _EXPECTED = "a list of tokens, each a dict or a list of strings (or one dict or list of strings for the whole input)"
 _COLLECTIONS = (list, tuple, set, frozenset)
@@ -80,6 +80,7 @@ class DictFeatures(View):
         """Learn the features in ``X`` and return its rows."""
         self._check_params()
         self.scale_: np.ndarray | None = np.empty(0) if self.standardize else None
+        warn_of_wide(self.window)
         return self._grow(X, _Columns({}, self._n_reserved()))
 
     def _extend(self, X: Any) -> Rows:

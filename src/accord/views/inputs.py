@@ -48,8 +48,20 @@ def token_lists(X: Any) -> list[Any]:
                 )
             if x is None or isinstance(x, dict) or not hasattr(x, "__iter__"):
                 raise InputError(f"X[{i}] is {describe(x)}; expected a list of tokens (strings)")
-        inputs = [x if isinstance(x, (list, tuple)) else list(x) for x in inputs]
+        inputs = [x if isinstance(x, (list, tuple)) else as_strings(x) for x in inputs]
     return inputs if isinstance(inputs, list) else list(inputs)
+
+
+def as_strings(x: Any) -> list[Any]:
+    """An iterable as a list; what NumPy holds as text becomes Python's."""
+    return x.tolist() if isinstance(x, np.ndarray) and x.ndim == 1 else list(x)
+
+
+def has_text(x: Any) -> bool:
+    """Whether this is an array of text, not of numbers."""
+    if not isinstance(x, np.ndarray) or not x.size:
+        return False
+    return x.dtype.kind in "UT" or (x.dtype.kind == "O" and isinstance(x.flat[0], str))
 
 
 def flatten_tokens(X: Any) -> tuple[list[Any], np.ndarray]:

@@ -26,7 +26,7 @@ from accord.views.characters import N_PAIRS, mark_roles
 from accord.views.inputs import distinct_tokens, flatten_tokens, offsets_of, token_lists
 from accord.views.templates import GROUP_OF_KIND, GROUPS, emit, length_mask, name_of, origins_at
 from accord.views.token_index import TokenIndex
-from accord.views.window import Window, parse_window
+from accord.views.window import Window, parse_window, warn_of_wide
 
 _POSITIONS = ["initial", "last", "enclosed"]  # bits 0, 1, 2 of a position unit
 
@@ -127,6 +127,7 @@ class TokenFeatures(View):
     def fit_rows(self, X: Any) -> Rows:
         """Learn the features of the tokens in ``X`` and return its rows."""
         self._check_params()
+        warn_of_wide(self.window)
         tokens, offsets = flatten_tokens(X)
         distinct = distinct_tokens(tokens, offsets)
         self.types_: list[str] = []

@@ -6,6 +6,7 @@ a feature at all positions lie side by side, and new columns never move old feat
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from accord.packed.tables import Table, as_table, window_slots
 from accord.settings import whole
 
 POSITIONS = whole(0, 1000)
+WIDE = 21  # positions; who wants more is asked whether it is meant
 
 
 class Window(NamedTuple):
@@ -51,6 +53,17 @@ class Window(NamedTuple):
             offsets=offsets,
             n_dims=self.size * table.shape[1],
             **more,
+        )
+
+
+def warn_of_wide(window: Any) -> None:
+    """Say that a very wide window takes long."""
+    n = parse_window(window).size
+    if n > WIDE:
+        warnings.warn(
+            f"window is {window!r}: every token has the features of {n} positions, which takes {n} times as long and "
+            "is seldom better; use 1 or 2",
+            stacklevel=4,
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from accord.cli.option_types import COLUMN, LENGTHS, NAMES, flag
+from accord.cli.option_types import COLUMN, LENGTHS, NAMES, Choice, flag
 from accord.cli.outputs.views import input_view
 from accord.cli.tasks import Task, task_of
 
@@ -41,7 +41,7 @@ class Layout:
     task: Task
     # fmt: off
     format: str | None = _option(
-        type=click.Choice(FORMATS), help="Format of the data.  [default: by the file's name]")
+        type=Choice(FORMATS), help="Format of the data.  [default: by the file's name]")
     token_column: int | None = _option(type=int, help="CoNLL: column of the token.  [default: 0]")
     label_column: int | str | None = _option(
         type=COLUMN, help="CoNLL, CSV: column of the label, by number or CSV header.  [default: -1, the last]")
@@ -120,6 +120,7 @@ class Layout:
 
 
 _OPTIONS = [f for f in fields(Layout) if f.metadata.get("settings")]
+TITLES = {known.name: "Reading files" for known in _OPTIONS}  # of their help
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -40,7 +40,14 @@ def load_settled(layout: Layout, source: str) -> tuple[Batch, Layout]:
         from accord.cli.data.tables import load_table
 
         return load_table(layout, source)
-    return load(layout, source), layout
+    from accord.cli.data.looks import explain, explained
+
+    try:
+        batch = load(layout, source)
+    except FormatError as error:
+        raise explained(layout, source, error) from None
+    explain(layout, source, batch.Y, batch.X)
+    return batch, layout
 
 
 def load_predictions(layout: Layout, source: str) -> Batch:

@@ -23,7 +23,7 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
     kept: Any = read_again(source, layout.encoding) if layout.task.numeric else source
     table = read_csv(
         kept, layout.target, layout.delimiter, header, layout.encoding,
-        categorical=layout.categorical, texts=layout.text_columns,
+        categorical=layout.categorical, texts=layout.text_columns, finite=True,
     )  # fmt: skip
     if header == "auto":  # without a header, columns are named by their numbers
         header = not all(name.isdigit() for name in table.feature_names)
@@ -42,7 +42,7 @@ def table_batches(layout: Layout, source: Any, size: int, labeled: bool) -> Iter
     label = _label_column(layout, stream, header, labeled)
     for table in iter_csv(
         stream, label, stream.delimiter, header, layout.encoding,  # type: ignore[arg-type]
-        categorical=layout.categorical or (), texts=layout.text_columns or (), chunk_size=size,
+        categorical=layout.categorical or (), texts=layout.text_columns or (), chunk_size=size, finite=True,
     ):  # fmt: skip
         yield Batch(_ordered(layout, table, stream.name, header), list(table.y), columns=tuple(table.feature_names))
 

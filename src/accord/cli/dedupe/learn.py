@@ -9,7 +9,7 @@ import click
 
 from accord.cli.dedupe.tables import FIELD, need_columns, read, table_options
 from accord.cli.models import lost_if_interrupted, model_option, seed_option
-from accord.cli.option_types import NAMES
+from accord.cli.option_types import NAMES, Choice
 from accord.cli.places import check_outputs
 from accord.cli.program import Interrupted, debug_option
 from accord.cli.terminal import computing, print_pairs, print_table
@@ -31,11 +31,11 @@ _N_WEIGHTS = 10  # of the strongest comparisons that a report shows
     help="More records, without clusters: they tell what is rare, and take part in self-training.",
 )  # fmt: skip
 @click.option(
-    "--method", type=click.Choice(["pairwise", "sequential", "iterative", "compact"]), default="pairwise",
+    "--method", type=Choice(["pairwise", "sequential", "iterative", "compact"]), default="pairwise",
     show_default=True, help="How weights are learned.",
 )  # fmt: skip
 @click.option(
-    "--decoder", type=click.Choice(["agglomerative", "sequential", "lp", "exact"]), default="agglomerative",
+    "--decoder", type=Choice(["agglomerative", "sequential", "lp", "exact"]), default="agglomerative",
     show_default=True, help="How clusters are found.",
 )  # fmt: skip
 @click.option(
@@ -88,7 +88,7 @@ def learn(table: str, model: Path, **options: Any) -> None:
         ids += [None] * len(more.rows)
     names = ("method", "decoder", "C", "threshold", "calibrate", "self_training", "n_candidates", "n_jobs")
     settings = {name: options[name] for name in names}
-    with lost_if_interrupted(model), computing(announce=False if options["quiet"] else None):
+    with lost_if_interrupted(model), computing():
         import accord
 
         fitted = accord.Deduplicator(

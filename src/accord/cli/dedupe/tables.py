@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from accord.cli.option_types import Parsed
-from accord.cli.terminal import set_encoding
+from accord.cli.terminal import quiet_option, set_encoding
 from accord.dedupe.values import KINDS
 from accord.exceptions import FormatError, InputError
 
@@ -93,7 +93,7 @@ def table_options(function: Any) -> Any:
         click.option("--delimiter", help="Separator of cells.  [default: found out; comma in what is written]"),
         click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the tables."),
         click.option("--n-jobs", type=int, default=1, show_default=True, help="Threads."),
-        click.option("--quiet", "-q", is_flag=True, help="No progress and no report."),
+        quiet_option,
     ):  # fmt: skip
         function = option(function)
     return function

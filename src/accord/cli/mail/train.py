@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from accord.cli.option_types import Choice
 from accord.cli.places import check_outputs
 from accord.cli.program import debug_option
 from accord.cli.terminal import computing, note, print_pairs
@@ -36,7 +37,7 @@ class Labeled(NamedTuple):
               help="Learn from N generated messages instead of PATHS.")  # fmt: skip
 @click.option("--model", metavar="FILE", help="Where to write the model of similarity, for --model of other commands.")
 @click.option("--spam-filter", metavar="FILE", help="Where to write a spam filter, learned from the labels.")
-@click.option("--method", type=click.Choice(["sequential", "compact", "iterative", "pairwise"]), default="sequential",
+@click.option("--method", type=Choice(["sequential", "compact", "iterative", "pairwise"]), default="sequential",
               show_default=True, help="Learner; see ClusteringSVM.")  # fmt: skip
 @click.option("-C", "C", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
               help="Weight of errors.")  # fmt: skip
@@ -205,7 +206,7 @@ def _train_filter(data: Labeled, cut: int, options: dict[str, Any]) -> None:
 @click.command(short_help="Write generated mail with known batches.")
 @click.argument("target")
 @click.option("--messages", "n_messages", type=click.IntRange(min=1), default=1000, show_default=True, help="How many.")
-@click.option("--format", "kind", type=click.Choice(["mbox", "maildir", "eml"]), default="mbox", show_default=True,
+@click.option("--format", "kind", type=Choice(["mbox", "maildir", "eml"]), default="mbox", show_default=True,
               help="An mbox file, a Maildir, or a folder of .eml files.")  # fmt: skip
 @click.option("--truth", metavar="FILE", help="Table of ids, batches and labels.  [default: TARGET.tsv]")
 @click.option("--batch-size", type=click.FloatRange(1, 1e9), default=17.7, show_default=True,

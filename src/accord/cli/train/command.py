@@ -9,17 +9,19 @@ from typing import Any
 
 import click
 
-from accord.cli.data.layout import FORMATS, Layout, reading_options, take_reading_options
+from accord.cli.data.layout import FORMATS, TITLES, Layout, reading_options, take_reading_options
 from accord.cli.data.reading import BATCH
 from accord.cli.evaluate import score_model
-from accord.cli.models import lost_if_interrupted, model_option, seed_option
+from accord.cli.models import lost_if_interrupted, optional_model_option, seed_option
+from accord.cli.option_types import Choice
 from accord.cli.outputs.results import Trained
 from accord.cli.places import check_outputs
 from accord.cli.program import Interrupted, debug_option, noticing_interrupts
 from accord.cli.tasks import MULTICLASS, SEQUENCE, TREE, with_terminals
-from accord.cli.terminal import computing, listed, note
+from accord.cli.terminal import computing, listed, note, quiet_option
 from accord.cli.train.choosing import check_inputs, choose_task, default_learner
-from accord.cli.train.fitting import Plan, fit, fit_stream
+from accord.cli.train.describing import print_plan
+from accord.cli.train.fitting import Plan, fit, fit_stream, read
 from accord.cli.train.parameters import COMPOSITIONS, LEARNERS, REGRESSORS, STRUCTURES, TrainCommand, given_parameters
 from accord.registry import TABLE, commands
 
@@ -29,15 +31,26 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
 
     \b
     Sequences   CoNLL columns: a token per line, a blank line between sentences.
-    Trees       a treebank: (S (NP (DT the) (NN dog)) (VP (VBZ barks))), over as many lines as you like.
+    Trees       a treebank: (S (NP (DT the) (NN dog)) (VP (VBZ barks))).
     Classes     CSV, svmlight, or text lines `class<TAB>words`.
-    Numbers     the same with a number for the class, and --learner {listed(REGRESSORS, "or")}.
+    Numbers     the same with a number for the class, by {listed(REGRESSORS, "or")}.
 
     Labels may be missing (`_` in CoNLL, an empty cell in CSV): such examples, and those of --unlabeled,
-    are unlabeled. With --unknown-label, single tokens may be. {listed(commands("learner", can="unlabeled"))} learn
+    are unlabeled. With --dry-run it only says what it understood of the data.
+
+    \b
+    Examples:
+      accord train train.conll --model names.accord --constraints iob2
+      accord train few.conll --unlabeled many.txt --learner co-svm -o names.accord
+      accord train iris.csv --label-column species --dry-run
+      accord train houses.csv --learner rlsr --label-column price -o h.accord
+      accord train wsj.mrg --clean --max-length 20 --learner svm -o parser.accord
+    \f
+    {listed(commands("learner", can="unlabeled"))} learn
     from unlabeled examples, and so do --distributional and --canonical features of any learner; otherwise they only say
-    which features there are. What auto has decided and why, and how often views disagree on unlabeled examples, is
-    printed at the end; for numbers also gamma, eta and lambda, and the leave-one-out rmse.
+    which features there are. With --unknown-label, single tokens may be unlabeled. What auto has decided and why, and
+    how often views disagree on unlabeled examples, is printed at the end; for numbers also gamma, eta and lambda, and
+    the leave-one-out rmse.
 
     Trees are learned by {listed(TREE.learners())}. With --terminals tags the tags of words are given, in training and
     later; else they are found along with the tree. --clean strips what parsers are not trained on (function tags,
@@ -50,21 +63,35 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
     while auto is still choosing), the others write nothing; the exit code is 130 either way.
 
     \b
-    Examples:
-      accord train train.conll --model names.accord --constraints iob2
-      accord train --labeled few.conll --unlabeled many.txt --learner co-svm --output names.accord
+    More examples:
       accord train few.conll --unlabeled many.txt --learner sum-of-views --distributional -o names.accord
       accord train train.conll --model names.accord --learner perceptron --max-iter 15 --window 2
       accord train iris.csv --model iris.accord --label-column species --learner svm --C 10 --kernel rbf
-      accord train houses.csv --unlabeled more.csv --learner co-rlsr --label-column price -o houses.accord
-      accord train wsj.mrg --clean --max-length 20 --learner svm --loss f1 -o parser.accord
       accord train few.mrg --unlabeled many.txt --grammar more.mrg --learner co-svm -o parser.accord
       accord train docs.svm --model docs.accord --taxonomy tree.tsv --learner svm --loss tree
       zcat huge.conll.gz | accord train - --model big.accord --learner perceptron --stream --labels O,B,I
 """
 
 
-@click.command(cls=TrainCommand, short_help="Train a model on data files.", help=_HELP)
+# What --help shows; --help-all shows the rest.
+_GROUPS = {
+    "Data": ("labeled", "unlabeled", "format", "label_column", "unknown_label", "valid"),
+    "Model": (
+        "model",
+        "task",
+        "learner",
+        "constraints",
+        "C",
+        "max_iter",
+        "window",
+        "unlabeled_weight",
+        "distributional",
+    ),
+    "Running": ("dry_run", "n_jobs", "random_state", "quiet"),
+}
+
+
+@click.command(cls=TrainCommand, short_help="Train a model on data files.", help=_HELP, groups=_GROUPS, titles=TITLES)
 @click.argument("data", required=False)
 @click.option("--labeled", metavar="FILE", help="The same as DATA.")
 @click.option(
@@ -73,26 +100,26 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
     "several times.",
 )  # fmt: skip
 @click.option(
-    "--unlabeled-format", type=click.Choice(FORMATS),
+    "--unlabeled-format", type=Choice(FORMATS),
     help="Format of these.  [default: by the file's name, else text for sequences and trees, else as DATA]",
 )  # fmt: skip
-@model_option
+@optional_model_option
 @click.option(
-    "--task", type=click.Choice(list(STRUCTURES)),
+    "--task", type=Choice(list(STRUCTURES)),
     help="What is predicted.  [default: sequence for CoNLL files, tree for treebanks, taxonomy with --taxonomy, else "
     f"multiclass; {listed(REGRESSORS)} predict numbers]",
 )  # fmt: skip
 @click.option(
-    "--learner",
-    type=click.Choice(list(LEARNERS)),
-    help=f"How it is learned.  [default: {MULTICLASS.learner} for classes, else {SEQUENCE.learner}]",
-)
+    "--learner", type=Choice(list(LEARNERS)), metavar="NAME",
+    help=f"How it is learned: {', '.join(LEARNERS)}.  [default: {MULTICLASS.learner} for classes, else "
+    f"{SEQUENCE.learner}]",
+)  # fmt: skip
 @click.option(
-    "--base-learner", type=click.Choice(list(commands("learner", can="part"))),
+    "--base-learner", type=Choice(list(commands("learner", can="part"))),
     help=f"What it is made of.  [default: {_BASES}]",
 )  # fmt: skip
 @click.option(
-    "--views", type=click.Choice(list(COMPOSITIONS)),
+    "--views", type=Choice(list(COMPOSITIONS)),
     help="How features are shared out among views: at random, by odd and even columns, or words and letters against "
     f"surface clues.  [{', '.join(_MULTIVIEW)}; default: random]",
 )  # fmt: skip
@@ -111,16 +138,21 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
 )
 @seed_option
 @click.option("--n-jobs", type=int, default=1, show_default=True, help="Threads.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no report.")
+@click.option("--dry-run", is_flag=True, help="Say what was understood of the data, and train nothing.")
+@quiet_option
 @reading_options
 @debug_option
-def train(data: str | None, labeled: str | None, model: Path, **options: Any) -> None:
+def train(data: str | None, labeled: str | None, model: Path | None, **options: Any) -> None:
     """Train a model."""
     data = _labeled_data(data, labeled)
+    if model is None and not options["dry_run"]:
+        raise click.UsageError("Missing option '--model' / '--output' / '-o'; --dry-run needs none.")
     plan = _plan(data, model, options)
+    if model is None or options["dry_run"]:
+        print_plan(plan, read(plan))
+        return
     start = time.perf_counter()
-    announce = False if options["quiet"] else None
-    with lost_if_interrupted(model), computing(announce), noticing_interrupts() as interrupts:
+    with lost_if_interrupted(model), computing(), noticing_interrupts() as interrupts:
         trained, layout = (fit_stream if options["stream"] else fit)(plan)
     _save(trained.model, layout, model)
     if interrupts:
@@ -140,7 +172,7 @@ def _labeled_data(data: str | None, labeled: str | None) -> str:
     return found
 
 
-def _plan(data: str, model: Path, options: dict[str, Any]) -> Plan:
+def _plan(data: str, model: Path | None, options: dict[str, Any]) -> Plan:
     """What is to be trained; the files that the structure needs are read."""
     reading, given = take_reading_options(options), given_parameters(options)
     read = (options[name] for name in ("embeddings", "taxonomy", "grammar", "valid"))

@@ -12,7 +12,8 @@ import click
 from accord.cli.data.batch import is_hidden, join
 from accord.cli.data.layout import Layout
 from accord.cli.data.reading import batches, load, load_settled
-from accord.cli.outputs.results import Trained
+from accord.cli.outputs.results import Trained, counted
+from accord.cli.terminal import note
 from accord.cli.train.building import for_table, make_learner
 from accord.exceptions import InputError
 
@@ -31,9 +32,30 @@ class Plan:
         return make_learner(self.layout.task, self.layout.view, self.given, self.options)
 
 
-def fit(plan: Plan) -> tuple[Trained, Layout]:
-    """Train on all data at once; what was found out about the files is in the layout."""
-    from accord.learners.inputs import count, take
+@dataclass
+class Understood:
+    """What a plan's files hold, and the estimator that suits them, not fitted."""
+
+    learner: Any
+    layout: Layout  # with what was found out
+    X: Any
+    Y: list[Any]
+    sizes: dict[str, int]  # examples of each file, in the order in which they were read
+
+    @property
+    def hidden(self) -> list[int]:
+        """Numbers of the examples without any label."""
+        return [i for i, y in enumerate(self.Y) if is_hidden(y)]
+
+    @property
+    def n_partial(self) -> int:
+        """How many have labels, but not everywhere."""
+        return sum(isinstance(y, list) and None in y and not is_hidden(y) for y in self.Y)
+
+
+def read(plan: Plan) -> Understood:
+    """Read all files of a plan."""
+    from accord.learners.inputs import count
 
     learner = plan.learner()  # before reading: mistakes in options are found at once
     batch, layout = load_settled(plan.layout, plan.data)
@@ -43,19 +65,35 @@ def fit(plan: Plan) -> tuple[Trained, Layout]:
         raise InputError(f"{plan.data} has no {layout.task.outputs}{longest}")
     if layout.format == "csv" and isinstance(X, list):
         learner = for_table(layout, plan.given, plan.options)
-        if layout.text_columns and not plan.options["quiet"]:
-            click.echo(_about_texts(layout), err=True)
+        if layout.text_columns:
+            note(_about_texts(layout))
+    sizes = {plan.data: len(Y)}
     for name in plan.options["unlabeled"]:
         more = _load_unlabeled(layout, name, plan.options["unlabeled_format"])
         if not count(more):
             raise InputError(f"--unlabeled {name}: the file is empty")
         X, Y = join([X, more]), [*Y, *[None] * count(more)]
+        sizes[name] = sizes.get(name, 0) + count(more)
     if layout.format == "svmlight":
         layout = replace(layout, n_features=X.shape[1])
-    hidden = [i for i, y in enumerate(Y) if is_hidden(y)]
-    partial = sum(isinstance(y, list) and None in y for y in Y) - sum(Y[i] is not None for i in hidden)
-    learner.fit(X, Y)
-    return Trained(learner, len(Y) - len(hidden), partial, len(hidden), take(X, hidden)), layout
+    return Understood(learner, layout, X, Y, sizes)
+
+
+def fit(plan: Plan) -> tuple[Trained, Layout]:
+    """Train on all data at once; what was found out about the files is in the layout."""
+    from accord import settings
+    from accord.learners.inputs import take
+
+    found = read(plan)
+    learner, hidden = found.learner, found.hidden
+    n_labeled = len(found.Y) - len(hidden)
+    settings.check(learner)  # what is wrong is said first
+    unlabeled = f" and {len(hidden):,} unlabeled ones" if hidden else ""
+    labeled = counted(n_labeled, f"labeled {found.layout.task.example}")
+    if n_labeled:
+        note(f"training {type(learner).__name__} on {labeled}{unlabeled} ...")
+    learner.fit(found.X, found.Y)
+    return Trained(learner, n_labeled, found.n_partial, len(hidden), take(found.X, hidden)), found.layout
 
 
 def _about_texts(layout: Layout) -> str:

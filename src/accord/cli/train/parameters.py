@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from accord.cli.help import GroupedCommand
 from accord.cli.option_types import (
     COUNT_OR_NONE,
     LENGTHS,
@@ -22,11 +23,11 @@ from accord.cli.option_types import (
     SPAN_FEATURES,
     WEIGHTS,
     WINDOW,
+    Choice,
 )
 from accord.cli.train.parameter import Parameter, same
 from accord.registry import commands
 
-Choice = click.Choice
 # Name on the command line -> name of the class in `accord`.
 LEARNERS, STRUCTURES, COMPOSITIONS = commands("learner"), commands("structure"), commands("split")
 VIEWS, WORD_VIEWS = commands("view", without="words"), commands("view", can="words")
@@ -223,28 +224,16 @@ PARAMETERS = [
 _WHOLE = ("norm", "order", "words")  # choices that are numbers
 
 
-class TrainCommand(click.Command):
+class TrainCommand(GroupedCommand):
     """A command whose help lists the constructor parameters in sections."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params += [parameter.option() for parameter in PARAMETERS]
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, the parameters of each kind of class under a heading of their own."""
         place = dict(CHOOSING)
         for title, owners in SECTIONS.items():
             place |= {p.name: title for p in PARAMETERS if set(p.defaults) & set(owners)}
-        titles = ["Options", *(f"{title} ({', '.join(owners)})" for title, owners in SECTIONS.items())]
-        records: dict[str, list[tuple[str, str]]] = {title: [] for title in titles}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
-                title = place.get(param.name or "", "Options")
-                records[next(t for t in titles if t.split(" (")[0] == title)].append(record)
-        for title, entries in records.items():
-            with formatter.section(title):
-                formatter.write_dl(entries)
+        self.titles = {name: f"{title} ({', '.join(SECTIONS[title])})" for name, title in place.items()} | self.titles
 
 
 def given_parameters(options: dict[str, Any]) -> dict[str, Any]:

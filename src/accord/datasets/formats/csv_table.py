@@ -138,7 +138,7 @@ def is_free_text(cells: Sequence[str]) -> bool:
 
 def _build(
     rows: list[tuple[int, list[str]]], names: list[str], label: int | None, categorical: list[str] | None,
-    texts: list[str] | None, file: str,
+    texts: list[str] | None, file: str, finite: bool,
 ) -> Table:  # fmt: skip
     """Turn numbered rows into features and labels; column kinds that are None are found out."""
     columns = list(zip(*(row for _, row in rows))) if rows else [()] * len(names)
@@ -160,6 +160,8 @@ def _build(
         texts = [name for name in possible if is_free_text(features[name])]
     texts = [name for name in texts if name in features]
     kinds = [name for name in features if name not in numeric and name not in texts]
+    if finite:
+        _refuse_missing(rows, names, numeric, bool(kinds or texts), file)
     others = {name: cells for name, cells in features.items() if name not in texts}
     if not texts:
         X: Any = _matrix(numeric, len(rows)) if not kinds else _dicts(others, numeric, len(rows))
@@ -189,6 +191,20 @@ def _dicts(columns: dict[str, Any], numeric: dict[str, np.ndarray], n_rows: int)
     return found
 
 
+def _refuse_missing(
+    rows: list[tuple[int, list[str]]], names: list[str], numeric: dict[str, np.ndarray], dicts: bool, file: str
+) -> None:
+    """Complain about the first cell that is no finite number; rows that become dicts may leave cells empty."""
+    bad = [(int(i), name) for name, values in numeric.items() for i in np.flatnonzero(~np.isfinite(values))]
+    for i, name in sorted(bad, key=lambda place: (place[0], names.index(place[1]))):
+        number, cells = rows[i]
+        cell = cells[names.index(name)]
+        if cell or not dicts:
+            what = f"{cell!r}" if cell else "an empty cell"
+            message = f"{what} in column {name!r}, which is one of numbers; fill it in, or leave out the row or column"
+            raise FormatError(message, file, number)
+
+
 def _names_texts(numbered: list[tuple[int, list[str]]]) -> bool:
     """Whether the first row is the header of columns with free text: single words above several."""
     first, *rest = (row for _, row in numbered)
@@ -216,6 +232,7 @@ def read_csv(
     *,
     categorical: Sequence[Column] | None = None,
     texts: Sequence[Column] | None = None,
+    finite: bool = False,
 ) -> Table:
     """Read a table into features and classes.
 
@@ -233,6 +250,8 @@ def read_csv(
         Columns to read as words; all others but ``texts`` must then be numeric. By default found out from the data.
     texts : sequence of int or str, optional
         Columns of free text; by default none if ``categorical`` is given, else found out from the data.
+    finite : bool
+        Refuse cells such as ``nan`` in numeric columns, and empty ones in tables of numbers, and name line and column.
 
     Returns
     -------
@@ -268,7 +287,7 @@ def read_csv(
     names = reader.take_header()
     words = _named(categorical, names, reader.name, "categorical", "categorical")
     free = _named(texts, names, reader.name, "free text", "texts")
-    return _build(list(reader.rows), names, reader.label_index(names), words, free, reader.name)
+    return _build(list(reader.rows), names, reader.label_index(names), words, free, reader.name, finite)
 
 
 def iter_csv(
@@ -281,6 +300,7 @@ def iter_csv(
     categorical: Sequence[Column] = (),
     texts: Sequence[Column] = (),
     chunk_size: int = 10_000,
+    finite: bool = False,
 ) -> Iterator[Table]:
     """Read a table in chunks of rows, for files larger than memory.
 
@@ -305,4 +325,4 @@ def iter_csv(
     free = _named(texts, names, reader.name, "free text", "texts")
     rows = reader.checked()
     while numbered := list(islice(rows, chunk_size)):
-        yield _build(numbered, names, label, words, free, reader.name)
+        yield _build(numbered, names, label, words, free, reader.name, finite)

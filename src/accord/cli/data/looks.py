@@ -1,0 +1,72 @@
+"""What a file looks like: said where it was read as CoNLL columns, the default, and is probably something else."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Any
+
+from accord.cli.data.layout import Layout
+from accord.datasets.formats.source import iter_lines
+from accord.exceptions import FormatError, InputError
+
+_LINES = 50  # that are looked at
+_SEPARATORS = {",": "commas", ";": "semicolons", "|": "bars"}
+_SVMLIGHT = re.compile(r"\S+( \d+:\S+)+\s*")
+
+
+def explain(layout: Layout, source: str, Y: list[Any], X: Any) -> None:
+    """Refuse sentences of a CoNLL file of which none has a label, if what the file looks like says why."""
+    if layout.format == "conll" and not any(y is not None for y in Y):
+        lines = _first_lines(layout, source)
+        said = _look(lines) if lines else _look_at_cells([token for x in X[:_LINES] for token in x])
+        if said:
+            raise InputError(f"{source}: no token has a label. {said}", "format")
+
+
+def explained(layout: Layout, source: str, error: FormatError) -> FormatError | InputError:
+    """The error of a reader of CoNLL columns, with what the file looks like."""
+    said = _look(_first_lines(layout, source)) if layout.format == "conll" else ""
+    return InputError(f"{error.message}. {said}", "format") if said else error
+
+
+def _first_lines(layout: Layout, source: str) -> list[str]:
+    if source == "-":  # has been read
+        return []
+    try:
+        filled = (line.strip() for line in iter_lines(source, layout.encoding) if line.strip())
+        return list(islice(filled, _LINES))
+    except InputError:  # which is not about columns
+        return []
+
+
+def _look(lines: list[str]) -> str:
+    """A sentence about what lines look like if that is no CoNLL file, and what to do."""
+    if not lines:
+        return ""
+    if all(line[0] in "{[" for line in lines[:1]) and lines[-1][-1] in "}]," and any(":" in line for line in lines):
+        return "The file looks like JSON; write a line token<TAB>label for each token, or a CSV table"
+    if lines[0][0] == "(" and sum(line.count("(") for line in lines) > len(lines):
+        return "The file looks like a treebank; give --format treebank"
+    if all(map(_SVMLIGHT.fullmatch, lines)):
+        return "The file looks like svmlight; give --format svmlight"
+    if said := _look_at_cells(lines):
+        return said
+    columns = {len(line.split()) for line in lines}
+    if columns == {1}:
+        return "The file has a single column; a line of a labeled file is token<TAB>label"
+    if len(columns) > 2 and max(columns) > 5:
+        return (
+            "The file looks like plain text; give it as --unlabeled beside labeled data, or with --task multiclass "
+            "--format text if its lines are class<TAB>words"
+        )
+    return ""
+
+
+def _look_at_cells(lines: list[str]) -> str:
+    """What is said if there is the same number of separators in all lines."""
+    for mark, name in _SEPARATORS.items():
+        counts = {line.count(mark) for line in lines}
+        if len(counts) == 1 and counts != {0} and len(lines) > 1:
+            return f"The file looks like a table with {name}; give --format csv, and --label-column NAME for the labels"
+    return ""
