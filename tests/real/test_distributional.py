@@ -47,6 +47,7 @@ def test_words_used_alike_are_near(view, group):
     assert (view.word_classes_[:, 1] == commonest).mean() < 0.03
 
 
+@pytest.mark.long
 def test_a_fit_can_be_repeated(spanish, view):
     again = DistributionalFeatures().fit(spanish[0].X[::-1])
     np.testing.assert_array_equal(again.vectors_, view.vectors_)
@@ -69,6 +70,7 @@ class Fitted(View):
         return self.view.transform(X)
 
 
+@pytest.mark.long
 def test_few_labels_go_further(spanish):
     """100 labeled sentences, all others unlabeled: fewer wrong tokens than with token features alone."""
     train, test = spanish

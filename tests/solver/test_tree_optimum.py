@@ -16,6 +16,11 @@ from accord.solvers import gradient
 MACHINES = list(itertools.product(["margin", "slack"], [1, 2]))
 EXACT = [("hamming", "margin", 1), *(("zero-one", *machine) for machine in MACHINES)]
 OTHERS = [(loss, *machine) for loss in ("hamming", "f1") for machine in MACHINES if (loss, *machine) not in EXACT]
+# All machines of the first kind, and of each other kind one for each loss.
+OPTIMA = [
+    *(("words", *machine) for machine in EXACT),
+    *((kind, *machine) for k, kind in enumerate(list(KINDS)[1:]) for machine in (EXACT[0], EXACT[1 + k % 4])),
+]
 SOLVERS = {"one example at a time": {"reoptimize": "example", "max_iter": 5000}, "all": {"reoptimize": "all"}}
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -26,8 +31,7 @@ def fit(data, rescaling, norm, C, tol, **more):
     return StructuredSVM(data.structure, view=WORDS, C=C, tol=tol, **options).fit(data.X, data.Y)
 
 
-@pytest.mark.parametrize(("loss", "rescaling", "norm"), EXACT)
-@each_kind
+@pytest.mark.parametrize(("kind", "loss", "rescaling", "norm"), OPTIMA)
 def test_the_machine_reaches_the_listed_optimum(kind, loss, rescaling, norm):
     data, C = treebank(loss=loss, **KINDS[kind]), 0.7
     best, w = plain_chain.svm_solve(data.examples, C, rescaling, norm)
@@ -47,7 +51,7 @@ def test_the_machine_reaches_the_listed_optimum(kind, loss, rescaling, norm):
 
 
 @pytest.mark.parametrize(("loss", "rescaling", "norm"), OTHERS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_with_a_decoder_that_is_not_exact_the_dual_is_still_a_lower_bound(seed, loss, rescaling, norm):
     """A missed violation makes the reported primal too small; every constraint found is a true one, though."""
     data, C = treebank(seed, loss=loss, rare=0), 1.0
