@@ -13,7 +13,7 @@ from accord.views.compose import ConcatenatedViews
 from accord.views.distributional import DistributionalFeatures
 from accord.views.text import TokenFeatures
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 DAYS = ["lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"]
 CITIES = ["madrid", "barcelona", "sevilla", "valencia", "bilbao", "zaragoza"]
@@ -47,7 +47,6 @@ def test_words_used_alike_are_near(view, group):
     assert (view.word_classes_[:, 1] == commonest).mean() < 0.03
 
 
-@pytest.mark.long
 def test_a_fit_can_be_repeated(spanish, view):
     again = DistributionalFeatures().fit(spanish[0].X[::-1])
     np.testing.assert_array_equal(again.vectors_, view.vectors_)
@@ -70,7 +69,6 @@ class Fitted(View):
         return self.view.transform(X)
 
 
-@pytest.mark.long
 def test_few_labels_go_further(spanish):
     """100 labeled sentences, all others unlabeled: fewer wrong tokens than with token features alone."""
     train, test = spanish

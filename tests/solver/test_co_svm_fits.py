@@ -156,7 +156,12 @@ def test_one_view_and_nothing_unlabeled_is_the_structured_svm(name, rescaling, n
 @pytest.mark.parametrize(
     ("case", "rescaling", "norm"),
     with_machines(
-        [("classes, costs", 2, 0), ("classes, costs", 3, 1e-9), ("sequence, Hamming", 2, 1e-9), ("sequence, Hamming", 3, 0)]
+        [
+            ("classes, costs", 2, 0),
+            ("classes, costs", 3, 1e-9),
+            ("sequence, Hamming", 2, 1e-9),
+            ("sequence, Hamming", 3, 0),
+        ]
     ),
 )
 def test_without_unlabeled_examples_each_view_is_a_structured_svm(case, rescaling, norm):

@@ -96,9 +96,10 @@ def joint_feature(fitted, grammar, names, tokens, tree, size):
 
 
 @cache
-def treebank(seed=0, n=4, longest=4, loss=Tree().loss, **options):
+def treebank(seed=0, n=4, longest=4, loss=None, **options):
     """Random trees over few words, each sentence with two of its trees: nothing separates them, so slacks matter."""
-    return TreeData(Tree(loss=loss, **options), *drawn(seed, n, longest, **options))
+    of_loss = {} if loss is None else {"loss": loss}
+    return TreeData(Tree(**of_loss, **options), *drawn(seed, n, longest, **options))
 
 
 @cache

@@ -74,7 +74,9 @@ def test_a_view_is_learned_as_if_it_were_alone(make):
 @each_learner
 def test_views_see_a_share_of_the_features(make):
     for share in (0.2, 0.6):
-        model = SumOfViews(make(Sequence(), view=TokenFeatures(window=0)), n_views=2, share=share).fit(X[:12], Y_ALL[:12])
+        model = SumOfViews(make(Sequence(), view=TokenFeatures(window=0)), n_views=2, share=share).fit(
+            X[:12], Y_ALL[:12]
+        )
         columns = model.view_.view_.n_dims_
         for w in model.view_weights_:
             assert 0.5 * share < np.count_nonzero(w.unary.any(axis=1)) / columns < 1.3 * share
