@@ -50,8 +50,10 @@ def test_the_machine_reaches_the_listed_optimum(kind, loss, rescaling, norm):
         assert 0.5 * np.sum((machine.weights_.flat() - w) ** 2) <= 2 * (primal - best) + 1e-7, name
 
 
-@pytest.mark.parametrize(("loss", "rescaling", "norm"), OTHERS)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("seed", "loss", "rescaling", "norm"),
+    [(seed, *machine) for machine in OTHERS for seed in ((0, 1) if machine[-1] == 1 else (0,))],
+)
 def test_with_a_decoder_that_is_not_exact_the_dual_is_still_a_lower_bound(seed, loss, rescaling, norm):
     """A missed violation makes the reported primal too small; every constraint found is a true one, though."""
     data, C = treebank(seed, loss=loss, rare=0), 1.0
@@ -67,7 +69,7 @@ def test_with_a_decoder_that_is_not_exact_the_dual_is_still_a_lower_bound(seed, 
 @pytest.mark.parametrize(("loss", "rescaling", "norm"), EXACT)
 def test_support_trees_give_back_weights_and_dual(loss, rescaling, norm):
     """w = sum of alpha times the scaled feature differences; the dual value follows from alpha alone."""
-    data, C = treebank(1, loss=loss, rare=0), 1.3
+    data, C = treebank(0, loss=loss, rare=0), 1.3
     machine = fit(data, rescaling, norm, C, 1e-5)
     support = machine.support_outputs()
     assert len(support) == machine.n_constraints_ > 0
@@ -94,7 +96,7 @@ def test_the_dual_never_exceeds_the_primal_however_early_the_solver_stops():
 
 @pytest.mark.parametrize(("loss", "rescaling", "norm"), EXACT)
 def test_a_co_svm_of_one_view_without_unlabeled_sentences_is_the_machine(loss, rescaling, norm):
-    data, C = treebank(1, loss=loss, rare=0), 0.7
+    data, C = treebank(0, loss=loss, rare=0), 0.7
     best, _ = plain_chain.svm_solve(data.examples, C, rescaling, norm)
     tol = 3e-5 * min(best / (C * len(data.X)), 1.0)
     options = {"rescaling": rescaling, "norm": norm, "C": C, "tol": tol, "random_state": 0, "unlabeled_weight": 0.0}
@@ -152,7 +154,7 @@ def test_lbfgs_finds_the_optimum_of_listed_trees(kind, C):
 def test_stochastic_gradient_comes_close_to_the_optimum():
     data = treebank(rare=0)
     best = CRF(data.structure, view=WORDS, C=0.5, tol=1e-12, max_iter=2000).fit(data.X, data.Y).objective_
-    crf = CRF(data.structure, view=WORDS, C=0.5, solver="sgd", max_iter=800, random_state=0).fit(data.X, data.Y)
+    crf = CRF(data.structure, view=WORDS, C=0.5, solver="sgd", max_iter=400, random_state=0).fit(data.X, data.Y)
     found, _ = plain_chain.crf_objective(data.examples, crf.weights_.flat(), 0.5)
     assert best * (1 - 1e-9) <= found <= best * (1 + 3e-3)
 
