@@ -24,8 +24,9 @@ PAIRS = [[("margin", 1), ("slack", 2)], [("slack", 1), ("margin", 2)]]
 
 
 def with_machines(cases):
-    """Each case with two machines, the next one with the other two."""
-    return [(case, *machine) for k, case in enumerate(cases) for machine in PAIRS[k % 2]]
+    """Each case (a value, or a tuple of several) with two machines, the next one with the other two."""
+    as_tuples = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [(*case, *machine) for k, case in enumerate(as_tuples) for machine in PAIRS[k % 2]]
 
 
 COSTS = [[0.0, 1.0, 2.5], [0.5, 0.0, 1.0], [2.0, 1.5, 0.0]]

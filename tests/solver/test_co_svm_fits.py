@@ -154,7 +154,7 @@ def test_one_view_and_nothing_unlabeled_is_the_structured_svm(name, rescaling, n
 
 
 @pytest.mark.parametrize(
-    ("case", "rescaling", "norm"),
+    ("name", "n_views", "unlabeled_weight", "rescaling", "norm"),
     with_machines(
         [
             ("classes, costs", 2, 0),
@@ -164,9 +164,8 @@ def test_one_view_and_nothing_unlabeled_is_the_structured_svm(name, rescaling, n
         ]
     ),
 )
-def test_without_unlabeled_examples_each_view_is_a_structured_svm(case, rescaling, norm):
+def test_without_unlabeled_examples_each_view_is_a_structured_svm(name, n_views, unlabeled_weight, rescaling, norm):
     """Also if there are unlabeled examples that count next to nothing: they must not end the passes early."""
-    name, n_views, unlabeled_weight = case
     case = make(name, n_views)
     data, C = case.data, 0.7
     X = np.vstack([data.X, data.X[:1]]) if data.structure.single_row else [*data.X, data.X[0]]

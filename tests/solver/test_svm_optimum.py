@@ -59,9 +59,8 @@ def test_all_solvers_reach_the_listed_optimum(name, rescaling, norm):
         assert 0.5 * np.sum((listed - w) ** 2) <= 2 * (primal - best) + 1e-7, solver
 
 
-@pytest.mark.parametrize(("case", "rescaling", "norm"), with_machines(itertools.product([0.05, 20.0], SOLVERS)))
-def test_small_and_large_C(case, rescaling, norm):
-    C, solver = case
+@pytest.mark.parametrize(("C", "solver", "rescaling", "norm"), with_machines(itertools.product([20.0, 0.05], SOLVERS)))
+def test_small_and_large_C(C, solver, rescaling, norm):
     for data in (multiclass("cost"), sequence("hamming", n=5)):
         best, _ = plain_chain.svm_solve(data.examples, C, rescaling, norm)
         # with a large C Frank-Wolfe needs minutes for 1e-4
@@ -90,9 +89,10 @@ def test_dual_never_exceeds_primal_however_early_the_solver_stops(rescaling, nor
     assert duals == sorted(duals), "the same random order goes on, so the dual can only grow"
 
 
-@pytest.mark.parametrize(("case", "rescaling", "norm"), with_machines(itertools.product([0.3, 0.03, 0.003], SOLVERS)))
-def test_tol_bounds_the_gap(case, rescaling, norm):
-    tol, solver = case
+@pytest.mark.parametrize(
+    ("tol", "solver", "rescaling", "norm"), with_machines(itertools.product([0.3, 0.03, 0.003], SOLVERS))
+)
+def test_tol_bounds_the_gap(tol, solver, rescaling, norm):
     data = sequence("hamming", n=7)
     C, n = 1.5, 7
     machine = fit(data, solver, rescaling, norm, C, tol)
