@@ -34,7 +34,7 @@ from accord.datasets.trees import bracketed, constituents, leaves, tags
 from accord.evaluation import bracket_scores
 from accord.exceptions import NoParseWarning
 
-X, Y = grammar_sentences(30, max_depth=6, random_state=0)
+X, Y = grammar_sentences(40, max_depth=6, random_state=0)
 X_NEW, Y_NEW = grammar_sentences(15, max_depth=6, random_state=1)
 PARTLY = [None if i % 4 == 3 else y for i, y in enumerate(Y)]
 # phrases with prepositions may belong to any noun or verb before them
@@ -287,10 +287,10 @@ def test_scikit_learn_cross_validation():
 def test_batches(name):
     """The grammar is that of the first batch and of the treebank of the constructor."""
     model = MAKERS[name](Tree(grammar=Y))
-    for first in range(0, 30, 10):
+    for first in range(0, 40, 10):
         model.partial_fit(X[first : first + 10], PARTLY[first : first + 10])
     assert quiet(model.score, X, Y) > 0.75
-    again = MAKERS[name](Tree(grammar=Y)).fit_batches([(X[f : f + 10], PARTLY[f : f + 10]) for f in range(0, 30, 10)])
+    again = MAKERS[name](Tree(grammar=Y)).fit_batches([(X[f : f + 10], PARTLY[f : f + 10]) for f in range(0, 40, 10)])
     assert np.array_equal(numbers(again), numbers(model))
 
 
