@@ -41,7 +41,7 @@ def spans(offsets):
     return list(pairwise(offsets.tolist()))
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(data=st.data())
 def test_viterbi_batch(data):
     case, chains, unary, offsets = packed(data)
@@ -78,7 +78,7 @@ def add_to_counts(counts, by_definition, order):
             step[before, key[2], key[3]] += value
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(data=st.data())
 def test_forward_backward_batch(data):
     """Partition functions, marginals and summed expected transition counts; counts are added to what was there."""
@@ -103,7 +103,7 @@ def test_forward_backward_batch(data):
         np.testing.assert_allclose(found, by_definition, rtol=1e-8, atol=1e-8)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(data=st.data(), rescaling=st.sampled_from(["margin", "slack"]), norm=st.sampled_from([1, 2]))
 def test_find_violators(data, rescaling, norm):
     case, chains, unary, offsets = packed(data)
@@ -130,7 +130,7 @@ def test_find_violators(data, rescaling, norm):
             assert z.tolist() == one.tolist()
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(data=st.data(), sign=st.sampled_from([1.0, -0.5]))
 def test_path_scores_and_counts(data, sign):
     case, chains, unary, offsets = packed(data)

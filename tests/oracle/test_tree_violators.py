@@ -25,7 +25,7 @@ def all_violations(case, true, rescaling, norm):
 
 @each_kind
 @pytest.mark.parametrize("loss", ["zero-one", "hamming", "f1"])
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_most_violated_tree(loss, kind, data, pick):
     """The returned tree has the returned violation; it is the largest where the structure says it is exact."""
