@@ -96,7 +96,7 @@ def test_an_earlier_fit_leaves_no_trace(fitted, learner, task):
     "learner", ["perceptron", "svm", "svm, frank-wolfe", "crf, sgd", "co-perceptron", "co-svm", "sum of views"]
 )
 def test_the_seed_matters_and_may_be_a_generator(learner):
-    case = make(learner, "token vectors")
+    case = make(learner, "token vectors", n=12)
     seed = called(case.model, "random_state")
     by_seed = [weights(clone(case.model).set_params(**{seed: s}).fit(case.X, case.partly)) for s in (0, 0, 1)]
     assert np.array_equal(by_seed[0], by_seed[1])

@@ -47,9 +47,9 @@ def grid(learner):
 
 @each_learner
 def test_grid_search_over_the_main_parameter(learner):
-    case = make(learner, task_of(learner))
+    case = make(learner, task_of(learner), n=18)
     name, values = grid(learner)
-    search = GridSearchCV(case.model, {name: values}, cv=3, error_score="raise").fit(case.X, case.Y)
+    search = GridSearchCV(case.model, {name: values}, cv=2, error_score="raise").fit(case.X, case.Y)
     assert search.best_params_[name] in values
     assert search.best_score_ > 0.5
     assert list(search.predict(case.X_new)) == list(search.best_estimator_.predict(case.X_new))
@@ -57,7 +57,7 @@ def test_grid_search_over_the_main_parameter(learner):
     # the scores are those of fits by hand
     model = clone(case.model).set_params(**{name: values[0]})
     by_hand = []
-    for train, test in KFold(3).split(case.X):
+    for train, test in KFold(2).split(case.X):
         model.fit([case.X[i] for i in train], [case.Y[i] for i in train])
         by_hand.append(model.score([case.X[i] for i in test], [case.Y[i] for i in test]))
     assert search.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(by_hand))
@@ -75,8 +75,8 @@ def test_grid_search_over_parameters_of_the_parts():
 @each_learner
 def test_cross_validation(learner):
     case = make(learner, task_of(learner))
-    assert np.all(cross_val_score(case.model, case.X, case.Y, cv=3, error_score="raise") > 0.4)
-    assert np.all(cross_val_score(case.model, case.X, case.partly, cv=3, error_score="raise") > 0.3), (
+    assert np.all(cross_val_score(case.model, case.X, case.Y, cv=2, error_score="raise") > 0.4)
+    assert np.all(cross_val_score(case.model, case.X, case.partly, cv=2, error_score="raise") > 0.3), (
         "with unlabeled ones"
     )
 
@@ -84,13 +84,13 @@ def test_cross_validation(learner):
 @each_learner_of_classes
 def test_cross_validated_predictions_of_classes(learner):
     case = make(learner, "classes")
-    found = cross_val_predict(case.model, case.X, case.Y, cv=3)
+    found = cross_val_predict(case.model, case.X, case.Y, cv=2)
     assert np.mean(found == np.array(case.Y)) > 0.4
 
 
 @each_learner_of_classes
 def test_pipeline_with_a_scaler(learner):
-    X, Y = classes(60)
+    X, Y = classes(30)
     X = X * [1.0, 1000.0, 0.01] + [0.0, 5.0, 3.0]
     model = LEARNERS[learner](MultiClass())
     pipeline = make_pipeline(StandardScaler(), model).fit(X, Y)
@@ -101,9 +101,9 @@ def test_pipeline_with_a_scaler(learner):
 
 
 def test_search_over_a_pipeline():
-    X, Y = classes(40)
+    X, Y = classes(24)
     pipeline = make_pipeline(StandardScaler(), StructuredSVM(MultiClass(), random_state=0))
-    search = GridSearchCV(pipeline, {"structuredsvm__C": [0.01, 1.0]}, cv=3, error_score="raise").fit(X, Y)
+    search = GridSearchCV(pipeline, {"structuredsvm__C": [0.01, 1.0]}, cv=2, error_score="raise").fit(X, Y)
     assert set(search.best_params_) == {"structuredsvm__C"}
     random = RandomizedSearchCV(pipeline, {"structuredsvm__C": [0.01, 1.0]}, n_iter=1, cv=2, random_state=0).fit(X, Y)
     assert random.best_score_ > 0.5
@@ -121,7 +121,7 @@ def test_data_frames(learner):
     expected = clone(model).fit(case.X, case.Y).predict(case.X_new)
     assert list(model.fit(frame, series).predict(pd.DataFrame(case.X_new, columns=frame.columns))) == list(expected)
     assert model.score(frame, series) == model.score(case.X, case.Y)
-    assert np.mean(cross_val_score(model, frame, series, cv=3, error_score="raise")) > 0.4
+    assert np.mean(cross_val_score(model, frame, series, cv=2, error_score="raise")) > 0.4
 
 
 def test_missing_labels_of_a_frame_mean_unlabeled():
@@ -206,7 +206,7 @@ def test_a_label_that_occurs_in_no_training_fold_is_no_error(learner):
     case = make(learner, task_of(learner))
     Y = [list(y) for y in case.Y]
     Y[0][0] = "B-RARE"
-    assert np.all(np.isfinite(cross_val_score(case.model, case.X, Y, cv=3, error_score="raise")))
+    assert np.all(np.isfinite(cross_val_score(case.model, case.X, Y, cv=2, error_score="raise")))
     model = clone(case.model).fit(case.X[1:], Y[1:])
     assert 0.0 <= model.score(case.X[:1], Y[:1]) < 1.0, "the unknown label counts as wrong"
 
@@ -218,7 +218,7 @@ def test_a_class_that_occurs_in_no_training_fold_is_no_error(learner, declared):
     Y = [*case.Y[:-1], "zebra"]
     if declared:
         case.model.set_params(**{called(case.model, "structure__labels"): ["bus", "car", "cat", "dog", "zebra"]})
-    assert np.all(np.isfinite(cross_val_score(case.model, case.X, Y, cv=4, error_score="raise")))
+    assert np.all(np.isfinite(cross_val_score(case.model, case.X, Y, cv=2, error_score="raise")))
     model = case.model.fit(case.X[:-1], Y[:-1])
     assert ("zebra" in model.structure_.labels_) == declared
     assert set(model.predict(case.X)) <= set(model.structure_.labels_)
@@ -244,8 +244,8 @@ def test_labels_may_be_anything_hashable(learner, labels, tmp_path):
 def test_real_valued_features_are_more_than_truth_values(learner):
     """Only the size of the one feature tells the classes apart."""
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 60)
-    tokens_of_size = (1.0 + 2.0 * y + 0.2 * rng.normal(size=60))[:, None]
+    y = rng.integers(0, 2, 30)
+    tokens_of_size = (1.0 + 2.0 * y + 0.2 * rng.normal(size=30))[:, None]
     model = LEARNERS[learner](MultiClass(), view=ArrayFeatures(standardize=True)).fit(tokens_of_size, y.tolist())
     assert model.score(tokens_of_size, y.tolist()) > 0.95
     as_dicts = [[{"size": float(x)}, {"size": float(-x)}] for x in tokens_of_size[:, 0] - 2.0]

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 SUBJECTS = ("matrices", "arrays", "tokens", "labels", "trees", "settings", "applications", "files")
-MEMORY = 2 << 30  # bytes that the rows of a subject may take
+MEMORY = 2 << 30  # bytes that the rows of a child may take
 SECONDS = 120  # of processor time for a row; the first ones compile kernels
 
 
@@ -82,14 +82,14 @@ def _equal(found: Any, answer: Any) -> bool:
 
 
 # -- children ---------------------------------------------------------------------------------------------------------
-def use_rows(subject: str, part: str, skip: int) -> None:
-    """Run the rows of a subject; a line before and after each."""
-    rows = rows_of(subject)
+def use_rows(subjects: str, part: str, step: int, skip: int) -> None:
+    """Run rows; a line before and after each."""
+    rows = rows_of(subjects.split(), part, step)
     warnings.simplefilter("ignore")
     status = Path("/proc/self/status").read_text() if os.path.exists("/proc/self/status") else ""
     size = next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmSize")), 0)
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
-    for name, row in [item for item in rows.items() if part in item[0]][skip:]:
+    for name, row in list(rows.items())[skip:]:
         print(json.dumps({"start": name}), flush=True)
         spent = int(time.process_time()) + SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (spent, resource.RLIM_INFINITY))
@@ -98,16 +98,18 @@ def use_rows(subject: str, part: str, skip: int) -> None:
         print(json.dumps({"end": name, "wrong": wrong}), flush=True)
 
 
-def rows_of(subject: str) -> Rows:
-    """The table."""
-    return import_module(f"hostile_{subject}").TABLE.rows
+def rows_of(subjects: Iterable[str], part: str = "", step: int = 1) -> Rows:
+    """The tables, or of their rows with this part in their names every so many."""
+    tables = {subject: import_module(f"hostile_{subject}").TABLE.rows for subject in subjects}
+    rows = {f"{subject}: {name}": row for subject, table in tables.items() for name, row in table.items()}
+    return dict([item for item in rows.items() if part in item[0]][::step])
 
 
-def run(subject: str, part: str = "") -> dict[str, str]:
-    """What is wrong with each row of a subject, nothing for most; a child that dies is followed by another."""
+def run(subjects: Iterable[str], part: str = "", step: int = 1) -> dict[str, str]:
+    """What is wrong with each of these rows, nothing for most; a child that dies is followed by another."""
     found: dict[str, str] = {}
     while True:
-        command = [sys.executable, __file__, "--child", subject, part, str(len(found))]
+        command = [sys.executable, __file__, "--child", " ".join(subjects), part, str(step), str(len(found))]
         done = subprocess.run(command, capture_output=True, text=True)
         told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         found |= {line["end"]: line["wrong"] for line in told if "end" in line}
@@ -115,17 +117,17 @@ def run(subject: str, part: str = "") -> dict[str, str]:
             return found
         begun = [line["start"] for line in told if "start" in line]
         if not begun or begun[-1] in found:
-            raise RuntimeError(f"{subject} ended with {done.returncode}: {done.stderr[-2000:]}")
+            raise RuntimeError(f"it ended with {done.returncode}: {done.stderr[-2000:]}")
         found[begun[-1]] = f"it ended the process with {done.returncode}: {done.stderr[-300:]}"
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
-        use_rows(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+        use_rows(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
     else:
         for subject in SUBJECTS:
-            results = run(subject, "".join(sys.argv[1:2]))
+            results = run([subject], "".join(sys.argv[1:2]))
             for name, wrong in results.items():
                 if wrong:
-                    print(f"{subject}: {name}: {wrong}")
+                    print(f"{name}: {wrong}")
             print(f"{subject}: {len(results)} rows, {sum(map(bool, results.values()))} wrong", flush=True)

@@ -104,7 +104,7 @@ def _files(folder: Path) -> set[str]:
 
 def run(n_kills: int, first: int = 0, names: str = "") -> tuple[list[dict[str, Any]], list[str]]:
     """All cases, and a table with a line per kind."""
-    kinds = [kind() for kind in KINDS if names in kind.name]
+    kinds = [kind() for kind in KINDS if any(name in kind.name for name in names.split(","))]
     cases: list[dict[str, Any]] = []
     table = ["| program | undisturbed | kills at a time | at a step | too late, again | left temporary files "
              "| what was there | wrong |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
@@ -130,7 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--only", default="", help="part of the name of a program")
+    parser.add_argument("--only", default="", help="parts of the names of programs, with commas between them")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     cases, table = run(options.kills, options.first, options.only)

@@ -8,10 +8,23 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are forked and killed by signals")
 
-@pytest.mark.skipif(sys.platform == "win32", reason="processes are forked and killed by signals")
-def test_killed_programs_lose_nothing_and_leave_nothing():
+
+def check(*options):
     program = Path(__file__).with_name("kills.py")
-    done = subprocess.run([sys.executable, program, "--kills", "12"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, program, *options], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "12 cases, 12 killed, 0 wrong" in done.stdout, done.stdout
+    return done.stdout
+
+
+def test_killed_programs_lose_nothing_and_leave_nothing():
+    """Those that no other test kills."""
+    told = check("--only", "train,save,assign", "--kills", "6")
+    assert "6 cases, 6 killed, 0 wrong" in told, told
+
+
+@pytest.mark.long
+def test_all_programs():
+    told = check("--kills", "12")
+    assert "12 cases, 12 killed, 0 wrong" in told, told

@@ -40,6 +40,7 @@ from accord import (
     Matching,
     MultiClass,
     OddEvenSplit,
+    Partition,
     RandomSplit,
     RecordIndex,
     Select,
@@ -81,6 +82,7 @@ PAIRS = ([["uno", "dos"], ["one", "two"]], [["tres"], ["three", "four"]])
 OTHERS = {
     "pcfg", "crf-trees", "perceptron-trees", "svm-tags", "matching", "rlsr", "co-rlsr", "clustering", "deduplicator",
     "record-index", "checkpoint", "mail-state", "mail-clustering", "spam-filter",
+    "no parse", "joint features of any structure", "decoders of partitions", "mail between mail",
 }  # fmt: skip
 
 
@@ -275,6 +277,27 @@ def write_all(folder: Path) -> dict[str, Kind]:
     return found
 
 
+def more_uses() -> dict[str, Callable[[], Any]]:
+    """What runs kernels that no kind of file needs."""
+    mails = [b"From: a@example.org\n\nSome words to be looked at, number %d" % k for k in range(4)]
+    some = {"unlabeled_weight": 0.1, "random_state": 0}
+
+    def decoders() -> None:
+        for decoder in ("lp", "exact", "moves"):
+            Partition().loss_augmented(NUMBERS.ravel()[:28], np.repeat(range(4), 2), decoder)
+
+    return {
+        "frank-wolfe": lambda: StructuredSVM(Sequence(), solver="frank-wolfe", random_state=0).fit(WORDS, TAGS),
+        "smooth machines of chains": lambda: GradientSVM(Sequence()).fit(WORDS, TAGS),
+        "balance": lambda: CoSVM(MultiClass(), balance=True, **some).fit(NUMBERS, SOME_CLASSES),
+        "many tokens": lambda: StructuredPerceptron(Sequence()).fit(WORDS, TAGS).predict(NEW_WORDS * 50),
+        "no parse": lambda: PCFG(Tree()).fit(SENTENCES, TREES).predict([["barks", "the", "the"]]),
+        "joint features of any structure": lambda: StructuredSVM(Matching()).fit(PAIRS, [[(0, 0), (1, 1)], [(0, 0)]]),
+        "decoders of partitions": decoders,
+        "mail between mail": lambda: MailPairs().fit([mails]).between(mails[:2], mails[2:]),
+    }
+
+
 def compile_kernels(half: str) -> None:
     """Use the kinds whose kernels are of chains, or all others: whoever runs tests next finds them compiled."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -283,6 +306,9 @@ def compile_kernels(half: str) -> None:
             if (name in OTHERS) == (half == "others"):
                 kind.write(Path(folder) / name)
                 kind.use(Path(folder) / name)
+        for name, use in more_uses().items():
+            if (name in OTHERS) == (half == "others"):
+                use()
 
 
 if __name__ == "__main__":

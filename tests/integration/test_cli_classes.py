@@ -86,6 +86,8 @@ def test_kernel(folder):
         3,
         "--C",
         5,
+        "--tol",
+        0.1,
     )
     model = accord.load(folder / "k")
     assert isinstance(model.view_, accord.KernelFeatures)

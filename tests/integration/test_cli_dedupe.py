@@ -40,8 +40,8 @@ def f1(truth: list, found: list) -> float:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("dedupe")
-    write(folder / "train.csv", *people(60, seed=0))
-    write(folder / "table.csv.gz", people(80, seed=1)[0])
+    write(folder / "train.csv", *people(30, seed=0))
+    write(folder / "table.csv.gz", people(40, seed=1)[0])
     out = ok("dedupe", folder / "train.csv", "--labels-column", "cluster_id", "--model", folder / "m.accord")
     assert "name (text), street (text), born (date)" in out
     assert "comparison" in out
@@ -74,7 +74,7 @@ def test_ctrl_c_in_self_training_keeps_what_labeled_records_taught(tmp_path, mon
 
 
 def test_apply_and_assign(folder, tmp_path):
-    records, truth = people(80, seed=1)
+    records, truth = people(40, seed=1)
     out = tmp_path / "clustered.csv.gz"
     ok("dedupe", "apply", folder / "m.accord", folder / "table.csv.gz", "-o", out, "--index", tmp_path / "i.accord")
     rows = read(out)
@@ -125,7 +125,7 @@ def test_settings(folder, tmp_path):
     for threshold in (-50, 50):
         lines = ok("dedupe", "apply", tmp_path / "m.accord", folder / "train.csv", "--threshold", threshold, "-q")
         counts.append(len({line["cluster_id"] for line in csv.DictReader(lines.splitlines())}))
-    assert counts[0] < counts[1] == len(people(60, seed=0)[0])
+    assert counts[0] < counts[1] == len(people(30, seed=0)[0])
 
 
 @pytest.mark.parametrize(

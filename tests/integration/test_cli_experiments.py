@@ -31,7 +31,7 @@ def figures(rows):
 @pytest.fixture
 def small(monkeypatch):
     """A demo of few examples."""
-    for name, value in (("SENTENCES", (5, 60)), ("DOCUMENTS", (27, 81)), ("N_UNLABELED", 60)):
+    for name, value in (("SENTENCES", (5, 40)), ("DOCUMENTS", (27, 54)), ("N_UNLABELED", 20)):
         monkeypatch.setattr(demo_module.tasks, name, value)
     return demo_module.tasks
 
@@ -49,7 +49,7 @@ def test_demo_prints_tables_and_writes_a_report(tmp_path, small):
         values = {row[:4]: row[4] for row in figures(csv.DictReader(file))}
     for learner in small.PAIRS:  # more examples help
         for method in small.METHODS:
-            assert values[learner, method, "60", "token_error"] < values[learner, method, "5", "token_error"]
+            assert values[learner, method, "40", "token_error"] < values[learner, method, "5", "token_error"]
     for verdict in re.findall(r"^.*points of token error.*$", out, re.MULTILINE):
         assert html.escape(verdict) in page
     assert len(re.findall(r"points of token error", out)) == len(small.PAIRS)
@@ -101,8 +101,8 @@ def test_demo_hides_labels_from_nobody_but_the_unlabeled(small, monkeypatch):
     (X, Y), (more_X, more_Y) = seen
     assert len(X) == len(Y) == 5
     assert (more_X[:5], more_Y[:5]) == (X, Y)
-    assert more_Y[5:] == [None] * 60
-    assert len(more_X) == 65
+    assert more_Y[5:] == [None] * 20
+    assert len(more_X) == 25
 
 
 def test_demo_depends_on_its_seed_only(small, monkeypatch):

@@ -99,6 +99,7 @@ def rounds_of(path):
 
 
 @pytest.mark.slow
+@pytest.mark.long  # ten processes, which wait for each other for minutes
 def test_a_federation_of_real_processes(tmp_path):
     """One test, so that test runners with several processes do not start the deployment several times."""
     problem = Problem(THREE)

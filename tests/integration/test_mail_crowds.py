@@ -133,24 +133,25 @@ CROWDS = {
 }
 
 
-@pytest.mark.parametrize("name", CROWDS)
-def test_a_thousand_connections_without_a_token(tmp_path, name):
-    with program(tmp_path) as (_, port), Crowd(port) as crowd:
-        crowd.add(1000, CROWDS[name])
-        assert is_answered_in_time(port)
-        crowd.send(b"x")
-        assert is_answered_in_time(port)
+def test_a_thousand_connections_without_a_token(tmp_path):
+    with program(tmp_path) as (_, port):
+        for name, data in CROWDS.items():
+            with Crowd(port) as crowd:
+                crowd.add(1000, data)
+                assert is_answered_in_time(port, 5), name
+                crowd.send(b"x")
+                assert is_answered_in_time(port, 5), name
 
 
 def test_new_connections_again_and_again(tmp_path):
-    """Four hundred every two seconds, and the client's connection of before is still there."""
+    """Four hundred every second, and the client's connection of before is still there."""
     with program(tmp_path) as (_, port), Crowd(port) as crowd:
         kept = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         assert ask(port, kept)[0] == 200
         local = kept.sock.getsockname()
         for _ in range(4):
             crowd.add(400)
-            until = time.monotonic() + 2
+            until = time.monotonic() + 1
             while time.monotonic() < until:
                 assert is_answered_in_time(port, 1)
                 time.sleep(0.1)

@@ -85,28 +85,28 @@ def check_violators(case, pick):
 
 
 @each_structure
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_decode(structure, data):
     check_decode(data.draw(EVERY_STRUCTURE[structure]))
 
 
 @each_structure
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(data=st.data(), k=st.sampled_from([1, 2, 3, 7, 1000]))
 def test_k_best(structure, data, k):
     check_k_best(data.draw(EVERY_STRUCTURE[structure]), k)
 
 
 @each_structure
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_log_partition_and_marginals(structure, data):
     check_partition(data.draw(EVERY_STRUCTURE[structure]))
 
 
 @each_structure
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_most_violated_output(structure, data, pick):
     check_violators(data.draw(EVERY_STRUCTURE[structure]), pick)
@@ -114,14 +114,14 @@ def test_most_violated_output(structure, data, pick):
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("loss", SEQUENCE_LOSSES)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_most_violated_sequence_of_every_loss(loss, order, data, pick):
     check_violators(data.draw(sequence(order, loss=loss)), pick)
 
 
 @each_structure
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data(), k=st.integers(1, 5))
 def test_forced_rows(structure, data, k):
     """With some labels given, every operation sees only the outputs that have them."""
@@ -137,7 +137,7 @@ def test_forced_rows(structure, data, k):
 
 
 @each_structure
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_loss(structure, data, pick):
     case = data.draw(EVERY_STRUCTURE[structure])
@@ -163,7 +163,7 @@ def dense(phi, nodes, n_dims, n_labels, order):
 
 
 @each_structure
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_joint_feature_and_score(structure, data):
     """Phi is the enumerated one, and the score of its part scores is its product with the weights.

@@ -89,7 +89,7 @@ def similarities(draw):
 
 
 @given(similarity=similarities(), window=st.sampled_from([1, 3, 17, 80]))
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_decisions(similarity, window, mails):
     """The detector, with and without pruning, decides as the definition says, while the window moves on."""
     signatures = [sign(raw) for raw in mails]

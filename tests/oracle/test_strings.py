@@ -21,7 +21,7 @@ def pack(texts: list[str]) -> tuple[np.ndarray, np.ndarray, int, int]:
     return codes, starts, len(symbols), max(map(len, texts))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.lists(any_text, min_size=2, max_size=4))
 def test_similarities(texts):
     codes, starts, n_symbols, longest = pack(texts)

@@ -25,7 +25,7 @@ def all_violations(case, true, rescaling, norm):
 
 @each_kind
 @pytest.mark.parametrize("loss", ["zero-one", "hamming", "f1"])
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_most_violated_tree(loss, kind, data, pick):
     """The returned tree has the returned violation; it is the largest where the structure says it is exact."""
@@ -49,23 +49,23 @@ def test_most_violated_tree(loss, kind, data, pick):
             assert value >= min(best) or close(value, min(best)), "worse than plain decoding"
 
 
-@pytest.mark.parametrize(("rescaling", "norm"), SETTINGS)
 @pytest.mark.parametrize("loss", ["hamming", "f1"])
-def test_what_is_declared_inexact_finds_most(loss, rescaling, norm):
+def test_what_is_declared_inexact_finds_most(loss):
     """Within 5 % of the largest violation for 9 of 10 trees."""
-    ratios = shortfalls(loss, rescaling, norm, 300)
-    assert len(ratios) > 60
-    assert np.mean(ratios >= 0.95) >= 0.9
+    for setting, ratios in shortfalls(loss, 300).items():
+        assert len(ratios) > 60, setting
+        assert np.mean(np.array(ratios) >= 0.95) >= 0.9, setting
 
 
-def shortfalls(loss, rescaling, norm, n_seeds):
-    """What part of the largest violation was found, for sentences with several trees."""
-    ratios = []
+def shortfalls(loss, n_seeds):
+    """By setting, what part of the largest violation was found, for sentences with several trees."""
+    ratios = {setting: [] for setting in SETTINGS}
     for seed in range(n_seeds):
         case = make_case(np.random.default_rng(seed), loss=loss, terminals="tags", horizontal=seed % 3)
         if len(case.trees) > 2:
             true = case.trees[case.rng.integers(len(case.trees))]
-            largest = max(all_violations(case, true, rescaling, norm).values())
-            value = case.structure.oracle(case.parts, array(true), rescaling, norm)[1]
-            ratios += [value / largest] if largest > 1e-9 else []
-    return np.array(ratios)
+            for setting in SETTINGS:
+                largest = max(all_violations(case, true, *setting).values())
+                value = case.structure.oracle(case.parts, array(true), *setting)[1]
+                ratios[setting] += [value / largest] if largest > 1e-9 else []
+    return ratios

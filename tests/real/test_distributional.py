@@ -13,7 +13,7 @@ from accord.views.compose import ConcatenatedViews
 from accord.views.distributional import DistributionalFeatures
 from accord.views.text import TokenFeatures
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 DAYS = ["lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"]
 CITIES = ["madrid", "barcelona", "sevilla", "valencia", "bilbao", "zaragoza"]

@@ -30,7 +30,7 @@ def need(name):
         ("conll2002_esp", "testb", 1517, 51_533),
         ("conll2000_chunking", "train", 8936, 211_727),
         ("conll2000_chunking", "test", 2012, 47_377),
-        ("ud_english_ewt_pos", "train", 12_544, 204_577),
+        pytest.param("ud_english_ewt_pos", "train", 12_544, 204_577, marks=pytest.mark.long),
         ("ud_english_ewt_pos", "dev", 2001, 25_147),
         ("ud_english_ewt_pos", "test", 2077, 25_094),
         ("bc2gm", "train", 12_574, 355_405),
@@ -154,7 +154,10 @@ def test_proteins():
 
 @pytest.mark.parametrize(
     ("name", "n_trees", "n_tokens", "n_phrases", "n_tags", "n_documents"),
-    [("ptb_wsj_sample", 3914, 94_084, 28, 45, 199), ("cess_esp", 6000, 188_283, 43, 50, 607)],
+    [
+        ("ptb_wsj_sample", 3914, 94_084, 28, 45, 199),
+        pytest.param("cess_esp", 6000, 188_283, 43, 50, 607, marks=pytest.mark.long),
+    ],
 )
 def test_treebanks(name, n_trees, n_tokens, n_phrases, n_tags, n_documents):
     need(name)

@@ -89,6 +89,7 @@ def test_words_of_few_letters(data_dir):
     assert set().union(*(kept[i] for i in labeled)) == {letter for y in kept for letter in y}
 
 
+@pytest.mark.long
 def test_neighbours_of_blurred_letters_are_more_often_the_same_letter(data_dir):
     words = GraphLetters().load(data_dir, False, 0)
     some = np.concatenate(draw_words(words.Y, 412, 0, 0)[:2])

@@ -20,6 +20,8 @@ FILES = {
     "cess_esp/cess_esp.clean.mrg.gz": 6000,
 }
 
+each_markovisation = pytest.mark.parametrize(("horizontal", "vertical"), [(None, 1), (0, 1), (1, 2), (2, 3)])
+
 
 @cache
 def bank(file):
@@ -32,10 +34,20 @@ def bank(file):
     return read_trees(data_home() / file)
 
 
+@pytest.mark.parametrize("file", list(FILES)[:2])
+def test_every_tenth_tree_is_read_and_written(file):
+    check_writing(bank(file)[::10])
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(("file", "n_trees"), FILES.items())
 def test_every_tree_is_read_and_written(file, n_trees):
     trees = bank(file)
     assert len(trees) == n_trees
+    check_writing(trees)
+
+
+def check_writing(trees):
     target = io.StringIO()
     write_trees(trees, target)
     target.seek(0)
@@ -48,10 +60,21 @@ def test_cleaning_the_distributed_trees():
     assert different == []
 
 
-@pytest.mark.parametrize(("horizontal", "vertical"), [(None, 1), (0, 1), (1, 2), (2, 3)])
+@each_markovisation
+@pytest.mark.parametrize("file", list(FILES)[:2])
+def test_every_tenth_binary_tree_leads_back(file, horizontal, vertical):
+    check_binary(bank(file)[::10], horizontal, vertical)
+
+
+@pytest.mark.long
+@each_markovisation
 @pytest.mark.parametrize("file", FILES)
-def test_binary_trees_lead_back(file, horizontal, vertical):
-    for i, tree in enumerate(bank(file)):
+def test_every_binary_tree_leads_back(file, horizontal, vertical):
+    check_binary(bank(file), horizontal, vertical)
+
+
+def check_binary(trees, horizontal, vertical):
+    for i, tree in enumerate(trees):
         binary = binarise(tree, horizontal, vertical)
         assert debinarise(binary) == tree, i
         assert leaves(binary) == leaves(tree), i
@@ -102,6 +125,7 @@ def without(tree, label):
     return [tree[0], *children]
 
 
+@pytest.mark.long
 def test_every_hundredth_tree_can_be_drawn():
     for tree in bank("cess_esp/cess_esp.clean.mrg.gz")[::100]:
         assert draw_text(tree).split("\n")[-1].split() == leaves(tree)

@@ -19,6 +19,16 @@ TREE = {
     "animal": "all",
     "thing": "all",
 }
+# Machines (rescaling, norm), two and two of which have nothing in common.
+PAIRS = [[("margin", 1), ("slack", 2)], [("slack", 1), ("margin", 2)]]
+
+
+def with_machines(cases):
+    """Each case (a value, or a tuple of several) with two machines, the next one with the other two."""
+    as_tuples = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [(*case, *machine) for k, case in enumerate(as_tuples) for machine in PAIRS[k % 2]]
+
+
 COSTS = [[0.0, 1.0, 2.5], [0.5, 0.0, 1.0], [2.0, 1.5, 0.0]]
 
 

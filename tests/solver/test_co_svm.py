@@ -160,7 +160,7 @@ def test_a_visit_is_that_of_table_62(task, machine, share, C, C_u, tol, max_repe
     assert apart == (tokens > 0)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     task=st.sampled_from([task for task in EVERY if task[1] > 1]),
     rescaling=st.sampled_from(["margin", "slack"]),

@@ -11,7 +11,7 @@ import plain_chain
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
-from solver_cases import EVERY_DATA, multiclass, sequence
+from solver_cases import EVERY_DATA, multiclass, sequence, with_machines
 
 from accord import ArrayFeatures, MultiClass, StructuredSVM
 
@@ -23,7 +23,6 @@ SOLVERS = {
 }
 MACHINES = list(itertools.product(["margin", "slack"], [1, 2]))
 
-each_data = pytest.mark.parametrize("name", EVERY_DATA)
 each_solver = pytest.mark.parametrize("solver", SOLVERS)
 each_machine = pytest.mark.parametrize(("rescaling", "norm"), MACHINES)
 
@@ -40,8 +39,7 @@ def tol_for(solver, fraction, best, C, n):
     return 0.95 * fraction
 
 
-@each_machine
-@each_data
+@pytest.mark.parametrize(("name", "rescaling", "norm"), with_machines(EVERY_DATA))
 def test_all_solvers_reach_the_listed_optimum(name, rescaling, norm):
     data, C = EVERY_DATA[name](), 0.7
     best, w = plain_chain.svm_solve(data.examples, C, rescaling, norm)
@@ -61,10 +59,8 @@ def test_all_solvers_reach_the_listed_optimum(name, rescaling, norm):
         assert 0.5 * np.sum((listed - w) ** 2) <= 2 * (primal - best) + 1e-7, solver
 
 
-@each_solver
-@each_machine
-@pytest.mark.parametrize("C", [0.05, 20.0])
-def test_small_and_large_C(C, rescaling, norm, solver):
+@pytest.mark.parametrize(("C", "solver", "rescaling", "norm"), with_machines(itertools.product([20.0, 0.05], SOLVERS)))
+def test_small_and_large_C(C, solver, rescaling, norm):
     for data in (multiclass("cost"), sequence("hamming", n=5)):
         best, _ = plain_chain.svm_solve(data.examples, C, rescaling, norm)
         # with a large C Frank-Wolfe needs minutes for 1e-4
@@ -93,10 +89,10 @@ def test_dual_never_exceeds_primal_however_early_the_solver_stops(rescaling, nor
     assert duals == sorted(duals), "the same random order goes on, so the dual can only grow"
 
 
-@each_solver
-@each_machine
-@pytest.mark.parametrize("tol", [0.3, 0.03, 0.003])
-def test_tol_bounds_the_gap(tol, rescaling, norm, solver):
+@pytest.mark.parametrize(
+    ("tol", "solver", "rescaling", "norm"), with_machines(itertools.product([0.3, 0.03, 0.003], SOLVERS))
+)
+def test_tol_bounds_the_gap(tol, solver, rescaling, norm):
     data = sequence("hamming", n=7)
     C, n = 1.5, 7
     machine = fit(data, solver, rescaling, norm, C, tol)

@@ -16,6 +16,11 @@ from accord.solvers import gradient
 MACHINES = list(itertools.product(["margin", "slack"], [1, 2]))
 EXACT = [("hamming", "margin", 1), *(("zero-one", *machine) for machine in MACHINES)]
 OTHERS = [(loss, *machine) for loss in ("hamming", "f1") for machine in MACHINES if (loss, *machine) not in EXACT]
+# All machines of the first kind, and of each other kind one for each loss.
+OPTIMA = [
+    *(("words", *machine) for machine in EXACT),
+    *((kind, *machine) for k, kind in enumerate(list(KINDS)[1:]) for machine in (EXACT[0], EXACT[1 + k % 4])),
+]
 SOLVERS = {"one example at a time": {"reoptimize": "example", "max_iter": 5000}, "all": {"reoptimize": "all"}}
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -26,8 +31,7 @@ def fit(data, rescaling, norm, C, tol, **more):
     return StructuredSVM(data.structure, view=WORDS, C=C, tol=tol, **options).fit(data.X, data.Y)
 
 
-@pytest.mark.parametrize(("loss", "rescaling", "norm"), EXACT)
-@each_kind
+@pytest.mark.parametrize(("kind", "loss", "rescaling", "norm"), OPTIMA)
 def test_the_machine_reaches_the_listed_optimum(kind, loss, rescaling, norm):
     data, C = treebank(loss=loss, **KINDS[kind]), 0.7
     best, w = plain_chain.svm_solve(data.examples, C, rescaling, norm)
@@ -46,8 +50,10 @@ def test_the_machine_reaches_the_listed_optimum(kind, loss, rescaling, norm):
         assert 0.5 * np.sum((machine.weights_.flat() - w) ** 2) <= 2 * (primal - best) + 1e-7, name
 
 
-@pytest.mark.parametrize(("loss", "rescaling", "norm"), OTHERS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("seed", "loss", "rescaling", "norm"),
+    [(seed, *machine) for machine in OTHERS for seed in ((0, 1) if machine[-1] == 1 else (0,))],
+)
 def test_with_a_decoder_that_is_not_exact_the_dual_is_still_a_lower_bound(seed, loss, rescaling, norm):
     """A missed violation makes the reported primal too small; every constraint found is a true one, though."""
     data, C = treebank(seed, loss=loss, rare=0), 1.0
@@ -63,7 +69,7 @@ def test_with_a_decoder_that_is_not_exact_the_dual_is_still_a_lower_bound(seed, 
 @pytest.mark.parametrize(("loss", "rescaling", "norm"), EXACT)
 def test_support_trees_give_back_weights_and_dual(loss, rescaling, norm):
     """w = sum of alpha times the scaled feature differences; the dual value follows from alpha alone."""
-    data, C = treebank(1, loss=loss, rare=0), 1.3
+    data, C = treebank(0, loss=loss, rare=0), 1.3
     machine = fit(data, rescaling, norm, C, 1e-5)
     support = machine.support_outputs()
     assert len(support) == machine.n_constraints_ > 0
@@ -90,7 +96,7 @@ def test_the_dual_never_exceeds_the_primal_however_early_the_solver_stops():
 
 @pytest.mark.parametrize(("loss", "rescaling", "norm"), EXACT)
 def test_a_co_svm_of_one_view_without_unlabeled_sentences_is_the_machine(loss, rescaling, norm):
-    data, C = treebank(1, loss=loss, rare=0), 0.7
+    data, C = treebank(0, loss=loss, rare=0), 0.7
     best, _ = plain_chain.svm_solve(data.examples, C, rescaling, norm)
     tol = 3e-5 * min(best / (C * len(data.X)), 1.0)
     options = {"rescaling": rescaling, "norm": norm, "C": C, "tol": tol, "random_state": 0, "unlabeled_weight": 0.0}
@@ -148,7 +154,7 @@ def test_lbfgs_finds_the_optimum_of_listed_trees(kind, C):
 def test_stochastic_gradient_comes_close_to_the_optimum():
     data = treebank(rare=0)
     best = CRF(data.structure, view=WORDS, C=0.5, tol=1e-12, max_iter=2000).fit(data.X, data.Y).objective_
-    crf = CRF(data.structure, view=WORDS, C=0.5, solver="sgd", max_iter=800, random_state=0).fit(data.X, data.Y)
+    crf = CRF(data.structure, view=WORDS, C=0.5, solver="sgd", max_iter=400, random_state=0).fit(data.X, data.Y)
     found, _ = plain_chain.crf_objective(data.examples, crf.weights_.flat(), 0.5)
     assert best * (1 - 1e-9) <= found <= best * (1 + 3e-3)
 

@@ -1,7 +1,7 @@
 """Small treebanks with all trees of their sentences listed, in the form in which `plain_chain` solves for weights."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import enumerate_trees as et
 import numpy as np
@@ -39,9 +39,7 @@ class TreeData:
         return [self._listed(fitted, grammar, names, x, t, y) for x, t, y in zip(self.X, seen, self.Y)]
 
     def _listed(self, fitted, grammar, names, x, tokens, y):
-        trees = et.all_trees(grammar, leaf_options(fitted, self.Y, x))
-        words = [token if isinstance(token, str) else token[0] for token in x]
-        shown = [et.nested(grammar, tree, words) for tree in trees]
+        trees, shown = listed_trees(fitted, grammar, x, self.Y)
         size = len(names) * fitted.n_nodes_ + fitted.n_transitions_
         phi = np.array([joint_feature(fitted, grammar, names, tokens, tree, size) for tree in trees])
         loss = np.array([et.losses(y, other)[self.structure.loss] for other in shown])
@@ -58,6 +56,13 @@ class TreeData:
         fitted = Tree(**self.structure.get_params()).fit(self.Y)
         rows = with_tokens(fitted, WORDS.fit_rows(fitted.view_inputs(self.X)), self.X)
         return fitted.problem(rows, fitted.encode(self.Y), **margin)
+
+
+def listed_trees(fitted, grammar, x, Y):
+    """All trees of a sentence, also as nested lists."""
+    trees = et.all_trees(grammar, leaf_options(fitted, Y, x))
+    words = [token if isinstance(token, str) else token[0] for token in x]
+    return trees, [et.nested(grammar, tree, words) for tree in trees]
 
 
 def joint_feature(fitted, grammar, names, tokens, tree, size):
@@ -90,8 +95,16 @@ def joint_feature(fitted, grammar, names, tokens, tree, size):
     return phi
 
 
-def treebank(seed=0, n=4, longest=4, **options):
+@cache
+def treebank(seed=0, n=4, longest=4, loss=None, **options):
     """Random trees over few words, each sentence with two of its trees: nothing separates them, so slacks matter."""
+    of_loss = {} if loss is None else {"loss": loss}
+    return TreeData(Tree(**of_loss, **options), *drawn(seed, n, longest, **options))
+
+
+@cache
+def drawn(seed, n, longest, **options):
+    """Sentences and trees; no loss takes part in that."""
     rng = np.random.default_rng(seed)
     structure = Tree(**options)
     while True:
@@ -99,11 +112,13 @@ def treebank(seed=0, n=4, longest=4, **options):
         lengths[0] = longest
         Y = [random_tree(rng, int(length), ["A", "B"], TAGS, list("abc")) for length in lengths]
         X = [[word if structure.terminals == "words" else (word, tag) for word, tag in words_and_tags(y)] for y in Y]
-        trees = [e.outputs for e in TreeData(structure, X, Y).examples]
+        fitted = Tree(**options).fit(Y)
+        grammar = plain_grammar(fitted)
+        trees = [listed_trees(fitted, grammar, x, Y)[1] for x in X]
         if max(map(len, trees)) <= MOST_TREES and sum(len(found) > 1 for found in trees) >= 2:
             # the grammar stays the same, because it can make the other trees already
             others = [found[-1] if found[0] == y else found[0] for found, y in zip(trees, Y)]
-            return TreeData(structure, X + X, Y + others)
+            return X + X, Y + others
 
 
 KINDS = {

@@ -22,6 +22,7 @@ from accord.structures.partitions.losses import pair_counts
 from accord.structures.partitions.partition import Partition
 
 FIELDS = {"name": "text", "street": "text", "born": "date"}
+TRAINING = people(25, seed=0)
 
 
 def f1(truth, found) -> float:
@@ -31,15 +32,14 @@ def f1(truth, found) -> float:
 
 @pytest.fixture(scope="module")
 def model() -> Deduplicator:
-    records, ids = people(40, seed=0)
-    return Deduplicator(FIELDS, random_state=0).fit(records, ids)
+    return Deduplicator(FIELDS, random_state=0).fit(*TRAINING)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "decoder"), [("pairwise", "sequential"), ("sequential", "agglomerative")])
 def test_it_finds_duplicates(method, decoder):
-    records, ids = people(40, seed=0)
-    more, truth = people(100, seed=1)
+    records, ids = people(16, seed=0)
+    more, truth = people(25, seed=1)
     fitted = Deduplicator(FIELDS, random_state=0, method=method, decoder=decoder, tol=0.05).fit(
         records + more, [*ids, *[None] * len(more)]
     )
@@ -53,13 +53,13 @@ def test_numbers_in_order_of_appearance_and_repeatable(model):
     found = model.predict(records)
     seen = list(dict.fromkeys(found))
     assert seen == list(range(len(seen)))
-    assert found == model.predict(records) == clone(model).fit(*people(40, seed=0)).predict(records)
+    assert found == model.predict(records) == clone(model).fit(*TRAINING).predict(records)
     assert model.predict([]) == []
     assert model.predict(records[:1]) == [0]
 
 
 def test_a_threshold_prefers_precision(model):
-    records, _ = people(100, seed=4)
+    records, _ = people(60, seed=4)
     found = []
     for threshold in (-8.0, 0.0, 8.0, 1e6):
         one = pickle.loads(pickle.dumps(model)).set_params(threshold=threshold)
@@ -83,7 +83,7 @@ def test_contributions_add_up(model):
 
 
 def test_pairs_instead_of_clusters():
-    records, ids = people(40, seed=0)
+    records, ids = TRAINING
     ids = np.array(ids)
     j, k = np.tril_indices(len(ids), -1)
     same = ids[j] == ids[k]
@@ -296,7 +296,7 @@ def test_large_clusters_come_apart_by_the_cost_of_their_size(seed, n, decoder):
 
 def test_sizes_that_were_never_seen_need_more():
     """Labeled clusters are pairs; groups of records that are all alike are cut, pairs are not."""
-    records, ids = people(40, seed=0)
+    records, ids = TRAINING
     twos = [i for i in range(len(ids)) if ids[:i].count(ids[i]) < 2]
     fitted = Deduplicator(FIELDS, random_state=0).fit([records[i] for i in twos], [ids[i] for i in twos])
     assert fitted.size_costs_.size == 4
@@ -311,7 +311,7 @@ def test_sizes_that_were_never_seen_need_more():
 
 # -- machines and held-out records ------------------------------------------------------------------------------------
 def test_weights_are_the_mean_of_a_machine_for_each_way(model):
-    records, ids = people(40, seed=0)
+    records, ids = TRAINING
     table = model.view_.table(records)
     pairs = table.compare(*pair_numbers(len(records)))
     weights, bias = np.zeros(pairs.shape[1]), 0.0
@@ -365,7 +365,7 @@ def test_slopes_of_held_out_records_by_the_book():
 
 
 def test_similarities_are_scaled_by_the_median_fold(model):
-    records, ids = people(40, seed=0)
+    records, ids = TRAINING
     table, truth = model.view_.table(records), check_ids(ids, len(ids))
     rng = np.random.default_rng(0)
     sets = training_sets(table, truth, 200, rng)

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -209,17 +210,17 @@ from accord.evaluation import make_tasks, run_experiment
 
 def function(task):
     (Path(sys.argv[2]) / f"{task.method}-{task.repetition}-{time.time_ns()}").touch()
-    time.sleep(0.1)
+    time.sleep(float(sys.argv[3]))
     return {"value": np.random.default_rng(task.seed).normal(), "other": task.repetition}
 
 if __name__ == "__main__":
     tasks = make_tasks("kill", ["a", "b"], repetitions=15, seed=5)
-    run_experiment(tasks, function, sys.argv[1], n_jobs=int(sys.argv[3]), config={"x": 1})
+    run_experiment(tasks, function, sys.argv[1], n_jobs=int(sys.argv[4]), config={"x": 1})
 """
 
 
 @pytest.mark.slow
-def test_killed_run_resumes_to_the_same_results(tmp_path):
+def test_killed_run_resumes_to_the_same_results(tmp_path, monkeypatch):
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SCRIPT))
     ran, whole_ran = tmp_path / "ran", tmp_path / "whole_ran"
@@ -227,10 +228,12 @@ def test_killed_run_resumes_to_the_same_results(tmp_path):
     whole_ran.mkdir()
     path, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
 
-    def command(target, folder, n_jobs=2):
-        return [sys.executable, str(script), str(target), str(folder), str(n_jobs)]
+    def run_here(target, folder):
+        monkeypatch.setattr(sys, "argv", [str(script), str(target), str(folder), "0", "1"])
+        runpy.run_path(str(script), run_name="__main__")
 
-    process = subprocess.Popen(command(path, ran), start_new_session=True)
+    command = [sys.executable, str(script), str(path), str(ran), "0.1", "2"]
+    process = subprocess.Popen(command, start_new_session=True)
     try:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not (path.exists() and path.read_bytes().count(b"\n") >= 5):
@@ -242,11 +245,11 @@ def test_killed_run_resumes_to_the_same_results(tmp_path):
         with open(path, "ab") as file:
             file.write(b'{"key": "torn')  # as if the kill had come in the middle of a write
 
-        subprocess.run(command(path, ran), check=True, timeout=60)
+        run_here(path, ran)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)  # orphaned workers; loky's tracker then cleans up
-    subprocess.run(command(whole, whole_ran, n_jobs=1), check=True, timeout=60)
+    run_here(whole, whole_ran)
     assert journal_lines(path) == journal_lines(whole)
     assert len(journal_lines(path)) == 31
     tables = [p.with_suffix(".csv").read_text().splitlines() for p in (path, whole)]

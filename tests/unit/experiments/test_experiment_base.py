@@ -57,9 +57,15 @@ def values(path):
     return [(r["method"], r["n_labeled"], r["repetition"], r["value"]) for r in Results.load(path).rows]
 
 
-def test_run_writes_report_table_and_plot(tmp_path):
-    toy = Toy()
-    paths = toy.run(tmp_path, tmp_path / "out", verbose=0)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run from beginning to end: its toy and its files. The data folder is that of the output."""
+    toy, folder = Toy(), tmp_path_factory.mktemp("whole")
+    return toy, toy.run(folder, folder / "out", verbose=0)
+
+
+def test_run_writes_report_table_and_plot(whole):
+    toy, paths = whole
     assert [p.name for p in paths] == ["report.html", "report.md", "results.csv", "token_error.png", "results.jsonl"]
     assert all(p.is_file() for p in paths)
     page, text = paths[0].read_text(), paths[1].read_text()
@@ -71,7 +77,7 @@ def test_run_writes_report_table_and_plot(tmp_path):
         assert "accord reproduce toy --seed 0" in report
         assert QUICK_NOTE not in report
     assert len(values(paths[2])) == len(toy.done) == 12
-    assert toy.loads == [(tmp_path, False, 0)]
+    assert toy.loads == [(paths[0].parent.parent, False, 0)]
 
 
 def test_supervised_methods_are_run_once_for_any_number_of_unlabeled_examples(tmp_path):
@@ -119,16 +125,16 @@ def test_quick_is_smaller_and_says_so(tmp_path):
     assert "--quick" in paths[1].read_text()
 
 
-def test_the_seed_reaches_tasks_and_data(tmp_path):
-    toys = [Toy(), Toy()]
-    first, second = (toy.run(tmp_path, tmp_path / f"out{s}", seed=s, verbose=0) for s, toy in enumerate(toys))
-    assert toys[1].loads == [(tmp_path, False, 1)]
-    assert values(first[2]) != values(second[2])
+def test_the_seed_reaches_tasks_and_data(tmp_path, whole):
+    toy, (_, _, first, *_) = Toy(), whole[1]
+    second = toy.run(tmp_path, tmp_path / "out", seed=1, verbose=0)
+    assert toy.loads == [(tmp_path, False, 1)]
+    assert values(first) != values(second[2])
     again = Toy().run(tmp_path, tmp_path / "again", verbose=0)
-    assert values(again[2]) == values(first[2])
+    assert values(again[2]) == values(first)
 
 
-def test_a_broken_run_goes_on_where_it_stopped(tmp_path):
+def test_a_broken_run_goes_on_where_it_stopped(tmp_path, whole):
     broken = Toy(fails_at=5)
     with pytest.raises(TaskFailedError, match="the power went"):
         broken.run(tmp_path, tmp_path / "out", verbose=0)
@@ -138,26 +144,27 @@ def test_a_broken_run_goes_on_where_it_stopped(tmp_path):
     assert len(broken.done) == 5
     assert len(repaired.done) == 7
     assert not set(broken.done) & set(repaired.done)
-    assert values(paths[2]) == values(Toy().run(tmp_path, tmp_path / "whole", verbose=0)[2])
+    assert values(paths[2]) == values(whole[1][2])
 
 
-def test_a_finished_run_only_writes_its_report_anew(tmp_path):
-    first = Toy().run(tmp_path, tmp_path / "out", verbose=0)
+def test_a_finished_run_only_writes_its_report_anew(whole):
+    first, toy = whole[1], Toy()
     before = first[1].read_bytes()
-    toy = Toy()
-    assert toy.run(tmp_path, tmp_path / "out", verbose=0)[1].read_bytes() == before
+    first[1].unlink()
+    folder = first[1].parent
+    assert toy.run(folder.parent, folder, verbose=0)[1].read_bytes() == before
     assert toy.done == []
     assert toy.loads == []
 
 
 @pytest.mark.parametrize("argument", [2, None])
-def test_tasks_run_side_by_side(tmp_path, argument):
+def test_tasks_run_side_by_side(tmp_path, whole, argument):
     toy = Toy()
     toy.together = threading.Barrier(2)  # a task ends only while another one runs
     with joblib.parallel_config("threading", n_jobs=2 if argument is None else 1):
         paths = toy.run(tmp_path, tmp_path / "out", n_jobs=argument, verbose=0)
     assert len(toy.threads) == 2
-    assert values(paths[2]) == values(Toy().run(tmp_path, tmp_path / "alone", verbose=0)[2])
+    assert values(paths[2]) == values(whole[1][2])
 
 
 def test_results_of_another_version_are_not_mixed_in(tmp_path):

@@ -121,31 +121,28 @@ def harmful(seed):
 @each_learner
 def test_auto_falls_back_when_unlabeled_examples_do_harm(make):
     views = [Select(slice(0, 4)), Select(slice(4, 8))]
-    n_worse = 0
-    for seed in range(2):
-        data, y = harmful(seed)
-        labels = [label if i < 24 else None for i, label in enumerate(y[:80])]
-        model = classifier(make, views=views, unlabeled_weight="auto").fit(data[:80], labels)
-        assert model.unlabeled_weight_ == 0.0
-        assert (model.n_views_, model.view_names_) == (1, ["view"])
-        first, *others = model.auto_report_
-        assert first["chosen"]
-        assert first["why"].startswith("supervised: nothing else paid")
-        assert [entry["unlabeled_weight"] for entry in others] == [0.0, 0.1, 1.0]
-        assert any("worse than supervised in" in entry["why"] for entry in others)
-        alone = classifier(make, views=ArrayFeatures(), unlabeled_weight=0).fit(data[:80], labels)
-        taught = classifier(make, views=views, unlabeled_weight=1.0).fit(data[:80], labels)
-        scores = [m.score(data[120:], y[120:]) for m in (model, alone, taught)]
-        assert scores[0] == pytest.approx(scores[1], abs=0.1), "the fallback is the supervised learner"
-        n_worse += scores[2] < scores[1]
-    assert n_worse, "the data are not harmful"
+    data, y = harmful(0)
+    labels = [label if i < 16 else None for i, label in enumerate(y[:40])]
+    model = classifier(make, views=views, unlabeled_weight="auto").fit(data[:40], labels)
+    assert model.unlabeled_weight_ == 0.0
+    assert (model.n_views_, model.view_names_) == (1, ["view"])
+    first, *others = model.auto_report_
+    assert first["chosen"]
+    assert first["why"].startswith("supervised: nothing else paid")
+    assert [entry["unlabeled_weight"] for entry in others] == [0.0, 0.1, 1.0]
+    assert any("worse than supervised in" in entry["why"] for entry in others)
+    alone = classifier(make, views=ArrayFeatures(), unlabeled_weight=0).fit(data[:40], labels)
+    taught = classifier(make, views=views, unlabeled_weight=1.0).fit(data[:40], labels)
+    scores = [m.score(data[120:], y[120:]) for m in (model, alone, taught)]
+    assert scores[0] == pytest.approx(scores[1], abs=0.1), "the fallback is the supervised learner"
+    assert scores[2] < scores[1], "the data are not harmful"
 
 
 @pytest.mark.slow
 def test_the_fallback_of_the_co_svm_is_the_structured_svm():
     data, y = harmful(0)
-    data, y = data[:60], y[:60]
-    labels = [label if i < 24 else None for i, label in enumerate(y)]
+    data, y = data[:30], y[:30]
+    labels = [label if i < 16 else None for i, label in enumerate(y)]
     views = [Select(slice(0, 4)), Select(slice(4, 8))]
     model = MAKERS["co-SVM"](MultiClass(), views=views, tol=1e-4).fit(data, labels)
     if model.n_views_ > 1:
@@ -192,15 +189,15 @@ def test_two_labeled_examples_of_different_classes(make):
 @pytest.mark.slow
 @each_learner
 def test_what_auto_tries(make):
-    few, partly = X[:15], Y[:15]
+    few, partly = X[:10], Y[:10]
     with_hidden = tagger(make, unlabeled_weight="auto").fit(few, partly).auto_report_
     assert [(e["candidate"], e["unlabeled_weight"]) for e in with_hidden] == [
         ("one view", 0.0), ("2 views", 0.0), ("2 views", 0.1), ("2 views", 1.0)
     ]  # fmt: skip
     assert all(len(e["fold_errors"]) == 4 for e in with_hidden)
-    complete = tagger(make, unlabeled_weight="auto").fit(few, Y_ALL[:15]).auto_report_
+    complete = tagger(make, unlabeled_weight="auto").fit(few[:4], Y_ALL[:4]).auto_report_
     assert [(e["candidate"], e["unlabeled_weight"]) for e in complete] == [("one view", 0.0), ("2 views", 0.0)]
-    single = classifier(make, views=ArrayFeatures(), unlabeled_weight="auto").fit(POINTS, CLASSES)
+    single = classifier(make, views=ArrayFeatures(), unlabeled_weight="auto").fit(POINTS[:24], CLASSES[:24])
     assert [(e["candidate"], e["unlabeled_weight"]) for e in single.auto_report_] == [
         ("one view", 0.0), ("one view", 0.1), ("one view", 1.0)
     ]  # fmt: skip

@@ -132,13 +132,13 @@ def test_identical_views(make):
 def test_no_unlabeled_examples(make):
     message = r"^Y has no unlabeled example \(None\): the views learn from labels alone$"
     with pytest.warns(UserWarning, match=message) as seen:
-        classifier(make).fit(POINTS, CLASSES_ALL)
+        classifier(make).fit(POINTS[:20], CLASSES_ALL[:20])
     assert seen[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        classifier(make, unlabeled_weight=0).fit(POINTS, CLASSES_ALL)
-        classifier(make, unlabeled_weight="auto").fit(POINTS, CLASSES_ALL)
-        tagger(make).fit(X, [[*y[:-1], None] for y in Y_ALL])
+        classifier(make, unlabeled_weight=0).fit(POINTS[:20], CLASSES_ALL[:20])
+        classifier(make, unlabeled_weight="auto").fit(POINTS[:20], CLASSES_ALL[:20])
+        tagger(make).fit(X[:6], [[*y[:-1], None] for y in Y_ALL[:6]])
 
 
 @each_learner

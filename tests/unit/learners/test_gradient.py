@@ -153,7 +153,7 @@ def test_views_teach_each_other():
 @pytest.mark.parametrize("make", CONTINUED.values(), ids=CONTINUED)
 @pytest.mark.parametrize("tagging", [False, True])
 def test_a_fit_can_be_stopped_and_continued(make, solver, tagging):
-    structure, inputs, outputs = (Sequence(), X, Y) if tagging else (MultiClass(), POINTS, CLASSES)
+    structure, inputs, outputs = (Sequence(), X[:15], Y[:15]) if tagging else (MultiClass(), POINTS, CLASSES)
     whole = make(structure, solver=solver).fit(inputs, outputs)
     assert whole.converged_
     model = make(structure, solver=solver, max_iter=2, warm_start=True)
@@ -297,9 +297,9 @@ def test_hidden_labels_are_guessed(make):
 
 @each_learner
 def test_hidden_labels_everywhere(make):
-    labels = [[None, *y[1:]] for y in Y_ALL]
-    model = make(Sequence()).fit(X, labels)
-    assert model.score(X, Y_ALL) > 0.7
+    labels = [[None, *y[1:]] for y in Y_ALL[:15]]
+    model = make(Sequence()).fit(X[:15], labels)
+    assert model.score(X[:15], Y_ALL[:15]) > 0.7
 
 
 @each_learner

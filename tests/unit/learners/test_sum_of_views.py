@@ -74,7 +74,9 @@ def test_a_view_is_learned_as_if_it_were_alone(make):
 @each_learner
 def test_views_see_a_share_of_the_features(make):
     for share in (0.2, 0.6):
-        model = SumOfViews(make(Sequence(), view=TokenFeatures(window=0)), n_views=2, share=share).fit(X, Y_ALL)
+        model = SumOfViews(make(Sequence(), view=TokenFeatures(window=0)), n_views=2, share=share).fit(
+            X[:12], Y_ALL[:12]
+        )
         columns = model.view_.view_.n_dims_
         for w in model.view_weights_:
             assert 0.5 * share < np.count_nonzero(w.unary.any(axis=1)) / columns < 1.3 * share
@@ -84,7 +86,7 @@ def test_views_see_a_share_of_the_features(make):
 def test_the_view_is_that_of_the_learner(make):
     inner = make(Sequence(), view=TokenFeatures(window=2, affixes=None))
     for views in (None, RandomSplit(n_views=3)):
-        model = SumOfViews(inner, n_views=3, views=views).fit(X, Y)
+        model = SumOfViews(inner, n_views=3, views=views).fit(X[:10], Y[:10])
         assert repr(model.view_.view_) == repr(inner.view)
         assert model.n_views_ == 3
     assert not [name for name in vars(inner) if name.endswith("_")], "the learner itself stays unfitted"
@@ -98,17 +100,18 @@ def test_every_structure(make):
     for structure in (MultiClass(), Taxonomy(tree)):
         model = SumOfViews(make(structure), **SMALL).fit(POINTS, CLASSES)
         assert model.score(POINTS[:12], CLASSES[:12]) > 0.6
-    model = tagger(make).fit(X, Y_ALL)
-    assert model.score(X, Y_ALL) > 0.9
+    few, outputs = X[:12], Y_ALL[:12]
+    model = tagger(make).fit(few, outputs)
+    assert model.score(few, outputs) > 0.9
     assert 0 < model.disagreement(X_NEW) < 1
-    second = SumOfViews(make(Sequence(order=2, constraints="iob2")), **SMALL).fit(X, Y_ALL)
-    assert second.score(X, Y_ALL) > 0.8
+    second = SumOfViews(make(Sequence(order=2, constraints="iob2")), **SMALL).fit(few, outputs)
+    assert second.score(few, outputs) > 0.8
 
 
 @each_learner
 def test_hidden_labels_and_unlabeled_examples(make):
     hidden = [[label if t % 2 else None for t, label in enumerate(y)] for y in Y_ALL]
-    assert tagger(make).fit(X, [*Y_ALL[:5], *hidden[5:]]).score(X_NEW, Y_NEW) > 0.7
+    assert tagger(make).fit(X[:20], [*Y_ALL[:5], *hidden[5:20]]).score(X_NEW, Y_NEW) > 0.7
     some = [i for i, y in enumerate(CLASSES) if y is not None]
     both = SumOfViews(make(MultiClass()), views=HALVES).fit(POINTS, CLASSES)
     alone = SumOfViews(make(MultiClass()), views=HALVES).fit(POINTS[some], [CLASSES[i] for i in some])
@@ -117,16 +120,17 @@ def test_hidden_labels_and_unlabeled_examples(make):
 
 @each_learner
 def test_copies_and_repetitions(make, tmp_path):
-    model = tagger(make).fit(X, Y)
-    again = clone(model).fit(X, Y)
+    few = X[:12], Y[:12]
+    model = tagger(make).fit(*few)
+    again = clone(model).fit(*few)
     assert np.array_equal(model.weights_.flat(), again.weights_.flat())
-    other = clone(model).set_params(learner__random_state=1).fit(X, Y)
+    other = clone(model).set_params(learner__random_state=1).fit(*few)
     assert not np.array_equal(model.weights_.flat(), other.weights_.flat())
     model.save(tmp_path / "model")
     for copy in (pickle.loads(pickle.dumps(model)), accord.load(tmp_path / "model")):
         assert list(copy.predict(X_NEW)) == list(model.predict(X_NEW))
         assert copy.predict_views(X_NEW) == model.predict_views(X_NEW)
-        assert np.array_equal(clone(copy).fit(X, Y).weights_.flat(), model.weights_.flat())
+        assert np.array_equal(clone(copy).fit(*few).weights_.flat(), model.weights_.flat())
 
 
 def test_parameters():

@@ -76,6 +76,11 @@ MAKERS = {
 PROBABILISTIC = ["pcfg", "crf", "crf, sgd"]
 ONLINE = ["perceptron", "plain perceptron", "crf, sgd"]
 each_learner = pytest.mark.parametrize("name", MAKERS)
+# Which terminals there are is up to the structure; of learners, one for each way to use it is enough.
+TAGGED = ["pcfg", "perceptron", "svm", "crf", "co-svm", "gradient svm"]
+each_learner_and_terminals = pytest.mark.parametrize(
+    ("name", "terminals"), [*((name, "words") for name in MAKERS), *((name, "tags") for name in TAGGED)]
+)
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +109,7 @@ def numbers(model):
 
 
 # -- predictions --------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("terminals", ["words", "tags"])
-@each_learner
+@each_learner_and_terminals
 def test_predictions_are_trees_over_the_words_and_mostly_right(fitted, name, terminals):
     model, given = fitted(name, terminals), X_NEW if terminals == "words" else PAIRS_NEW
     found = quiet(model.predict, given)
@@ -227,8 +231,7 @@ def test_trees_have_no_scores_of_single_labels(fitted):
 
 
 # -- copies -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("terminals", ["words", "tags"])
-@each_learner
+@each_learner_and_terminals
 def test_saved_and_pickled_models_predict_the_same(fitted, name, terminals, tmp_path):
     model, given = fitted(name, terminals), X_NEW if terminals == "words" else PAIRS_NEW
     expected, best = quiet(model.predict, given), model.predict_k_best(given, 3)
@@ -325,11 +328,11 @@ def test_with_a_grammar_the_first_batch_may_be_unlabeled():
 def test_machines_of_every_loss(loss, rescaling, norm):
     machine = StructuredSVM(
         Tree(loss=loss), WORDS, C=10.0, rescaling=rescaling, norm=norm, tol=0.05, random_state=0
-    ).fit(X[:20], Y[:20])
+    ).fit(X[:12], Y[:12])
     assert machine.converged_
     assert machine.exact_ == (loss == "zero-one" or (loss, rescaling, norm) == ("hamming", "margin", 1))
     assert 0 < machine.dual_objective_ <= machine.objective_ * (1 + 1e-9)
-    assert machine.score(X[:20], Y[:20]) > 0.9
+    assert machine.score(X[:12], Y[:12]) > 0.9
     support = machine.support_outputs()
     assert len(support) == machine.n_constraints_ > 0
     for i, tree, alpha in support:

@@ -139,20 +139,27 @@ import sys
 from accord import CRF, MultiClass
 from accord.exceptions import InputError
 from accord.mail.state_file import claim_state
-try:
-    claim_state(sys.argv[1])
-except InputError as error:
-    print(error)
-else:
-    print("claimed", flush=True)
-    sys.stdin.read()
+for _ in sys.stdin:
+    try:
+        claim_state(sys.argv[1])
+        print("claimed", flush=True)
+    except InputError as error:
+        print(error, flush=True)
 """
 
 
 def other_process(state):
+    """Tries to claim the state for each line that it is given, and keeps it."""
     return subprocess.Popen(
         [sys.executable, "-c", OTHER, state], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
+
+
+def claim(other):
+    """What it says."""
+    other.stdin.write("claim\n")
+    other.stdin.flush()
+    return other.stdout.readline()
 
 
 def test_a_state_belongs_to_one_process(settings, tmp_path):
@@ -160,7 +167,7 @@ def test_a_state_belongs_to_one_process(settings, tmp_path):
     link.symlink_to("state")
     other = other_process(settings.state)
     try:
-        assert other.stdout.readline() == "claimed\n"
+        assert claim(other) == "claimed\n"
         for state in (settings.state, str(link)):
             for use in (open_service, open_detector):
                 with pytest.raises(InputError, match=r"detector\.state is .* another process uses"):
@@ -170,10 +177,15 @@ def test_a_state_belongs_to_one_process(settings, tmp_path):
         other.kill()  # which frees the state
         other.communicate()
     service = open_service(settings)
-    assert "another process" in other_process(settings.state).communicate()[0]
-    open_service(settings)  # the same process may
-    service.stop()
-    assert other_process(settings.state).communicate("")[0] == "claimed\n"
+    other = other_process(settings.state)
+    try:
+        assert "another process" in claim(other)
+        open_service(settings)  # the same process may
+        service.stop()
+        assert claim(other) == "claimed\n"
+    finally:
+        other.kill()
+        other.communicate()
 
 
 def test_stopping_writes_only_what_is_new(settings):

@@ -51,7 +51,7 @@ def test_dense_rows_are_left_alone():
     ids=["crf", "svm"],
 )
 def test_merging_does_not_change_what_is_learned(monkeypatch, module, learner, view):
-    X, Y = embedded_ner(15, random_state=2)
+    X, Y = embedded_ner(6, random_state=2)
     if isinstance(view, DictFeatures):
         X = [[[f"w={token}", f"l={token.lower()}", token[:2]] for token in x] for x in X]
     learner.set_params(view=view)
