@@ -40,7 +40,8 @@ def choose(
     """The best candidate, and what was seen.
 
     The first candidate is the supervised learner. Another one is taken only if it errs more than that in no fold and
-    less in total: folds of few examples are noisy, so unlabeled examples have to pay everywhere. Without ``strict`` the
+    less in total: folds of few examples are noisy, so unlabeled examples have to pay everywhere, and a candidate that
+    errs more in one fold is not tried in others. Without ``strict`` the
     total decides alone, for candidates that seldom do harm. ``errors(candidate,
     used inputs, held-out inputs)`` gives (errors, labels compared); inputs from ``n_labeled`` on are unlabeled.
     """
@@ -53,10 +54,14 @@ def choose(
         unlabeled = np.sort(rng.choice(unlabeled, MAX_UNLABELED, replace=False))
     counts = np.zeros((len(candidates), len(folds)), np.int64)
     total = np.zeros(len(folds), np.int64)
+    n_tried = np.zeros(len(candidates), np.int64)  # folds
     for f, held_out in enumerate(folds):
         used = np.concatenate([np.setdiff1d(np.arange(n_labeled), held_out), unlabeled])
         for c, candidate in enumerate(candidates):
+            if strict and np.any(counts[c, :f] > counts[0, :f]):
+                continue  # out of the race: no other fold can make up for it
             counts[c, f], total[f] = errors(candidate, used, held_out)
+            n_tried[c] += 1
     pays = np.all(counts <= counts[0], axis=1) if strict else counts.sum(axis=1) <= counts[0].sum()
     best = int(np.argmin(np.where(pays, counts.sum(axis=1), counts[0].sum())))
     report = []
@@ -65,8 +70,10 @@ def choose(
         if c == best:
             why = "supervised: nothing else paid" if c == 0 else "fewest errors"
         elif not pays[c]:
-            why = f"worse than supervised in {int(np.sum(counts[c] > counts[0]))} of {len(folds)} folds"
-        report.append(_entry(candidate, (counts[c] / np.maximum(total, 1)).tolist(), c == best, why))
+            worse = int(np.sum(counts[c, : n_tried[c]] > counts[0, : n_tried[c]]))
+            why = f"worse than supervised in {worse} of {n_tried[c]} folds"
+        rates = (counts[c] / np.maximum(total, 1))[: n_tried[c]]
+        report.append(_entry(candidate, rates.tolist(), c == best, why))
     return candidates[best], report
 
 

@@ -8,6 +8,7 @@ import click
 
 from accord.cli.data.layout import guess_format
 from accord.cli.tasks import SEQUENCE, TASKS, Task, task_of_format
+from accord.cli.train.parameters import PARAMETERS, WORD_VIEWS
 from accord.registry import commands
 
 
@@ -20,15 +21,15 @@ def check_inputs(data: str, options: dict[str, Any]) -> None:
         if name not in (None, "-"):
             open(name, "rb").close()
     able = commands("learner", can="stream")
-    if options["stream"] and options["learner"] not in able:
+    if options["stream"] and options["learner"] not in (None, *able):
         names = " and ".join(able)
         raise click.UsageError(f"--stream works with the learners {names}, not with {options['learner']}")
     if options["stream"] and options["unlabeled"]:
         raise click.UsageError("--stream and --unlabeled do not go together; put unlabeled sentences into DATA")
 
 
-def choose_task(data: str, given_format: str | None, options: dict[str, Any]) -> Task:
-    """The task that the options tell; else the one that the file's format tells."""
+def choose_task(data: str, given_format: str | None, given: dict[str, Any], options: dict[str, Any]) -> Task:
+    """The task that the options tell; else the one that the file's format tells. Names a learner if nobody did."""
     told = _told(options)
     found = given_format or guess_format(data, of_tokens=True)
     first, task = next(iter(told.items()), ("", None))
@@ -39,8 +40,19 @@ def choose_task(data: str, given_format: str | None, options: dict[str, Any]) ->
         if found == "text":
             raise click.UsageError("plain text: give --task multiclass if its lines are class<TAB>words")
         task = task_of_format(found or SEQUENCE.labeled_format)
+    if options["learner"] is None:
+        options["learner"] = default_learner(task, given, options)
     _check(task, found, options)
     return task
+
+
+def default_learner(task: Task, given: dict[str, Any], options: dict[str, Any]) -> str:
+    """The best learner for few labels and unlabeled sentences, unless something is asked for that it does not have."""
+    own = {p.name for p in PARAMETERS if {"sequence", "tokens"} & set(p.defaults)}
+    asks = any(options[name] for name in ("base_learner", "views", "stream", *WORD_VIEWS))
+    if task is SEQUENCE and options["unlabeled"] and given.keys() <= own and not asks:
+        return "tagger"
+    return "crf"
 
 
 def _told(options: dict[str, Any]) -> dict[str, Task]:

@@ -52,7 +52,7 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
     \b
     Examples:
       accord train train.conll --model names.accord --constraints iob2
-      accord train --labeled few.conll --unlabeled many.txt --learner co-svm --output names.accord
+      accord train --labeled few.conll --unlabeled many.txt --output names.accord
       accord train few.conll --unlabeled many.txt --learner sum-of-views --distributional -o names.accord
       accord train train.conll --model names.accord --learner perceptron --max-iter 15 --window 2
       accord train iris.csv --model iris.accord --label-column species --learner svm --C 10 --kernel rbf
@@ -83,8 +83,9 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
     f"multiclass; {listed(REGRESSORS)} predict numbers]",
 )  # fmt: skip
 @click.option(
-    "--learner", type=click.Choice(list(LEARNERS)), default="crf", show_default=True, help="How it is learned."
-)
+    "--learner", type=click.Choice(list(LEARNERS)),
+    help="How it is learned.  [default: tagger for sequences with --unlabeled, else crf]",
+)  # fmt: skip
 @click.option(
     "--base-learner", type=click.Choice(list(commands("learner", can="part"))),
     help=f"What it is made of.  [default: {_BASES}]",
@@ -144,7 +145,7 @@ def _plan(data: str, model: Path, options: dict[str, Any]) -> Plan:
     read = (options[name] for name in ("embeddings", "taxonomy", "grammar", "valid"))
     check_outputs({"--model": model}, (data, *options["unlabeled"], *read))
     check_inputs(data, options)
-    task = with_terminals(choose_task(data, reading.get("format"), options), given.get("terminals", ""))
+    task = with_terminals(choose_task(data, reading.get("format"), given, options), given.get("terminals", ""))
     layout = Layout(task, **reading).for_file(data, task.labeled_format)
     if options["grammar"] is not None:
         from accord.cli.data.treebanks import read_grammar

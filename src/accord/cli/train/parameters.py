@@ -71,6 +71,7 @@ PARAMETERS = [
         "Passes over the data at most.",
         click.IntRange(min=1),
     ),
+    Parameter("freeze", same(True, "co-svm"), "End with passes in which views learn what they predicted before these."),
     Parameter(
         "averaged", same(True, "perceptron", "co-perceptron"), "Take the mean of all weight vectors, not the last one."
     ),
