@@ -1,4 +1,4 @@
-"""Is the default for label sequences as good as what an expert would set by hand? Ten to a hundred labeled sentences."""
+"""Is the default for label sequences as good as what one would set by hand? Ten to a hundred labeled sentences."""
 
 from __future__ import annotations
 
@@ -23,9 +23,13 @@ from accord.views.packed_once import PackedOnce
 class _Pooled(Tagger):
     """A tagger of sentences whose views are fitted: they are the same in every repetition."""
 
-    def __init__(self, corpus: Corpus, random_state: int) -> None:
-        super().__init__(random_state=random_state)
-        self._corpus = corpus
+    _corpus: Corpus
+
+    @classmethod
+    def of(cls, corpus: Corpus, seed: int) -> Tagger:
+        tagger = cls(random_state=seed)
+        tagger._corpus = corpus
+        return tagger
 
     def _packed(self, view: View, X: list[Any]) -> PackedOnce:
         return self._corpus.rich if isinstance(view, ConcatenatedViews) else self._corpus.text  # type: ignore[return-value]
@@ -46,7 +50,7 @@ METHODS: dict[str, Callable[[Corpus, int], StructuredLearner]] = {
     "type consistency": lambda corpus, seed: TypeConsistency(
         _crf(corpus), strength=0.4, student_view=corpus.text, random_state=seed
     ),
-    "Tagger": _Pooled,
+    "Tagger": _Pooled.of,
 }
 SUPERVISED = ("CRF", "SVM")
 BY_HAND = tuple(name for name in METHODS if name != "Tagger")

@@ -248,10 +248,10 @@ class CoSVM(ConsensusLearner):
     rescaling: str = "margin"
     unlabeled_weight: Any = "auto"
     max_repeats: int = 10
-    ramp: int = 30
+    ramp: int = 10
     balance: bool = False
     tol: float = 0.01
-    max_iter: int = 60
+    max_iter: int = 20
     freeze: bool = True
     random_state: Any = None
     n_jobs: int | None = None
@@ -292,7 +292,7 @@ def _warn_of(result: co_svm.CoSVMResult, hidden: bool) -> None:
     else:
         gaps = ", ".join(f"{100 * gap:.2g} %" for gap in result.gaps)
         message = (
-            f"the views still moved in the last of {result.n_iter} passes; what they teach each other was then frozen, and"
-            f" {result.n_frozen} more passes left duality gaps of {gaps} of the views' objectives"
+            f"the views still moved in the last of {result.n_iter} passes; what they teach each other was then frozen, "
+            f"and {result.n_frozen} more passes left duality gaps of {gaps} of the views' objectives"
         )
     warnings.warn(message, ConvergenceWarning, stacklevel=4)

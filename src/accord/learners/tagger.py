@@ -84,13 +84,14 @@ class Tagger(StructuredLearner):
     stored: ClassVar = {"report_": optional(REPORT)}
 
     def fit(self, X: Any, Y: Any) -> Tagger:
-        """Train on labeled and unlabeled sentences (``Y[i] is None``; within a sentence, ``None`` for single tokens)."""
+        """Train on labeled and unlabeled sentences (``Y[i] is None``; in a sentence, ``None`` for single tokens)."""
         self._check_params()
         outputs = inputs.output_list(X, Y)
         structure = inputs.new_structure(natural_structure(outputs) if self.structure is None else self.structure, self)
         sentences = [x for _, chunk in inputs.chunks(X, max(1, len(outputs))) for x in chunk]
-        text = self._packed(inputs.new_view(self.view, structure, sentences) if sentences else TokenFeatures(), sentences)
-        CRF(structure, text)._prepare(X, outputs)  # finds mistakes in the data
+        view = inputs.new_view(self.view, structure, sentences) if sentences else TokenFeatures()
+        text = self._packed(view, sentences)
+        CRF(structure, text)._prepare(sentences, outputs)  # finds mistakes in the data
         given = inputs.labeled_inputs(outputs)
         order = np.concatenate([given, np.setdiff1d(np.arange(len(outputs)), given)])
         X, Y = [sentences[i] for i in order], [outputs[i] for i in given] + [None] * (len(outputs) - given.size)
@@ -111,36 +112,35 @@ class Tagger(StructuredLearner):
     def _ways(
         self, structure: Structure, text: PackedOnce, X: list[Any], unlabeled: bool, rng: np.random.Generator
     ) -> list[Way]:
-        """The supervised learners, and what was found best with unlabeled sentences."""
+        """What was found best with unlabeled sentences first, then what was found best without them."""
         settings = {"n_jobs": self.n_jobs, "random_state": int(rng.integers(2**31))}
         counting = clone(structure)
         if counting.loss == "hamming":
             counting.set_params(normalize=False)
         ways = [
-            Way("CRF", 0.0, CRF(structure, text, **settings)),
             Way("SVM", 0.0, StructuredSVM(counting, text, C=0.1, **settings)),
+            Way("CRF", 0.0, CRF(structure, text, **settings)),
         ]
         if unlabeled and _are_words(X):
             rich = self._packed(ConcatenatedViews([clone(text.view), *word_vectors()]), X)
             vectors = CRF(structure, rich, C=30.0, tol=1e-4, max_iter=100, **settings)
-            ways.append(Way("CRF with word vectors", 1.0, vectors))
             both = TypeConsistency(clone(vectors), strength=0.4, student_view=text, **settings)
-            ways.append(Way("type consistency", 1.0, both))
+            ways = [Way("type consistency", 1.0, both), Way("CRF with word vectors", 1.0, vectors), *ways]
         return ways
 
     def _choose(self, ways: list[Way], X: list[Any], Y: list[Any], n_labeled: int, rng: np.random.Generator) -> Way:
-        """The way that errs least on held-out labeled sentences."""
+        """The first way that is not clearly worse than another one on held-out labeled sentences."""
 
-        def errors(way: Way, used: np.ndarray, held_out: np.ndarray) -> tuple[int, int]:
+        def errors(way: Way, used: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, int]:
             used = used if way.weight else used[used < n_labeled]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = clone(way.learner).fit([X[i] for i in used], [Y[i] for i in used])
             found = model.predict([X[i] for i in held_out])
-            pairs = [pair for i, y in zip(held_out, found) for pair in zip(Y[i], y) if pair[0] is not None]
-            return sum(true != predicted for true, predicted in pairs), len(pairs)
+            wrong = [sum(a != b for a, b in zip(Y[i], y) if a is not None) for i, y in zip(held_out, found)]
+            return np.array(wrong), sum(label is not None for i in held_out for label in Y[i])
 
-        chosen, self.auto_report_ = safety.choose(ways, errors, n_labeled, len(X), None, rng, strict=False)
+        chosen, self.auto_report_ = safety.most_trusted(ways, errors, n_labeled, len(X), rng)
         return chosen
 
     # -- what is said about it --------------------------------------------------------------------------------------
@@ -174,9 +174,9 @@ def natural_structure(outputs: Seq[Any]) -> Sequence:
     except TypeError:  # refused later, by a message that says where
         return Sequence()
     for scheme, prefixes in PREFIXES.items():
-        if labels and all(_is_tag(label, prefixes) for label in labels):
-            if all(SCHEMES[scheme](*move) for move in moves):
-                return Sequence(constraints=scheme)
+        tags = bool(labels) and all(_is_tag(label, prefixes) for label in labels)
+        if tags and all(SCHEMES[scheme](*move) for move in moves):
+            return Sequence(constraints=scheme)
     return Sequence()
 
 

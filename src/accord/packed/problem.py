@@ -132,7 +132,7 @@ class ConsensusProblem(Protocol):
         work: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """What the given examples add to the primal and to the dual objective of every view, if ``pseudo`` stays what
-        the views teach: the weighted slacks, and what their dual variables bring; the norms of the weights are left out.
+        the views teach: weighted slacks, and what dual variables bring; without the norms of the weights.
         """
 
     # -- structures with the capability "labels" --------------------------------------------------------------------

@@ -9,7 +9,7 @@ from consensus_cases import CLASSES, MAKERS, POINTS, Y_ALL, X, Y, classifier, ea
 from accord import ArrayFeatures, CoPerceptron, MultiClass, Select, Sequence, StructuredSVM
 from accord.datasets import gaussian_classes
 from accord.learners import safety
-from accord.learners.safety import Candidate, choose, labeled_folds
+from accord.learners.safety import Candidate, choose, labeled_folds, most_trusted
 
 SUPERVISED, HALF, FULL = (
     Candidate(name, w, []) for name, w in [("one view", 0.0), ("two views", 0.5), ("two views", 1.0)]
@@ -77,6 +77,43 @@ def test_if_not_strict_the_total_decides():
     errors = [[2, 2, 2, 2], [0, 0, 0, 3], [3, 3, 3, 3]]
     assert chosen(errors, strict=False)[0] is HALF
     assert chosen([[2, 2], [2, 2]], n_labeled=2, strict=False)[0] is SUPERVISED, "a tie is no reason"
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ([[1, 1, 1, 1], [1, 1, 1, 1]], SUPERVISED),
+        ([[2, 0, 2, 1], [0, 2, 1, 1]], SUPERVISED),  # one error more, but differences of 2, -2, 1 and 0
+        ([[2, 2, 2, 2], [1, 1, 1, 1]], HALF),  # the same difference in every example: no doubt at all
+        ([[9, 9, 9, 8], [1, 0, 1, 1], [0, 1, 0, 0]], HALF),  # the third is best, the second not clearly worse
+    ],
+)
+def test_trust_decides_among_those_that_are_not_clearly_worse(errors, expected):
+    candidates = [SUPERVISED, HALF, FULL][: len(errors)]
+
+    def wrong(candidate, used, held_out):
+        return np.array(errors[candidates.index(candidate)])[held_out], 10
+
+    found, report = most_trusted(candidates, wrong, 4, 4, np.random.default_rng(0))
+    assert found is expected
+    assert [entry["chosen"] for entry in report] == [c is expected for c in candidates]
+    for entry, own in zip(report, errors):
+        assert sorted(entry["fold_errors"]) == sorted(e / 10 for e in own)
+
+
+def test_one_fold_says_enough_about_many_examples(monkeypatch):
+    monkeypatch.setattr(safety, "MANY", 11)
+    held = []
+
+    def wrong(candidate, used, held_out):
+        held.append(held_out)
+        return np.zeros(held_out.size), 1
+
+    most_trusted([SUPERVISED, HALF], wrong, 12, 30, np.random.default_rng(0))
+    assert [h.size for h in held] == [3, 3]
+    held.clear()
+    assert most_trusted([HALF, SUPERVISED], wrong, 1, 30, np.random.default_rng(0))[0] is HALF
+    assert not held
 
 
 def test_nothing_to_compare():
@@ -214,7 +251,8 @@ def test_what_auto_tries(make):
     assert [(e["candidate"], e["unlabeled_weight"]) for e in with_hidden] == [
         ("one view", 0.0), ("2 views", 0.0), ("2 views", 0.1), ("2 views", 1.0)
     ]  # fmt: skip
-    assert all(len(e["fold_errors"]) == 4 for e in with_hidden)
+    assert len(with_hidden[0]["fold_errors"]) == 4
+    assert all(1 <= len(e["fold_errors"]) <= 4 for e in with_hidden[1:]), "those that do worse are not tried any more"
     complete = tagger(make, unlabeled_weight="auto").fit(few, Y_ALL[:15]).auto_report_
     assert [(e["candidate"], e["unlabeled_weight"]) for e in complete] == [("one view", 0.0), ("2 views", 0.0)]
     single = classifier(make, views=ArrayFeatures(), unlabeled_weight="auto").fit(POINTS, CLASSES)

@@ -89,7 +89,7 @@ def report_labels(trained: Trained, example: str, unit: str) -> None:
     """
     model = trained.model
     views = describe_views(model)
-    if not trained.n_unlabeled and views is None:
+    if not trained.n_unlabeled and views is None and not hasattr(model, "report_"):
         return
     partly = f" ({trained.n_partial:,} of them partly)" if trained.n_partial else ""
     unlabeled = counted(trained.n_unlabeled, f"unlabeled {example}")

@@ -97,7 +97,6 @@ class ExampleConsensusProblem(ViewedProblem):
             steps, least = steps + visit.steps, min(least, visit.least_gain)
         return apart, tokens, steps, least
 
-
     def predictions(self, weights: ViewWeights) -> tuple[list[dict[int, np.ndarray]], np.ndarray]:
         """What each view predicts for the unlabeled examples, and by which margin, as ``visit_unlabeled`` takes it."""
         outputs: list[dict[int, np.ndarray]] = [{} for _ in range(self.n_views)]
@@ -180,7 +179,9 @@ class _Visit:
         self.weights = [weights.view(v) for v in range(problem.n_views)]
         self.C, self.weight, self.tol, self.max_repeats = C, weight, tol, max_repeats
         self.pairs = problem.pairs
-        self.best: list[Any] = [None] * problem.n_views  # with the present weights: parts, output, score, margin; None: to be made
+        self.best: list[Any] = [
+            None
+        ] * problem.n_views  # with the present weights: parts, output, score, margin; None: to be made
         self.apart, self.steps, self.least_gain = 0, 0, np.inf
 
     def run(self, keep: bool, told: list[tuple[np.ndarray, float]]) -> None:
