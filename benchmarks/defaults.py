@@ -9,6 +9,7 @@ changed where a change is significantly better on average.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 import warnings
@@ -38,17 +39,10 @@ Make = Callable[[Any, int], Any]  # of a structure and a seed
 # Learner -> what is changed -> the learner; the first is the default.
 LEARNERS: dict[str, dict[str, Make]] = {
     "svm": {
-        "default": lambda s, seed: StructuredSVM(s(), random_state=seed),
-        "normalize": lambda s, seed: StructuredSVM(other(s, "normalize"), random_state=seed),
-        **{f"C={C:g}": lambda s, seed, C=C: StructuredSVM(s(), C=C, random_state=seed) for C in (0.1, 10)},
-        "norm=2": lambda s, seed: StructuredSVM(s(), norm=2, random_state=seed),
-        "rescaling=slack": lambda s, seed: StructuredSVM(s(), rescaling="slack", random_state=seed),
-    },
-    "svm, counts": {
-        "C=1": lambda s, seed: StructuredSVM(s(normalize=False), C=1.0, random_state=seed),
+        "averaged loss, C=1": lambda s, seed: StructuredSVM(s(**averaged(s)), C=1.0, random_state=seed),
         **{
-            f"C={C:g}": lambda s, seed, C=C: StructuredSVM(s(normalize=False), C=C, random_state=seed)
-            for C in (0.03, 0.1, 0.3)
+            f"counts, C={C:g}": lambda s, seed, C=C: StructuredSVM(s(**averaged(s, False)), C=C, random_state=seed)
+            for C in (1, 0.1)
         },
     },
     "crf": {
@@ -68,11 +62,11 @@ LEARNERS: dict[str, dict[str, Make]] = {
         **{f"smoothing={n:g}": lambda s, seed, n=n: HMM(s(), smoothing=n) for n in (0.01, 0.03, 0.3, 1)},
     },
     "gradient-svm": {
-        "default": lambda s, seed: GradientSVM(s(), random_state=seed),
-        **{f"C={C:g}": lambda s, seed, C=C: GradientSVM(s(), C=C, random_state=seed) for C in (0.1, 10)},
-        "normalize": lambda s, seed: GradientSVM(other(s, "normalize"), random_state=seed),
-        "rho=1": lambda s, seed: GradientSVM(s(), rho=1.0, random_state=seed),
-        "epsilon=0.1": lambda s, seed: GradientSVM(s(), epsilon=0.1, random_state=seed),
+        "averaged loss": lambda s, seed: GradientSVM(s(**averaged(s)), random_state=seed),
+        **{f"C={C:g}": lambda s, seed, C=C: GradientSVM(s(**averaged(s)), C=C, random_state=seed) for C in (0.1, 10)},
+        "counts": lambda s, seed: GradientSVM(s(**averaged(s, False)), random_state=seed),
+        "rho=1": lambda s, seed: GradientSVM(s(**averaged(s)), rho=1.0, random_state=seed),
+        "epsilon=0.1": lambda s, seed: GradientSVM(s(**averaged(s)), epsilon=0.1, random_state=seed),
     },
     "sum-of-views": {
         "default": lambda s, seed: SumOfViews(StructuredPerceptron(s(), random_state=seed)),
@@ -88,10 +82,9 @@ LEARNERS: dict[str, dict[str, Make]] = {
 }
 
 
-def other(structure: Any, flag: str) -> Any:
-    """A structure with a flag that is not what it is by default; None if it has no such flag."""
-    found = structure()
-    return structure(**{flag: not getattr(found, flag)}) if hasattr(found, flag) else None
+def averaged(structure: Any, yes: bool = True) -> dict[str, bool]:
+    """The setting of structures whose loss can be a fraction of tokens, or a number of them."""
+    return {"normalize": yes} if hasattr(structure, "normalize") else {}
 
 
 def examples(name: str, part: str) -> tuple[Any, list[Any]]:
@@ -114,22 +107,25 @@ def error(Y: list[Any], found: list[Any]) -> float:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train everything that the output file does not have yet."""
+    """Train everything that the output file does not have yet, one draw after the other."""
     done = {(r["data"], r["n"], r["draw"], r["learner"], r["change"]) for r in read(arguments.output)}
-    for kind, sets, structure in (("sequences", SEQUENCES, Sequence), ("classes", CLASSES, MultiClass)):
-        for name, part in sets.items():
-            if arguments.sets and name not in arguments.sets:
-                continue
-            X, Y = examples(name, part)
-            for n in SIZES[kind][: 1 if arguments.small else None]:
-                for d in range(arguments.draws):
-                    few = draw(Y, n, n_holdout=min(HOLDOUT, len(Y) - n), rng=d, every_label=n > 2 * _n_labels(Y))
-                    parts = take(X, few.labeled), [Y[i] for i in few.labeled]
-                    test = take(X, few.holdout), [Y[i] for i in few.holdout]
-                    for learner in arguments.learners:
-                        for change, make in LEARNERS[learner].items():
-                            if (name, n, d, learner, change) not in done:
-                                record(arguments.output, make, structure, parts, test, (name, n, d, learner, change))
+    kinds = ("sequences", SEQUENCES, Sequence), ("classes", CLASSES, MultiClass)
+    chosen = [
+        (name, sizes, structure, *examples(name, part))
+        for kind, sets, structure in kinds
+        for name, part in sets.items()
+        if not arguments.sets or name in arguments.sets
+        for sizes in [SIZES[kind][: 1 if arguments.small else None]]
+    ]
+    for d, (name, sizes, structure, X, Y) in itertools.product(range(arguments.draws), chosen):
+        for n in sizes:
+            few = draw(Y, n, n_holdout=min(HOLDOUT, len(Y) - n), rng=d, every_label=n > 2 * _n_labels(Y))
+            parts = take(X, few.labeled), [Y[i] for i in few.labeled]
+            test = take(X, few.holdout), [Y[i] for i in few.holdout]
+            for learner in arguments.learners:
+                for change, make in LEARNERS[learner].items():
+                    if (name, n, d, learner, change) not in done:
+                        record(arguments.output, make, structure, parts, test, (name, n, d, learner, change))
 
 
 def _n_labels(Y: list[Any]) -> int:

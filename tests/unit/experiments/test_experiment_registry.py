@@ -25,6 +25,7 @@ WITHOUT_FIGURES = {
     "deduplication",
     "donations",
     "federated-rounds",
+    "front-door-sequences",
     "strong-classes",
     "strong-sequences",
     "protein-structure",
@@ -33,7 +34,7 @@ WITHOUT_FIGURES = {
     "transduction-sequences",
     "transduction-time",
 }
-NOT_ALL_QUICK = {"strong-classes", "strong-sequences", "transduction-classes"}
+NOT_ALL_QUICK = {"front-door-sequences", "strong-classes", "strong-sequences", "transduction-classes"}
 GENERATED = {"transduction-galaxy"}  # needs no data
 
 
@@ -49,7 +50,7 @@ def test_every_experiment_of_the_folder_is_registered():
             kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Experiment) and "name" in vars(kind)
         ]
         assert all(type(REGISTRY.get(kind.name)) is kind for kind in own), module.name
-    assert len(REGISTRY) == 26
+    assert len(REGISTRY) == 27
 
 
 def test_it_is_called_what_the_registry_calls_it(experiment):
