@@ -22,6 +22,7 @@ from accord.learners.pcfg import PCFG as PCFG
 from accord.learners.perceptron import StructuredPerceptron as StructuredPerceptron
 from accord.learners.regression import RLSR as RLSR
 from accord.learners.svm import StructuredSVM as StructuredSVM
+from accord.learners.tagger import Tagger as Tagger
 from accord.learners.transductive import TransductiveSVM as TransductiveSVM
 from accord.learners.type_consistency import TypeConsistency as TypeConsistency
 from accord.learners.view_sum import SumOfViews as SumOfViews

@@ -87,6 +87,7 @@ TABLE = {
         "learner", "learners.type_consistency", "type-consistency", "unlabeled", needs="labels words", base="crf"
     ),
     "Classifier": _entry("learner", "learners.classifier", "classifier", "unlabeled marginals", needs="classes"),
+    "Tagger": _entry("learner", "learners.tagger", "tagger", "unlabeled", needs="labels words"),
     "RLSR": _entry("learner", "learners.regression", "rlsr", "numbers"),
     "CoRLSR": _entry("learner", "learners.co_regression", "co-rlsr", "unlabeled views numbers"),
     "ClusteringSVM": _entry("model", "learners.clustering"),

@@ -126,6 +126,7 @@ SHARED = {
     "shuffle": FLAG,
     # unlabeled examples
     "balance": FLAG,
+    "freeze": FLAG,
     "disagreement_weight": either(NOT_NEGATIVE, "auto"),
     "max_repeats": whole(1),
     "ramp": whole(0),

@@ -133,6 +133,28 @@ def test_options_reach_the_constructors(folder, name, options, learner):
     assert accord.load(path).get_params()["n_jobs"] == 1
 
 
+def test_without_a_learner_unlabeled_sentences_mean_the_tagger(folder):
+    few, many, path = folder / "few.conll", folder / "many.txt", folder / "default"
+    text = ok("train", "--labeled", few, "--unlabeled", many, "-o", path)
+    model, learner = accord.load(path), accord.Tagger(random_state=0).fit(*examples(folder))
+    same_weights(path, learner)
+    assert model.structure_.constraints == "iob2", "seen from the labels"
+    assert learner.report_ == model.report_
+    assert "\n".join(model.report_) in text
+    ok("train", few, "--unlabeled", many, "-o", path, "--transition-weight", 2)
+    assert accord.load(path).structure_.constraints is None, "who says something about the structure says it all"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--unlabeled", "many.txt", "--C", 2], ["--unlabeled", "many.txt", "--distributional"], ["--stream"]],
+)
+def test_what_the_tagger_does_not_have_means_a_crf(folder, options):
+    options = [folder / option if option == "many.txt" else option for option in options]
+    ok("train", folder / "few.conll", "-o", folder / "crf", *options)
+    assert type(accord.load(folder / "crf")) is accord.CRF
+
+
 def test_labeled_is_another_name_for_data(folder):
     ok("train", folder / "few.conll", "--model", folder / "a", *FAST)
     ok("train", "--labeled", folder / "few.conll", "-o", folder / "b", *FAST)

@@ -30,7 +30,7 @@ SETTINGS: dict[str, Any] = {"C": C, "norm": 2, "rescaling": "margin"}
 def _co_svm(weight: float | str) -> Callable[[Tree, int], CoSVM]:
     return lambda tree, seed: CoSVM(
         tree, RandomSplit(), unlabeled_weight=weight, max_iter=MAX_ITER, ramp=RAMP, max_repeats=REPEATS,
-        random_state=seed, **SETTINGS,
+        freeze=False, random_state=seed, **SETTINGS,
     )  # fmt: skip
 
 

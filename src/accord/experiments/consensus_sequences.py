@@ -97,7 +97,7 @@ def co_svm(split: str, weight: float | str, **settings: Any) -> Maker:
 
     def make(case: Case) -> CoSVM:
         ramp, max_iter = (QUICK_RAMP, QUICK_MAX_ITER) if case.quick else (RAMP, MAX_ITER)
-        passes: dict[str, Any] = {"ramp": ramp, "max_iter": max_iter, **settings}
+        passes: dict[str, Any] = {"ramp": ramp, "max_iter": max_iter, "freeze": False, **settings}
         views = SPLITS[split](case.view)
         return CoSVM(case.structure, views, C=C, unlabeled_weight=weight, random_state=case.seed, **passes)
 

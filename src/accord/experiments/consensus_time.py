@@ -39,7 +39,13 @@ METHODS: dict[str, Callable[[Sequence, int], StructuredLearner]] = {
     ),
     # it does not stop before the unlabeled weight has risen to its end, so it makes all its passes
     "coSVM": lambda structure, seed: CoSVM(
-        structure, _halves(), unlabeled_weight=0.001, ramp=PASSES["coSVM"], max_iter=PASSES["coSVM"], random_state=seed
+        structure,
+        _halves(),
+        unlabeled_weight=0.001,
+        ramp=PASSES["coSVM"],
+        max_iter=PASSES["coSVM"],
+        freeze=False,
+        random_state=seed,
     ),
 }
 

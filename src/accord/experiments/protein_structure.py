@@ -58,8 +58,9 @@ def _graph(seed: int) -> View:
 
 def _halves(structure: Structure, view: View, seed: int) -> CoSVM:
     return CoSVM(
-        structure, RandomSplit(view), C=C / 2, tol=0.1, unlabeled_weight=WEIGHT, ramp=10, max_iter=15, random_state=seed
-    )
+        structure, RandomSplit(view), C=C / 2, tol=0.1, unlabeled_weight=WEIGHT, ramp=10, max_iter=15, freeze=False,
+        random_state=seed,
+    )  # fmt: skip
 
 
 # Method → (learner of a structure, a view and a seed; view of a seed)

@@ -34,7 +34,7 @@ SETS: dict[str, tuple[str, Mapping[str, int] | int]] = {
 }
 HOLDOUT = 0.25  # of the examples
 C = 10.0  # separates the few labeled examples, whatever its value
-PASSES: dict[str, Any] = {"C": C, "ramp": 5, "max_iter": 12}
+PASSES: dict[str, Any] = {"C": C, "ramp": 5, "max_iter": 12, "freeze": False}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from typing import Any
 
 from accord.datasets import load
 from accord.evaluation import Results, Task, draw, span_f1, token_error, tune
-from accord.exceptions import InputError
 from accord.experiments.base import DataFolder, Experiment, grid, mean_of
 from accord.experiments.sentences import DATA_SETS, chain_of
 from accord.learners.base import StructuredLearner
@@ -20,14 +19,13 @@ from accord.learners.consensus import CoPerceptron
 from accord.learners.crf import CRF
 from accord.learners.perceptron import StructuredPerceptron
 from accord.learners.svm import StructuredSVM
+from accord.learners.tagger import word_vectors
 from accord.learners.type_consistency import TypeConsistency
 from accord.learners.view_sum import SumOfViews
-from accord.packed.rows import Rows
 from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
-from accord.views.canonical import CanonicalFeatures
 from accord.views.compose import ConcatenatedViews
-from accord.views.distributional import DistributionalFeatures
+from accord.views.packed_once import PackedOnce
 from accord.views.splits import RandomSplit
 from accord.views.text import TokenFeatures
 
@@ -42,44 +40,6 @@ FRESH = ("perceptron", "CRF", "SVM", "sum of 8 views (perceptrons)", "sum of 8 v
 CRF_GRID = {"C": [1.0, 10.0, 100.0, 1000.0]}
 SVM_GRID = {"C": [0.1, 1.0, 10.0]}
 SUPERVISED = ("perceptron", "CRF", "SVM", "sum of 8 views (perceptrons)", "sum of 8 views (CRFs)")
-
-
-class PackedOnce(View):
-    """A view that is fitted on a pool beforehand and later only picks the rows of the sentences it is given.
-
-    Views never see labels, so every repetition that uses the same sentences, labeled or not, would fit the same view.
-
-    Parameters
-    ----------
-    view : View, fitted by ``pack``
-    """
-
-    def __init__(self, view: View) -> None:
-        self.view = view
-
-    def pack(self, X: list[Any]) -> PackedOnce:
-        """Fit the view on the pool."""
-        self._pool = X  # keeps the sentences alive, whose identities are the keys
-        self._rows = self.view.fit_rows(X)
-        self._place = {id(x): i for i, x in enumerate(X)}
-        self.n_dims_ = self.view.n_dims_
-        self.views_ = getattr(self.view, "views_", [self.view])
-        return self
-
-    def fit_rows(self, X: Any) -> Rows:
-        """The rows of sentences of the pool (the very objects)."""
-        try:
-            return self._rows.take([self._place[id(x)] for x in X])  # type: ignore[arg-type]
-        except KeyError:
-            raise InputError("X has a sentence that is not of the pool this view was packed for") from None
-
-    def transform(self, X: Any) -> Rows:
-        """Rows of any sentences."""
-        return self.view.transform(X)
-
-    def __sklearn_clone__(self) -> PackedOnce:
-        """Itself: what it has learned depends on the pool alone."""
-        return self
 
 
 @dataclass(frozen=True)
@@ -100,20 +60,23 @@ class Corpus:
 
 def word_views() -> list[View]:
     """Text features and two kinds of word vectors that unlabeled text teaches."""
-    return [
-        TokenFeatures(window=1),
-        CanonicalFeatures(n_classes=2048, window=1, scale=5.0),
-        DistributionalFeatures(
-            n_classes=(),
-            classes=False,
-            n_components=100,
-            min_count=1,
-            neighbours=2,
-            lowercase=False,
-            window=1,
-            scale=4.0,
-        ),
-    ]
+    return [TokenFeatures(window=1), *word_vectors()]
+
+
+def load_corpora(names: list[str], data: DataFolder, quick: bool) -> dict[str, Corpus]:
+    """The corpora, with their views fitted on all training sentences."""
+    out = {}
+    for name in names:
+        key, part = SETS[name]
+        train, test = load(key, data), load(key, data, part=part)
+        kept = [i for i, x in enumerate(train.X) if x][: 1500 if quick else None]
+        X, Y = [train.X[i] for i in kept], [train.Y[i] for i in kept]
+        size = 200 if quick else len(test.X)
+        out[name] = Corpus(
+            X, Y, test.X[:size], test.Y[:size],
+            PackedOnce(TokenFeatures(window=1)).pack(X), PackedOnce(ConcatenatedViews(word_views())).pack(X),
+        )  # fmt: skip
+    return out
 
 
 def _crf(corpus: Corpus, view: View, C: float) -> CRF:
@@ -175,18 +138,7 @@ class StrongSequences(Experiment):
         return "fresh" in task.setting["data"] and task.method not in FRESH
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Corpus]:
-        out = {}
-        for name in self.values("data", quick):
-            key, part = SETS[name]
-            train, test = load(key, data), load(key, data, part=part)
-            kept = [i for i, x in enumerate(train.X) if x][: 1500 if quick else None]
-            X, Y = [train.X[i] for i in kept], [train.Y[i] for i in kept]
-            size = 200 if quick else len(test.X)
-            out[name] = Corpus(
-                X, Y, test.X[:size], test.Y[:size],
-                PackedOnce(TokenFeatures(window=1)).pack(X), PackedOnce(ConcatenatedViews(word_views())).pack(X),
-            )  # fmt: skip
-        return out
+        return load_corpora(self.values("data", quick), data, quick)
 
     def run_task(self, task: Task, loaded: dict[str, Corpus]) -> Mapping[str, float]:
         corpus = loaded[task.setting["data"]]

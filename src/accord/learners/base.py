@@ -42,6 +42,8 @@ TOLD = dict.fromkeys(
         "dual_objective_",
         "duality_gap_",
         "n_iter_",
+        "n_frozen_",
+        "view_gaps_",
         "converged_",
         "interrupted_",
         "exact_",

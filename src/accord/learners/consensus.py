@@ -221,14 +221,23 @@ class CoSVM(ConsensusLearner):
     tol : float
         Largest violation left beyond the slack.
     max_iter : int
-        Passes over the data at most.
+        Passes over the data at most, and as many again with frozen targets.
+    freeze : bool
+        With unlabeled examples, end with passes in which targets and gamma are frozen as they are by then, until the
+        duality gap of every view is at most the fraction ``tol`` of its objective: the result is an optimum of the
+        objective above. Without it, the passes are those of the papers alone.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
     ----------
     weights_, view_weights_, unlabeled_weight_, transduction_, history_, auto_report_ : as for CoPerceptron
-    n_iter_, converged_ : int, bool
-        With unlabeled examples the fit has converged when a pass moves the weights by less than the fraction ``tol``.
+    n_iter_, n_frozen_ : int
+        Passes before targets were frozen, and after.
+    view_gaps_ : list of float
+        Duality gap of every view for the frozen targets, as a fraction of its objective; empty if none were frozen.
+    converged_ : bool
+        With unlabeled examples: before targets were frozen, a pass moved the weights by less than the fraction ``tol``,
+        and the gaps are as small. Views may go on in circles; a warning then says so, with the gaps.
 
     Examples
     --------
@@ -246,10 +255,11 @@ class CoSVM(ConsensusLearner):
     rescaling: str = "margin"
     unlabeled_weight: Any = "auto"
     max_repeats: int = 10
-    ramp: int = 30
+    ramp: int = 10
     balance: bool = False
     tol: float = 0.01
-    max_iter: int = 60
+    max_iter: int = 20
+    freeze: bool = True
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -263,14 +273,33 @@ class CoSVM(ConsensusLearner):
         problem = self.structure_.consensus_problem(channels, y, **margins)
         labeled = [self._problem(*problem.labeled_part(v), **margins) for v in range(len(channels))]
         hidden = (problem.unlabeled if weight > 0 else problem.partly_labeled).size > 0
-        max_iter = self.max_iter if hidden else 1000
-        with self._progress(max_iter if show else 0, "co-SVM") as progress:
+        schedule = co_svm.Schedule(
+            self.max_iter if hidden else 1000, self.max_repeats, self.ramp if weight > 0 else 0, self.balance,
+            self.freeze,
+        )  # fmt: skip
+        n_passes = schedule.max_iter * (1 + (hidden and self.freeze))
+        with self._progress(n_passes if show else 0, "co-SVM") as progress:
             result = co_svm.train(
-                problem, labeled, float(self.C), weight, float(self.tol), max_iter, self.max_repeats,
-                self.ramp if weight > 0 else 0, self.balance, rng, lambda info: progress.advance(info=info),
+                problem, labeled, float(self.C), weight, float(self.tol), schedule, rng,
+                lambda info: progress.advance(info=info),
             )  # fmt: skip
-        self.history_, self.n_iter_ = result.history, result.n_iter
-        self.converged_, self.interrupted_ = result.converged, result.interrupted
-        if not (result.converged or result.interrupted or hidden):
-            warnings.warn(f"co-SVM stopped after {result.n_iter} passes; raise tol", ConvergenceWarning, stacklevel=3)
+        self.history_, self.n_iter_, self.interrupted_ = result.history, result.n_iter, result.interrupted
+        self.n_frozen_, self.view_gaps_ = result.n_frozen, result.gaps
+        self.converged_ = result.settled and max(result.gaps, default=0.0) <= self.tol
+        if show and not (self.converged_ or result.interrupted):
+            _warn_of(result, hidden)
         return result.weights.copies()
+
+
+def _warn_of(result: co_svm.CoSVMResult, hidden: bool) -> None:
+    if not hidden:
+        message = f"co-SVM stopped after {result.n_iter} passes; raise tol"
+    elif not result.gaps:
+        message = f"co-SVM stopped after {result.n_iter} passes in which the views still moved"
+    else:
+        gaps = ", ".join(f"{100 * gap:.2g} %" for gap in result.gaps)
+        message = (
+            f"the views still moved in the last of {result.n_iter} passes; what they teach each other was then frozen, "
+            f"and {result.n_frozen} more passes left duality gaps of {gaps} of the views' objectives"
+        )
+    warnings.warn(message, ConvergenceWarning, stacklevel=4)

@@ -14,6 +14,8 @@ from accord.settings import generator
 FOLDS = 4
 # Unlabeled examples used while candidates are compared; the chosen one is trained on all of them.
 MAX_UNLABELED = 1000
+# With more labeled examples than this, one fold says enough.
+MANY = 400
 # What "auto" tries for unlabeled_weight of generative learners; 0 is supervised maximum likelihood.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
 
@@ -42,7 +44,8 @@ def choose(
     """The best candidate, and what was seen.
 
     The first candidate is the supervised learner. Another one is taken only if it errs more than that in no fold and
-    less in total: folds of few examples are noisy, so unlabeled examples have to pay everywhere. Without ``strict`` the
+    less in total: folds of few examples are noisy, so unlabeled examples have to pay everywhere, and a candidate that
+    errs more in one fold is not tried in others. Without ``strict`` the
     total decides alone, for candidates that seldom do harm. ``errors(candidate,
     used inputs, held-out inputs)`` gives (errors, labels compared); inputs from ``n_labeled`` on are unlabeled.
     ``progress(fits, description)`` shows how many of all fits are done.
@@ -51,16 +54,19 @@ def choose(
     if len(folds) < 2 or len(candidates) == 1:
         why = "too few labeled examples to compare on" if len(candidates) > 1 else "nothing to choose from"
         return candidates[0], [_entry(c, [], i == 0, why if i == 0 else "") for i, c in enumerate(candidates)]
-    unlabeled = np.arange(n_labeled, n_inputs)
-    if unlabeled.size > MAX_UNLABELED:
-        unlabeled = np.sort(rng.choice(unlabeled, MAX_UNLABELED, replace=False))
+    unlabeled = _some(np.arange(n_labeled, n_inputs), rng)
     counts = np.zeros((len(candidates), len(folds)), np.int64)
     total = np.zeros(len(folds), np.int64)
+    n_tried = np.zeros(len(candidates), np.int64)  # folds
     with (progress or _silent)(len(folds) * len(candidates), "held-out folds") as fits:
         for f, held_out in enumerate(folds):
             used = np.concatenate([np.setdiff1d(np.arange(n_labeled), held_out), unlabeled])
             for c, candidate in enumerate(candidates):
+                if strict and np.any(counts[c, :f] > counts[0, :f]):
+                    fits.advance(info=f"fold {f + 1}: left out")
+                    continue  # out of the race: no other fold can make up for it
                 counts[c, f], total[f] = errors(candidate, used, held_out)
+                n_tried[c] += 1
                 fits.advance(info=f"fold {f + 1}: {counts[c, f]} errors")
     pays = np.all(counts <= counts[0], axis=1) if strict else counts.sum(axis=1) <= counts[0].sum()
     best = int(np.argmin(np.where(pays, counts.sum(axis=1), counts[0].sum())))
@@ -70,9 +76,59 @@ def choose(
         if c == best:
             why = "supervised: nothing else paid" if c == 0 else "fewest errors"
         elif not pays[c]:
-            why = f"worse than supervised in {int(np.sum(counts[c] > counts[0]))} of {len(folds)} folds"
-        report.append(_entry(candidate, (counts[c] / np.maximum(total, 1)).tolist(), c == best, why))
+            worse = int(np.sum(counts[c, : n_tried[c]] > counts[0, : n_tried[c]]))
+            why = f"worse than supervised in {worse} of {n_tried[c]} folds"
+        rates = (counts[c] / np.maximum(total, 1))[: n_tried[c]]
+        report.append(_entry(candidate, rates.tolist(), c == best, why))
     return candidates[best], report
+
+
+def most_trusted(
+    candidates: Sequence[Any],
+    errors: Callable[[Any, np.ndarray, np.ndarray], tuple[np.ndarray, int]],
+    n_labeled: int,
+    n_inputs: int,
+    rng: np.random.Generator,
+) -> tuple[Any, list[dict[str, Any]]]:
+    """The first candidate that is not clearly worse than the best one, and what was seen.
+
+    For candidates whose order says what to expect of them, because it was measured on other data: folds of few examples
+    are too noisy to find the best one, but they notice what fails. Clearly worse is by more than one standard error of
+    the difference over held-out examples. ``errors`` gives (errors of each held-out input, labels compared).
+    """
+    folds = labeled_folds(n_labeled, None, rng)[: FOLDS if n_labeled <= MANY else 1]
+    if n_labeled < 2 or len(candidates) == 1:
+        why = "nothing to choose from" if len(candidates) == 1 else "too few labeled examples to compare on"
+        return candidates[0], [_entry(c, [], i == 0, why if i == 0 else "") for i, c in enumerate(candidates)]
+    unlabeled = _some(np.arange(n_labeled, n_inputs), rng)
+    wrong: list[list[np.ndarray]] = [[] for _ in candidates]  # of each candidate, by fold
+    totals = []
+    for held_out in folds:
+        used = np.concatenate([np.setdiff1d(np.arange(n_labeled), held_out), unlabeled])
+        for c, candidate in enumerate(candidates):
+            found, total = errors(candidate, used, held_out)
+            wrong[c].append(found)
+        totals.append(max(total, 1))
+    counts = np.array([np.concatenate(found) for found in wrong], float)  # by candidate and example
+    best = counts[int(np.argmin(counts.sum(axis=1)))]
+    excess = counts - best
+    doubt = np.sqrt(((excess - excess.mean(axis=1, keepdims=True)) ** 2).sum(axis=1))
+    chosen = int(np.argmax(excess.sum(axis=1) <= doubt))
+    report = []
+    for c, candidate in enumerate(candidates):
+        why = "clearly worse than the best" if c < chosen else ""
+        if c == chosen:
+            why = "fewest errors" if not excess[c].sum() else "first that is not clearly worse than the best"
+        rates = [float(found.sum() / total) for found, total in zip(wrong[c], totals)]
+        report.append(_entry(candidate, rates, c == chosen, why))
+    return candidates[chosen], report
+
+
+def _some(unlabeled: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """As many unlabeled examples as are used while candidates are compared."""
+    if unlabeled.size > MAX_UNLABELED:
+        return np.sort(rng.choice(unlabeled, MAX_UNLABELED, replace=False))
+    return unlabeled
 
 
 def choose_weight(

@@ -118,9 +118,22 @@ class ConsensusProblem(Protocol):
 
     def visit_unlabeled(
         self, weights: ViewWeights, blocks: Any, order: np.ndarray, C: float, unlabeled_weight: float,
-        pseudo: tuple[np.ndarray, np.ndarray], tol: float, max_repeats: int, work: np.ndarray,
+        pseudo: Any, tol: float, max_repeats: int, work: np.ndarray, keep: bool = False,
     ) -> tuple[int, int, int, float]:  # fmt: skip
-        """Rebuild the blocks of the given examples: (disagreements, tokens of those, subspace steps, least gain)."""
+        """Rebuild the blocks of the given examples, or go on from those there are (``keep``): (disagreements, tokens of
+        those, subspace steps, least gain). ``pseudo`` is what views teach their peers; empty: what they predict then.
+        """
+
+    def predictions(self, weights: ViewWeights) -> Any:
+        """What each view predicts for the unlabeled examples, and by which margin, as ``visit_unlabeled`` takes it."""
+
+    def objective_of_blocks(
+        self, weights: ViewWeights, blocks: Any, order: np.ndarray, C: float, unlabeled_weight: float, pseudo: Any,
+        work: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """What the given examples add to the primal and to the dual objective of every view, if ``pseudo`` stays what
+        the views teach: weighted slacks, and what dual variables bring; without the norms of the weights.
+        """
 
     # -- structures with the capability "labels" --------------------------------------------------------------------
     def label_frequency(self) -> np.ndarray:

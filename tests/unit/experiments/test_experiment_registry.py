@@ -25,6 +25,7 @@ WITHOUT_FIGURES = {
     "deduplication",
     "donations",
     "federated-rounds",
+    "front-door-sequences",
     "strong-classes",
     "strong-sequences",
     "text-classes",
@@ -34,7 +35,7 @@ WITHOUT_FIGURES = {
     "transduction-sequences",
     "transduction-time",
 }
-NOT_ALL_QUICK = {"strong-classes", "strong-sequences", "text-classes", "transduction-classes"}
+NOT_ALL_QUICK = {"front-door-sequences", "strong-classes", "strong-sequences", "text-classes", "transduction-classes"}
 GENERATED = {"transduction-galaxy"}  # needs no data
 
 

@@ -9,7 +9,7 @@ from consensus_cases import CLASSES, MAKERS, POINTS, Y_ALL, X, Y, classifier, ea
 from accord import ArrayFeatures, CoPerceptron, MultiClass, Select, Sequence, StructuredSVM
 from accord.datasets import gaussian_classes
 from accord.learners import safety
-from accord.learners.safety import Candidate, choose, labeled_folds
+from accord.learners.safety import Candidate, choose, labeled_folds, most_trusted
 
 SUPERVISED, HALF, FULL = (
     Candidate(name, w, []) for name, w in [("one view", 0.0), ("two views", 0.5), ("two views", 1.0)]
@@ -45,13 +45,30 @@ def test_unlabeled_examples_must_pay_and_do_no_harm_in_any_fold(errors, expected
     assert [entry["chosen"] for entry in report] == [c is expected for c in (SUPERVISED, HALF, FULL)]
     assert [entry["unlabeled_weight"] for entry in report] == [0.0, 0.5, 1.0]
     assert [entry["candidate"] for entry in report] == ["one view", "two views", "two views"]
-    np.testing.assert_allclose([entry["fold_errors"] for entry in report], np.array(errors) / 10)
+    for entry, own in zip(report, errors):
+        tried = next((f + 1 for f in range(4) if own[f] > errors[0][f]), 4)
+        np.testing.assert_allclose(entry["fold_errors"], np.array(own[:tried]) / 10)
+
+
+def test_who_errs_more_in_one_fold_is_not_tried_in_others():
+    calls = []
+
+    def errors(candidate, used, held_out):
+        calls.append(candidate)
+        return (3 if candidate is HALF and len(calls) > 3 else 2), 10
+
+    options = (8, 8, None, np.random.default_rng(0))
+    assert choose([SUPERVISED, HALF, FULL], errors, *options)[0] is SUPERVISED
+    assert calls == [SUPERVISED, HALF, FULL, SUPERVISED, HALF, FULL, SUPERVISED, FULL, SUPERVISED, FULL]
+    calls.clear()
+    choose([SUPERVISED, HALF, FULL], errors, *options, strict=False)
+    assert calls == [SUPERVISED, HALF, FULL] * 4, "the total decides, so all folds are needed"
 
 
 def test_the_report_says_why():
     _, report = chosen([[2, 2, 2, 2], [0, 0, 3, 3], [2, 2, 2, 2]])
     assert report[0]["why"].startswith("supervised: nothing else paid")
-    assert report[1]["why"] == "worse than supervised in 2 of 4 folds"
+    assert report[1]["why"] == "worse than supervised in 1 of 3 folds"
     _, report = chosen([[2, 2, 2, 2], [1, 2, 2, 2]])
     assert report[1]["why"].startswith("fewest errors")
 
@@ -60,6 +77,43 @@ def test_if_not_strict_the_total_decides():
     errors = [[2, 2, 2, 2], [0, 0, 0, 3], [3, 3, 3, 3]]
     assert chosen(errors, strict=False)[0] is HALF
     assert chosen([[2, 2], [2, 2]], n_labeled=2, strict=False)[0] is SUPERVISED, "a tie is no reason"
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ([[1, 1, 1, 1], [1, 1, 1, 1]], SUPERVISED),
+        ([[2, 0, 2, 1], [0, 2, 1, 1]], SUPERVISED),  # one error more, but differences of 2, -2, 1 and 0
+        ([[2, 2, 2, 2], [1, 1, 1, 1]], HALF),  # the same difference in every example: no doubt at all
+        ([[9, 9, 9, 8], [1, 0, 1, 1], [0, 1, 0, 0]], HALF),  # the third is best, the second not clearly worse
+    ],
+)
+def test_trust_decides_among_those_that_are_not_clearly_worse(errors, expected):
+    candidates = [SUPERVISED, HALF, FULL][: len(errors)]
+
+    def wrong(candidate, used, held_out):
+        return np.array(errors[candidates.index(candidate)])[held_out], 10
+
+    found, report = most_trusted(candidates, wrong, 4, 4, np.random.default_rng(0))
+    assert found is expected
+    assert [entry["chosen"] for entry in report] == [c is expected for c in candidates]
+    for entry, own in zip(report, errors):
+        assert sorted(entry["fold_errors"]) == sorted(e / 10 for e in own)
+
+
+def test_one_fold_says_enough_about_many_examples(monkeypatch):
+    monkeypatch.setattr(safety, "MANY", 11)
+    held = []
+
+    def wrong(candidate, used, held_out):
+        held.append(held_out)
+        return np.zeros(held_out.size), 1
+
+    most_trusted([SUPERVISED, HALF], wrong, 12, 30, np.random.default_rng(0))
+    assert [h.size for h in held] == [3, 3]
+    held.clear()
+    assert most_trusted([HALF, SUPERVISED], wrong, 1, 30, np.random.default_rng(0))[0] is HALF
+    assert not held
 
 
 def test_nothing_to_compare():
@@ -194,7 +248,8 @@ def test_what_auto_tries(make):
     assert [(e["candidate"], e["unlabeled_weight"]) for e in with_hidden] == [
         ("one view", 0.0), ("2 views", 0.0), ("2 views", 0.1), ("2 views", 1.0)
     ]  # fmt: skip
-    assert all(len(e["fold_errors"]) == 4 for e in with_hidden)
+    assert len(with_hidden[0]["fold_errors"]) == 4
+    assert all(1 <= len(e["fold_errors"]) <= 4 for e in with_hidden[1:]), "those that do worse are not tried any more"
     complete = tagger(make, unlabeled_weight="auto").fit(few[:4], Y_ALL[:4]).auto_report_
     assert [(e["candidate"], e["unlabeled_weight"]) for e in complete] == [("one view", 0.0), ("2 views", 0.0)]
     single = classifier(make, views=ArrayFeatures(), unlabeled_weight="auto").fit(POINTS[:24], CLASSES[:24])

@@ -92,7 +92,7 @@ def report_labels(trained: Trained, example: str, unit: str) -> None:
         click.echo("\n".join(model.report_))
         return
     views = describe_views(model)
-    if not trained.n_unlabeled and views is None:
+    if not trained.n_unlabeled and views is None and not hasattr(model, "report_"):
         return
     partly = f" ({trained.n_partial:,} of them partly)" if trained.n_partial else ""
     unlabeled = counted(trained.n_unlabeled, f"unlabeled {example}")
@@ -103,11 +103,24 @@ def report_labels(trained: Trained, example: str, unit: str) -> None:
         _print_choice(model, "weight of an unlabeled example", model.unlabeled_weight, model.unlabeled_weight_)
     elif hasattr(model, "strength_"):
         _print_choice(model, "strength of the evidence from unlabeled sentences", model.strength, model.strength_)
+    elif getattr(model, "report_", None):
+        _print_report(model)
     elif trained.n_unlabeled:
         click.echo(f"{type(model).__name__} learns from labels alone; unlabeled examples only shape its features")
     if views is not None and len(views) > 1 and trained.n_unlabeled and trained.unlabeled is not None:
         rate = disagreement(model, trained.unlabeled)
         click.echo(f"the views disagree on {100 * rate:.2f} % of the {unit} of the unlabeled examples")
+
+
+def _print_report(model: Any) -> None:
+    """What was used, what it brought, what to try next; and what was compared."""
+    for line in model.report_:
+        click.echo(line)
+    print_candidates(model.auto_report_ or (), {"error % on held-out labels": _fold_errors})
+
+
+def _fold_errors(entry: dict[str, Any]) -> str:
+    return " ".join(f"{100 * e:.1f}" for e in entry["fold_errors"]) or "–"
 
 
 def _print_choice(model: Any, what: str, asked: Any, used: float) -> None:
@@ -118,7 +131,7 @@ def _print_choice(model: Any, what: str, asked: Any, used: float) -> None:
         getattr(model, "auto_report_", None) or (),
         {
             "weight": lambda entry: f"{entry['unlabeled_weight']:g}",
-            "error % on held-out labels": lambda entry: " ".join(f"{100 * e:.1f}" for e in entry["fold_errors"]) or "–",
+            "error % on held-out labels": _fold_errors,
         },
     )
 

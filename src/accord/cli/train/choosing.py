@@ -8,7 +8,7 @@ import click
 
 from accord.cli.data.layout import guess_format
 from accord.cli.tasks import SEQUENCE, TASKS, Task, task_of_format
-from accord.cli.train.parameters import LEARNERS, PARAMETERS
+from accord.cli.train.parameters import LEARNERS, PARAMETERS, WORD_VIEWS
 from accord.registry import commands
 
 
@@ -28,8 +28,8 @@ def check_inputs(data: str, options: dict[str, Any]) -> None:
         raise click.UsageError("--stream and --unlabeled do not go together; put unlabeled sentences into DATA")
 
 
-def choose_task(data: str, given_format: str | None, options: dict[str, Any]) -> Task:
-    """The task that the options tell; else the one that the file's format tells."""
+def choose_task(data: str, given_format: str | None, given: dict[str, Any], options: dict[str, Any]) -> Task:
+    """The task that the options tell; else the one that the file's format tells. Names a learner if nobody did."""
     told = _told(options)
     found = given_format or guess_format(data, of_tokens=True)
     first, task = next(iter(told.items()), ("", None))
@@ -40,15 +40,18 @@ def choose_task(data: str, given_format: str | None, options: dict[str, Any]) ->
         if found == "text":
             raise click.UsageError("plain text: give --task multiclass if its lines are class<TAB>words")
         task = task_of_format(found or SEQUENCE.labeled_format)
+    if options["learner"] is None:
+        options["learner"] = default_learner(task, given, options)
     _check(task, found, options)
     return task
 
 
 def default_learner(task: Task, given: dict[str, Any], options: dict[str, Any]) -> str:
-    """What learns if nobody says it: the task's own learner, or a CRF if options were given that only others have."""
-    own = {p.name for p in PARAMETERS if task.learner in p.defaults or not set(p.defaults) & set(LEARNERS)}
-    plain = set(given) <= own and not any(options[name] for name in ("stream", "views", "base_learner"))
-    return task.learner if plain else "crf"
+    """What learns if nobody says it: the best for the task, or a CRF if something is asked for that only others have."""
+    best = "tagger" if task is SEQUENCE and options["unlabeled"] else task.learner
+    own = {p.name for p in PARAMETERS if best in p.defaults or not set(p.defaults) & set(LEARNERS)}
+    asks = any(options[name] for name in ("stream", "views", "base_learner", *WORD_VIEWS))
+    return best if given.keys() <= own and not asks else "crf"
 
 
 def _told(options: dict[str, Any]) -> dict[str, Task]:

@@ -19,7 +19,7 @@ from accord.cli.places import check_outputs
 from accord.cli.program import Interrupted, debug_option, noticing_interrupts
 from accord.cli.tasks import MULTICLASS, SEQUENCE, TREE, with_terminals
 from accord.cli.terminal import computing, listed, note, quiet_option
-from accord.cli.train.choosing import check_inputs, choose_task, default_learner
+from accord.cli.train.choosing import check_inputs, choose_task
 from accord.cli.train.describing import print_plan
 from accord.cli.train.fitting import Plan, fit, fit_stream, read
 from accord.cli.train.parameters import COMPOSITIONS, LEARNERS, REGRESSORS, STRUCTURES, TrainCommand, given_parameters
@@ -64,6 +64,7 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
 
     \b
     More examples:
+      accord train --labeled few.conll --unlabeled many.txt --output names.accord
       accord train few.conll --unlabeled many.txt --learner sum-of-views --distributional -o names.accord
       accord train train.conll --model names.accord --learner perceptron --max-iter 15 --window 2
       accord train iris.csv --model iris.accord --label-column species --learner svm --C 10 --kernel rbf
@@ -111,8 +112,8 @@ _GROUPS = {
 )  # fmt: skip
 @click.option(
     "--learner", type=Choice(list(LEARNERS)), metavar="NAME",
-    help=f"How it is learned: {', '.join(LEARNERS)}.  [default: {MULTICLASS.learner} for classes, else "
-    f"{SEQUENCE.learner}]",
+    help=f"How it is learned: {', '.join(LEARNERS)}.  [default: {MULTICLASS.learner} for classes, tagger "
+    f"for sequences with --unlabeled, else {SEQUENCE.learner}]",
 )  # fmt: skip
 @click.option(
     "--base-learner", type=Choice(list(commands("learner", can="part"))),
@@ -178,8 +179,7 @@ def _plan(data: str, model: Path | None, options: dict[str, Any]) -> Plan:
     read = (options[name] for name in ("embeddings", "taxonomy", "grammar", "valid"))
     check_outputs({"--model": model}, (data, *options["unlabeled"], *read))
     check_inputs(data, options)
-    task = with_terminals(choose_task(data, reading.get("format"), options), given.get("terminals", ""))
-    options["learner"] = options["learner"] or default_learner(task, given, options)
+    task = with_terminals(choose_task(data, reading.get("format"), given, options), given.get("terminals", ""))
     layout = Layout(task, **reading).for_file(data, task.labeled_format)
     if options["grammar"] is not None:
         from accord.cli.data.treebanks import read_grammar

@@ -80,11 +80,12 @@ PARAMETERS = [
         "max_iter",
         {
             "perceptron": 10, "svm": 1000, "crf": 200, "hmm": 20, "pcfg": 20, "co-perceptron": 10,
-            "co-svm": 60, "gradient-svm": 1000, "tsvm": 1000, "gradient-co-svm": 100,
+            "co-svm": 20, "gradient-svm": 1000, "tsvm": 1000, "gradient-co-svm": 100,
         },
         "Passes over the data at most.",
         click.IntRange(min=1),
     ),
+    Parameter("freeze", same(True, "co-svm"), "End with passes in which views learn what they predicted before these."),
     Parameter(
         "averaged", same(True, "perceptron", "co-perceptron"), "Take the mean of all weight vectors, not the last one."
     ),
@@ -100,7 +101,7 @@ PARAMETERS = [
         NUMBER_OR_AUTO,
     ),
     Parameter(
-        "ramp", {"co-perceptron": 0, "co-svm": 30, **same(10, "tsvm", "gradient-co-svm")},
+        "ramp", {"co-perceptron": 0, **same(10, "co-svm", "tsvm", "gradient-co-svm")},
         "The unlabeled weight rises until this pass.",
         click.IntRange(min=0),
     ),

@@ -37,12 +37,13 @@ class Blocks(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """What a visit may spend."""
+    """What a visit may spend; ``keep``: it goes on from the blocks there are instead of building them anew."""
 
     C: float
     unlabeled_weight: float
     tol: float
     max_repeats: int
+    keep: bool
 
 
 class Room(NamedTuple):
@@ -103,7 +104,10 @@ def visit_unlabeled(views, model, blocks, order_of_examples, budget, pseudo, pse
         if n == 0:
             continue
         for p in range(blocks.learner.size):
-            forget_block(views, model, blocks, i, p)
+            if budget.keep:
+                compare_constraints(views, model, blocks, i, p, room)
+            else:
+                forget_block(views, model, blocks, i, p)
         for v in range(room.stale.size):
             room.stale[v] = True
         feasible = True
@@ -147,6 +151,17 @@ def forget_block(views, model, blocks, i, p):
 
 
 @njit(cache=True, nogil=True)
+def compare_constraints(views, model, blocks, i, p, room):
+    """Products of the constraints that a block has."""
+    lo, hi, first_row = views.offsets[i], views.offsets[i + 1], blocks.learner[p] * views.y.size + views.offsets[i]
+    for k in range(blocks.size[i, p]):
+        gram_row(
+            views.features, views.label_map, first_row, blocks.target[p, lo:hi], blocks.output[p, :, lo:hi],
+            blocks.scale[i, p], k, views.eta, views.order, model.init.shape[1], room.work, room.work_tw, room.gram[p],
+        )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
 def score_view(views, model, i, v, room):
     """Label scores of an example in one view."""
     lo, n = views.offsets[i], views.offsets[i + 1] - views.offsets[i]
@@ -177,13 +192,18 @@ def predict_views(views, model, pseudo, pseudo_margin, i, room):
 
 
 @njit(cache=True, nogil=True)
+def slack_weight(y, unlabeled_weight, margin):
+    """Weight of the slack of a block: annotated labels (not -1) count in full."""
+    annotated = known_labels(y) / y.size
+    return annotated + (1.0 - annotated) * unlabeled_weight * min(margin, 1.0)
+
+
+@njit(cache=True, nogil=True)
 def learn_from_peer(views, model, blocks, budget, i, p, room):
     """One constraint more for pair ``p``, or a better dual solution: (weights changed, gain or -inf: no step)."""
     lo, hi = views.offsets[i], views.offsets[i + 1]
     n, v, u = hi - lo, blocks.learner[p], blocks.peer[p]
-    annotated = known_labels(views.y[lo:hi]) / n
-    weight = annotated + (1.0 - annotated) * budget.unlabeled_weight * min(room.margin[u], 1.0)
-    weight *= weight_of(views, i)
+    weight = weight_of(views, i) * slack_weight(views.y[lo:hi], budget.unlabeled_weight, room.margin[u])
     target, changed = blocks.target[p, lo:hi], False
     if weight <= 1e-12 or not same(target, room.predicted[u, :n]):
         changed = forget_block(views, model, blocks, i, p)
@@ -288,6 +308,42 @@ def keep_constraint(blocks, gram, i, p, lo, n, source, place, size):
         gram[place, b] = gram[source, b]
     for b in range(size):
         gram[b, place] = gram[b, source]
+
+
+@njit(cache=True, nogil=True)
+def objective_of_blocks(views, model, blocks, order_of_examples, budget, pseudo, pseudo_margin, work, primal, dual):
+    """What the given examples add to the primal and the dual objective of every view, for targets that stay.
+
+    Adds ``(C / r) weight xi^r`` to ``primal`` (n_views,), and ``sum alpha b - ridge (sum alpha)^2 / 2`` to ``dual``.
+    """
+    room = new_room(views, model, blocks, order_of_examples, work)
+    for i in order_of_examples:
+        lo, hi = views.offsets[i], views.offsets[i + 1]
+        n = hi - lo
+        for v in range(room.stale.size if n > 0 else 0):
+            score_view(views, model, i, v, room)
+        for p in range(blocks.learner.size if n > 0 else 0):
+            v, u = blocks.learner[p], blocks.peer[p]
+            weight = weight_of(views, i) * slack_weight(views.y[lo:hi], budget.unlabeled_weight, pseudo_margin[u, i])
+            if pseudo_margin[u, i] == NEG_INF or weight <= 1e-12:
+                continue
+            unary, init, step, final = room.unary[v, :n], model.init[v], model.step[v], model.final[v]
+            target = pseudo[u, lo:hi]
+            score = path_score(unary, init, step, final, target)
+            slack = max(0.0, find_violator(
+                views.loss, views.rescaling, views.norm, unary, init, step, final, target, score, room.found[:n]
+            ))  # fmt: skip
+            mass = 0.0
+            for k in range(blocks.size[i, p]):
+                other = path_score(unary, init, step, final, blocks.output[p, k, lo:hi])
+                slack = max(slack, blocks.offset[i, p, k] - blocks.scale[i, p, k] * (score - other))
+                mass += blocks.alpha[i, p, k]
+                dual[v] += blocks.alpha[i, p, k] * blocks.offset[i, p, k]
+            if views.norm == 1:
+                primal[v] += budget.C * weight * slack
+            else:
+                primal[v] += 0.5 * budget.C * weight * slack * slack
+                dual[v] -= 0.5 * mass * mass / (budget.C * weight)
 
 
 @njit(cache=True, nogil=True)

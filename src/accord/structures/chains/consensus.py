@@ -100,6 +100,10 @@ class ChainConsensusProblem(ViewedProblem):
             labels[v, here], margins[v, self.unlabeled] = found, by
         return labels, margins
 
+    def predictions(self, weights: ViewWeights) -> tuple[np.ndarray, np.ndarray]:
+        """What each view predicts for the unlabeled examples, and by which margin, as ``visit_unlabeled`` takes it."""
+        return self.pseudo_outputs(weights, np.zeros((self.n_views, self.structure.n_labels_)))
+
     # -- co-perceptron ----------------------------------------------------------------------------------------------
     def co_perceptron_epoch(
         self,
@@ -121,11 +125,10 @@ class ChainConsensusProblem(ViewedProblem):
     # -- co-support vector machine ----------------------------------------------------------------------------------
     def new_blocks(self, max_repeats: int) -> co_svm.Blocks:
         """Empty blocks of constraints for all examples that are not fully labeled."""
-        pairs = [(v, u) for v in range(self.n_views) for u in range(self.n_views) if u != v or self.n_views == 1]
-        n, n_pairs, n_rows = self.n_examples, len(pairs), self.y.size
+        n, n_pairs, n_rows = self.n_examples, len(self.pairs), self.y.size
         return co_svm.Blocks(
-            learner=np.array([v for v, _ in pairs]),
-            peer=np.array([u for _, u in pairs]),
+            learner=np.array([v for v, _ in self.pairs]),
+            peer=np.array([u for _, u in self.pairs]),
             size=np.zeros((n, n_pairs), np.int64),
             target=np.full((n_pairs, n_rows), -1, np.int32),
             output=np.zeros((n_pairs, max_repeats, n_rows), np.int32),
@@ -136,8 +139,21 @@ class ChainConsensusProblem(ViewedProblem):
 
     def visit_unlabeled(
         self, weights: ViewWeights, blocks: co_svm.Blocks, order: np.ndarray, C: float, unlabeled_weight: float,
-        pseudo: tuple[np.ndarray, np.ndarray], tol: float, max_repeats: int, work: np.ndarray,
+        pseudo: tuple[np.ndarray, np.ndarray], tol: float, max_repeats: int, work: np.ndarray, keep: bool = False,
     ) -> tuple[int, int, int, float]:  # fmt: skip
-        """Rebuild the blocks of the given examples: (disagreements, tokens of those, subspace steps, least gain)."""
-        budget = co_svm.Budget(C, unlabeled_weight, tol, max_repeats)
+        """Rebuild the blocks of the given examples, or go on from those there are: (disagreements, tokens of those,
+        subspace steps, least gain)."""
+        budget = co_svm.Budget(C, unlabeled_weight, tol, max_repeats, keep)
         return co_svm.visit_unlabeled(self._views(), self._model(weights), blocks, order, budget, *pseudo, work)
+
+    def objective_of_blocks(
+        self, weights: ViewWeights, blocks: co_svm.Blocks, order: np.ndarray, C: float, unlabeled_weight: float,
+        pseudo: tuple[np.ndarray, np.ndarray], work: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """What the given examples add to the primal and to the dual objective of every view, for these targets."""
+        primal, dual = np.zeros((2, self.n_views))
+        budget = co_svm.Budget(C, unlabeled_weight, 0.0, 0, True)
+        co_svm.objective_of_blocks(
+            self._views(), self._model(weights), blocks, order, budget, *pseudo, work, primal, dual
+        )
+        return primal, dual

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,18 +83,48 @@ class ExampleConsensusProblem(ViewedProblem):
 
     def visit_unlabeled(
         self, weights: ViewWeights, blocks: dict[tuple[int, int], Block], order: np.ndarray, C: float,
-        unlabeled_weight: float, pseudo: Any, tol: float, max_repeats: int, work: np.ndarray,
+        unlabeled_weight: float, pseudo: Any, tol: float, max_repeats: int, work: np.ndarray, keep: bool = False,
     ) -> tuple[int, int, int, float]:  # fmt: skip
-        """Rebuild the blocks of the given examples: (disagreements, tokens of those, subspace steps, least gain)."""
+        """Rebuild the blocks of the given examples, or go on from those there are: (disagreements, tokens of those,
+        subspace steps, least gain)."""
         apart = tokens = 0
         steps = 0
         least = np.inf
         for i in order:
             visit = _Visit(self, weights, blocks, int(i), C, unlabeled_weight, tol, max_repeats)
-            visit.run()
+            visit.run(keep, [(told[i], by[i]) for told, by in zip(*pseudo)])
             apart, tokens = apart + (visit.apart > 0), tokens + visit.apart
             steps, least = steps + visit.steps, min(least, visit.least_gain)
         return apart, tokens, steps, least
+
+    def predictions(self, weights: ViewWeights) -> tuple[list[dict[int, np.ndarray]], np.ndarray]:
+        """What each view predicts for the unlabeled examples, and by which margin, as ``visit_unlabeled`` takes it."""
+        outputs: list[dict[int, np.ndarray]] = [{} for _ in range(self.n_views)]
+        margins = np.full((self.n_views, self.n_examples), np.inf)
+        for v, i in itertools.product(range(self.n_views), self.unlabeled):
+            parts = self.views[v].parts(i, weights.view(v))
+            outputs[v][i], _, margins[v, i] = self.structure.best_with_margin(parts)
+        return outputs, margins
+
+    def objective_of_blocks(
+        self, weights: ViewWeights, blocks: dict[tuple[int, int], Block], order: np.ndarray, C: float,
+        unlabeled_weight: float, pseudo: Any, work: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """What the given examples add to the primal and to the dual objective of every view, for these targets."""
+        primal, dual = np.zeros((2, self.n_views))
+        for i, (p, (v, u)) in itertools.product(order, enumerate(self.pairs)):
+            target, weight = pseudo[0][u][i], unlabeled_weight * min(pseudo[1][u, i], 1.0)
+            if weight <= 1e-12:
+                continue
+            parts = self.views[v].parts(i, weights.view(v))
+            slack = max(0.0, self.structure.find_violator(parts, target, self.rescaling, self.norm)[0])
+            if (block := blocks.get((int(i), p))) is not None:
+                mass = float(block.alpha.sum())
+                slack = max([slack, *block.violations(weights.flat(v))])
+                dual[v] += float(block.alpha[: len(block.offsets)] @ block.offsets)
+                dual[v] -= 0.0 if self.norm == 1 else 0.5 * mass**2 / (C * weight)
+            primal[v] += C * weight * (slack if self.norm == 1 else 0.5 * slack**2)
+        return primal, dual
 
 
 class Block:
@@ -114,6 +145,9 @@ class Block:
         self.outputs, self.changes, self.offsets = [], [], []
         self.alpha[:] = 0.0
         return had
+
+    def violations(self, w: np.ndarray) -> list[float]:
+        return [o - float(x @ w[k]) for o, (k, x) in zip(self.offsets, self.changes)]
 
     def gram(self) -> np.ndarray:
         n = len(self.changes)
@@ -144,14 +178,16 @@ class _Visit:
         self.flat = [weights.flat(v) for v in range(problem.n_views)]
         self.weights = [weights.view(v) for v in range(problem.n_views)]
         self.C, self.weight, self.tol, self.max_repeats = C, weight, tol, max_repeats
-        n = problem.n_views
-        self.pairs = [(v, u) for v in range(n) for u in range(n) if u != v or n == 1]
-        self.best: list[Any] = [None] * n  # with the present weights: parts, output, score, margin; None: to be made
+        self.pairs = problem.pairs
+        self.best: list[Any] = [
+            None
+        ] * problem.n_views  # with the present weights: parts, output, score, margin; None: to be made
         self.apart, self.steps, self.least_gain = 0, 0, np.inf
 
-    def run(self) -> None:
+    def run(self, keep: bool, told: list[tuple[np.ndarray, float]]) -> None:
+        """``told``: what views teach their peers, and with which margin; empty: what they predict at the time."""
         for p, (v, _) in enumerate(self.pairs):
-            if (self.i, p) in self.blocks:
+            if (self.i, p) in self.blocks and not keep:
                 self.blocks.pop((self.i, p)).forget(self.flat[v])
         for _ in range(self.max_repeats):
             for v in range(len(self.best)):
@@ -160,7 +196,7 @@ class _Visit:
                     self.best[v] = parts, *self.problem.structure.best_with_margin(parts)
             if any(score == -np.inf for _, _, score, _ in self.best):
                 return
-            predicted = [(output, margin) for _, output, _, margin in self.best]
+            predicted = told or [(output, margin) for _, output, _, margin in self.best]
             changed = [self._learn(p, v, *predicted[u]) for p, (v, u) in enumerate(self.pairs)]
             if not any(changed):
                 break
@@ -183,7 +219,7 @@ class _Visit:
             block = self.blocks[key] = Block(target.copy(), self.max_repeats)
         parts = self.best[v][0] if self.best[v] else problem.views[v].parts(self.i, self.weights[v])
         h, loss, found = problem.structure.find_violator(parts, target, problem.rescaling, problem.norm)
-        linear = [o - float(x @ self.flat[v][k]) for o, (k, x) in zip(block.offsets, block.changes)]
+        linear = block.violations(self.flat[v])
         slack = max([0.0, *linear])
         budget, ridge = (self.C * weight, 0.0) if problem.norm == 1 else (np.inf, 1.0 / (self.C * weight))
         listed = any(np.array_equal(found, o) for o in block.outputs)

@@ -23,6 +23,9 @@ class ViewedProblem:
         self.channels = [c.merged() for c in channels]
         self.n_views, self.n_dims, self.offsets = len(channels), channels[0].n_dims, channels[0].offsets
         self.rescaling, self.norm = RESCALINGS[rescaling], norm
+        # views that learn, and the views whose predictions they learn
+        views = range(self.n_views)
+        self.pairs = [(v, u) for v in views for u in views if u != v or self.n_views == 1]
 
     @property
     def n_examples(self) -> int:

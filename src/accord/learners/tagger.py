@@ -1,0 +1,216 @@
+"""One good default for label sequences from few labels: what was found best, if held-out labeled sentences agree."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from accord.forms import REPORT, optional
+from accord.learners import inputs, safety
+from accord.learners.base import StructuredLearner
+from accord.learners.crf import CRF
+from accord.learners.svm import StructuredSVM
+from accord.learners.type_consistency import TypeConsistency
+from accord.packed.structure import Structure
+from accord.settings import generator
+from accord.structures.chains.sequence import SCHEMES, Sequence
+from accord.views.base import View
+from accord.views.canonical import CanonicalFeatures
+from accord.views.compose import ConcatenatedViews
+from accord.views.distributional import DistributionalFeatures
+from accord.views.packed_once import PackedOnce
+from accord.views.text import TokenFeatures
+
+# Labels of a scheme begin with these letters.
+PREFIXES = {"iob2": "BI", "bioes": "BIES"}
+
+
+class Way(NamedTuple):
+    """A way to learn: what it is called, whether unlabeled sentences count, and the learner."""
+
+    name: str
+    weight: float
+    learner: StructuredLearner
+
+
+@dataclass(eq=False, repr=False)
+class Tagger(StructuredLearner):
+    """Label sequences from few labeled and many unlabeled sentences, without settings.
+
+    Words get vectors from all sentences, a CRF learns from the labeled ones, what it predicts for a word everywhere is
+    evidence for the next occurrence, and a student learns the outcome (:class:`TypeConsistency`). Held-out labeled
+    sentences say whether that is better than learning from labels alone, and otherwise it is left; ``report_`` says
+    what was used, what the unlabeled sentences brought, and what to try next. Without unlabeled sentences, or if tokens
+    are no words, it is the best of the supervised learners.
+
+    Parameters
+    ----------
+    structure : Sequence, optional
+        Default: ``Sequence()`` with the constraints "iob2" or "bioes", if the labels are of that kind and obey it.
+    view : View, optional
+        Features; default: the view that fits the look of X.
+    random_state, n_jobs, verbose : as everywhere
+
+    Attributes
+    ----------
+    weights_ : Weights
+    report_ : list of str
+        What was used, what the unlabeled sentences brought on held-out labeled ones, what to try next.
+    auto_report_ : list of dict
+        What was compared, the errors on each fold, and why it was chosen.
+    transduction_ : list
+        Outputs predicted for the unlabeled training examples.
+
+    Examples
+    --------
+    >>> from accord import Tagger
+    >>> X = [["Ana", "lives", "in", "Rome"], ["Tom", "left"], ["Ana", "left"]]
+    >>> Y = [["PER", "O", "O", "LOC"], ["PER", "O"], None]
+    >>> Tagger(random_state=0).fit(X, Y).transduction_
+    [['PER', 'O']]
+    """
+
+    structure: Structure | None = None  # type: ignore[assignment]
+    view: View | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    stored: ClassVar = {"report_": optional(REPORT)}
+
+    def fit(self, X: Any, Y: Any) -> Tagger:
+        """Train on labeled and unlabeled sentences (``Y[i] is None``; in a sentence, ``None`` for single tokens)."""
+        self._check_params()
+        outputs = inputs.output_list(X, Y)
+        structure = inputs.new_structure(natural_structure(outputs) if self.structure is None else self.structure, self)
+        sentences = [x for _, chunk in inputs.chunks(X, max(1, len(outputs))) for x in chunk]
+        view = inputs.new_view(self.view, structure, sentences) if sentences else TokenFeatures()
+        text = self._packed(view, sentences)
+        CRF(structure, text)._prepare(sentences, outputs)  # finds mistakes in the data
+        given = inputs.labeled_inputs(outputs)
+        order = np.concatenate([given, np.setdiff1d(np.arange(len(outputs)), given)])
+        X, Y = [sentences[i] for i in order], [outputs[i] for i in given] + [None] * (len(outputs) - given.size)
+        rng = generator(self.random_state)
+        way = self._choose(self._ways(structure, text, X, given.size < len(Y), rng), X, Y, given.size, rng)
+        n_used = len(Y) if way.weight else given.size
+        model = way.learner.set_params(verbose=self.verbose).fit(X[:n_used], Y[:n_used])
+        self._forget_products()
+        self.structure_, self.weights_, self.view_ = model.structure_, model.weights_, _unpacked(model.view_)
+        known = getattr(model, "transduction_", None)
+        self.transduction_ = self.predict(X[given.size :]) if known is None else known
+        self.report_ = self._report(way, given.size, len(Y) - given.size)
+        return self
+
+    def _packed(self, view: View, X: list[Any]) -> PackedOnce:
+        return PackedOnce(view).pack(X)
+
+    # -- ways to learn ----------------------------------------------------------------------------------------------
+    def _ways(
+        self, structure: Structure, text: PackedOnce, X: list[Any], unlabeled: bool, rng: np.random.Generator
+    ) -> list[Way]:
+        """What was found best with unlabeled sentences first, then what was found best without them."""
+        settings = {"n_jobs": self.n_jobs, "random_state": int(rng.integers(2**31))}
+        counting = clone(structure)
+        if counting.loss == "hamming":
+            counting.set_params(normalize=False)
+        ways = [
+            Way("SVM", 0.0, StructuredSVM(counting, text, C=0.1, **settings)),
+            Way("CRF", 0.0, CRF(structure, text, **settings)),
+        ]
+        if unlabeled and _are_words(X):
+            rich = self._packed(ConcatenatedViews([clone(text.view), *word_vectors()]), X)
+            vectors = CRF(structure, rich, C=30.0, tol=1e-4, max_iter=100, **settings)
+            both = TypeConsistency(clone(vectors), strength=0.4, student_view=text, **settings)
+            ways = [Way("type consistency", 1.0, both), Way("CRF with word vectors", 1.0, vectors), *ways]
+        return ways
+
+    def _choose(self, ways: list[Way], X: list[Any], Y: list[Any], n_labeled: int, rng: np.random.Generator) -> Way:
+        """The first way that is not clearly worse than another one on held-out labeled sentences."""
+
+        def errors(way: Way, used: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, int]:
+            used = used if way.weight else used[used < n_labeled]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = clone(way.learner).fit([X[i] for i in used], [Y[i] for i in used])
+            found = model.predict([X[i] for i in held_out])
+            wrong = [sum(a != b for a, b in zip(Y[i], y) if a is not None) for i, y in zip(held_out, found)]
+            return np.array(wrong), sum(label is not None for i in held_out for label in Y[i])
+
+        chosen, self.auto_report_ = safety.most_trusted(ways, errors, n_labeled, len(X), rng)
+        return chosen
+
+    # -- what is said about it --------------------------------------------------------------------------------------
+    def _report(self, way: Way, n_labeled: int, n_unlabeled: int) -> list[str]:
+        """Three lines: what was used, what unlabeled sentences brought, what to try next."""
+        used = f"{n_labeled:,} labeled" + (f" and {n_unlabeled:,} unlabeled" if way.weight else "")
+        rates = {0.0: [1.0], 1.0: []}  # errors on held-out sentences, without and with unlabeled ones
+        for entry in self.auto_report_ or ():
+            if entry["fold_errors"]:
+                rates[entry["unlabeled_weight"]].append(float(np.mean(entry["fold_errors"])))
+        alone, both = min(rates[0.0]), min(rates[1.0], default=None)
+        if not n_unlabeled:
+            brought = "none were given"
+            advice = "give unlabeled sentences of the same kind, too: with few labels they bring the most for the least"
+        elif both is None:
+            brought = "they were not compared" if way.weight else "they were not used, for tokens are no words"
+            advice = "label more sentences"
+        else:
+            brought = f"{100 * both:.1f} % of held-out tokens are wrong with them, {100 * alone:.1f} % without"
+            advice = "label more sentences: unlabeled ones did not help here"
+            if way.weight:
+                advice = "correct some of the predictions for unlabeled sentences, and add these as labeled ones"
+        return [f"used: {way.name}, {used} sentences", f"unlabeled sentences: {brought}", f"next: {advice}"]
+
+
+def natural_structure(outputs: Seq[Any]) -> Sequence:
+    """A sequence of these labels, with the constraints that they look like and obey."""
+    try:
+        moves = {move for y in outputs if isinstance(y, inputs.LISTS) for move in _moves(list(y))}
+        labels = {label for move in moves for label in move if label is not None} - {"O"}
+    except TypeError:  # refused later, by a message that says where
+        return Sequence()
+    for scheme, prefixes in PREFIXES.items():
+        tags = bool(labels) and all(_is_tag(label, prefixes) for label in labels)
+        if tags and all(SCHEMES[scheme](*move) for move in moves):
+            return Sequence(constraints=scheme)
+    return Sequence()
+
+
+def _moves(y: list[Any]) -> list[tuple[Any, Any]]:
+    """Pairs of neighbouring labels, None for the start and the end; a token without a label has no neighbours."""
+    pairs = enumerate(zip([None, *y], [*y, None]))
+    return [(a, b) for i, (a, b) in pairs if (a is not None or i == 0) and (b is not None or i == len(y))]
+
+
+def _is_tag(label: Any, prefixes: str) -> bool:
+    return isinstance(label, str) and label[:1] in [*prefixes] and label[1:2] == "-" and len(label) > 2
+
+
+def word_vectors() -> list[View]:
+    """Two kinds of vectors of words that unlabeled text teaches."""
+    return [
+        CanonicalFeatures(n_classes=2048, window=1, scale=5.0),
+        DistributionalFeatures(
+            n_classes=(), classes=False, n_components=100, min_count=1, neighbours=2, lowercase=False, window=1,
+            scale=4.0,
+        ),
+    ]  # fmt: skip
+
+
+def _are_words(X: Seq[Any]) -> bool:
+    first = next((x for x in X if len(x)), ())
+    return isinstance(first, (list, tuple)) and all(isinstance(token, str) for token in first)
+
+
+def _unpacked(view: View) -> View:
+    """The view itself, where it was packed for several fits."""
+    if isinstance(view, PackedOnce):
+        return view.view
+    if isinstance(view, ConcatenatedViews):
+        return ConcatenatedViews.of_fitted([_unpacked(part) for part in view.views_])
+    return view

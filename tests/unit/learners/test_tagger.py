@@ -1,0 +1,131 @@
+"""The default for label sequences: what it finds out by itself, what it takes, and what it says about it."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import accord
+from accord import CRF, InputError, MultiClass, Sequence, Tagger, TokenFeatures
+from accord.datasets import embedded_ner
+from accord.learners.tagger import natural_structure
+
+X, Y = embedded_ner(120, random_state=0)
+X_NEW, Y_NEW = embedded_ner(60, random_state=1)
+FEW = Y[:12] + [None] * 108
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return Tagger(random_state=0).fit(X, FEW)
+
+
+# -- the structure ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("outputs", "constraints"),
+    [
+        ([["B-PER", "I-PER", "O"], None], "iob2"),
+        ([["O", "B-X"], ["B-X", None, "I-X"]], "iob2"),
+        ([["O", "I-X"]], None),
+        ([["B-X", "I-Y"]], None),
+        ([["S-X", "O", "B-X", "I-X", "E-X"]], "bioes"),
+        ([["S-X", "O", "B-X", "O"]], None),
+        ([["O", "O"]], None),
+        ([["PER", "O"]], None),
+        ([["B-", "O"]], None),
+        ([[0, 1]], None),
+        ([3, "O", [["B-X"]]], None),
+    ],
+)
+def test_constraints_are_those_that_the_labels_look_like_and_obey(outputs, constraints):
+    assert natural_structure(outputs).constraints == constraints
+
+
+def test_a_structure_that_is_given_is_taken_as_it_is():
+    model = Tagger(Sequence(labels=["O", *sorted({t for y in Y for t in y if t != "O"}), "B-NEW"]), random_state=0)
+    model.fit(X[:20], Y[:8] + [None] * 12)
+    assert "B-NEW" in model.structure_.labels_
+    assert model.structure_.constraints is None
+    with pytest.raises(InputError, match="Tagger needs"):
+        Tagger(MultiClass()).fit([[1.0], [2.0]], ["a", "b"])
+
+
+# -- what is learned --------------------------------------------------------------------------------------------------
+
+
+def test_unlabeled_sentences_are_used_and_compared(fitted):
+    names = [entry["candidate"] for entry in fitted.auto_report_]
+    assert names == ["type consistency", "CRF with word vectors", "SVM", "CRF"]
+    assert sum(entry["chosen"] for entry in fitted.auto_report_) == 1
+    assert fitted.structure_.constraints == "iob2"
+    assert len(fitted.transduction_) == 108
+    assert fitted.transduction_ == fitted.predict(X[12:])
+    assert (
+        fitted.score(X_NEW, Y_NEW) >= CRF(Sequence(constraints="iob2")).fit(X[:12], Y[:12]).score(X_NEW, Y_NEW) - 0.01
+    )
+
+
+def test_three_lines_say_what_was_done(fitted):
+    used, brought, advice = fitted.report_
+    chosen = next(entry for entry in fitted.auto_report_ if entry["chosen"])
+    assert used.startswith(f"used: {chosen['candidate']}, 12 labeled")
+    assert "% of held-out tokens are wrong" in brought
+    assert advice.startswith("next: ")
+
+
+def test_without_unlabeled_sentences_it_is_supervised():
+    model = Tagger(random_state=0).fit(X[:12], Y[:12])
+    assert model.report_[1] == "unlabeled sentences: none were given"
+    assert model.transduction_ == []
+    assert all(entry["unlabeled_weight"] == 0 for entry in model.auto_report_)
+
+
+def test_tokens_that_are_no_words():
+    rng = np.random.default_rng(0)
+    rows = [rng.normal(size=(len(x), 3)) + [[label != "O"] * 3 for label in y] for x, y in zip(X[:30], Y[:30])]
+    model = Tagger(random_state=0).fit(rows, Y[:10] + [None] * 20)
+    assert "no words" in model.report_[1]
+    assert len(model.transduction_) == 20
+    assert [len(y) for y in model.predict(rows[:3])] == [len(y) for y in Y[:3]]
+
+
+def test_one_labeled_sentence_is_enough():
+    model = Tagger(random_state=0).fit(X[:30], Y[:1] + [None] * 29)
+    assert len(model.transduction_) == 29
+    assert len(model.report_) == 3
+
+
+def test_single_tokens_without_labels_and_any_order_of_examples():
+    partly = [[label if t % 2 else None for t, label in enumerate(y)] for y in Y[:6]]
+    outputs = [None] * 20 + partly + Y[6:12]
+    model = Tagger(random_state=0).fit(X[20:40] + X[:12], outputs)
+    assert model.transduction_ == model.predict(X[20:40])
+
+
+def test_a_view_of_your_own():
+    model = Tagger(view=TokenFeatures(window=0), random_state=0).fit(X[:40], Y[:10] + [None] * 30)
+    names = model.view_.feature_names(range(5))
+    assert names
+
+
+def test_mistakes_are_named_where_they_are():
+    with pytest.raises(InputError, match=r"Y\[3\] has 1 labels but X\[3\] has"):
+        Tagger().fit(X[:6], [None, *Y[1:3], ["O"], None, None])
+    with pytest.raises(InputError, match="all 3 examples are unlabeled"):
+        Tagger().fit(X[:3], [None] * 3)
+    with pytest.raises(InputError, match="X is empty"):
+        Tagger().fit([], [])
+
+
+# -- copies -----------------------------------------------------------------------------------------------------------
+
+
+def test_it_repeats_itself_and_survives_saving(fitted, tmp_path):
+    again = Tagger(random_state=0).fit(X, FEW)
+    np.testing.assert_array_equal(again.weights_.unary, fitted.weights_.unary)
+    fitted.save(tmp_path / "m.accord")
+    for copy in (accord.load(tmp_path / "m.accord"), pickle.loads(pickle.dumps(fitted))):
+        assert copy.predict(X_NEW) == fitted.predict(X_NEW)
+        assert copy.report_ == fitted.report_
