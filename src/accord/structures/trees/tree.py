@@ -23,8 +23,8 @@ from accord.structures.trees.grammar import ANCHORS, TreebankGrammar
 from accord.structures.trees.lexicon import Lexicon
 from accord.structures.trees.likely import LikelyTrees
 
-# How sure constituents have to be, for trees of probable ones. Those that are right in more than half of all cases lower
-# the Hamming loss; F1 rises with all that are right in more than half of the F1 that is reached, of about 0.7.
+# How sure constituents have to be, for trees of probable ones. Those that are right in more than half of all cases
+# lower the Hamming loss; F1 rises with all that are right more often than half the F1 that is reached, of about 0.7.
 DOUBTS = {"hamming": 0.5, "f1": 0.35, "zero-one": 0.5}
 
 
