@@ -127,5 +127,7 @@ def test_reading():
     (chunk,) = iter_csv(io.StringIO("n,note,kind\n" + rows), texts=["note"])
     assert chunk.X == table.X
     assert read_csv(io.StringIO("n,note,kind\n" + rows), texts=[]).categorical == ["note"]
+    long = f"note,kind\n{'many words ' * 20_000},a\nno more,b\n"
+    assert len(read_csv(io.StringIO(long), "kind", texts=["note"]).X[0]) == 220_000 - 1
     few = "".join(f"{i},text number {i % 2} is here,{'ab'[i % 2]}\n" for i in range(6))
     assert read_csv(io.StringIO("n,note,kind\n" + few)).categorical == ["note"]  # which repeats itself
