@@ -55,7 +55,7 @@ def test_a_csv_of_texts_just_works(folder):
     assert "free text: text (words, tf-idf)" in result.stderr
     lines = result.stdout.splitlines()
     assert len(lines) == 3
-    assert lines[0].startswith("used: logistic regression")
+    assert lines[0].startswith("16 labeled and 44 unlabeled examples; used: logistic regression")
     assert "held-out labels wrong, of 16 in 4 folds" in lines[1]
     assert lines[2].startswith("next: ")
     model = accord.load(folder / "m.accord")
