@@ -33,8 +33,8 @@ class ArrayFeatures(View):
         data are divided only, which keeps their zeros. Constant columns are not divided.
     bias : bool or "one", default=True
         Add a feature that is the same in all rows. It is as large as the others: the median over the rows of ``fit`` of
-        the root mean square of what is not zero (the nearest power of two), so that it neither drowns rows of length 1 nor vanishes beside large
-        numbers; 1 with ``standardize`` or a window. "one": always 1.
+        the root mean square of what is not zero, as the nearest power of two, so that it neither drowns rows of length
+        1 nor vanishes beside large numbers; 1 with ``standardize`` or a window. "one": always 1.
     window : int or (int, int), default=0
         Number of neighbouring tokens on either side (before, after) whose columns count, too.
 
