@@ -55,7 +55,7 @@ def test_a_csv_of_texts_just_works(folder):
     assert "free text: text (words, tf-idf)" in result.stderr
     lines = result.stdout.splitlines()
     assert len(lines) == 3
-    assert lines[0].startswith("used: logistic regression")
+    assert lines[0].startswith("16 labeled and 44 unlabeled examples; used: logistic regression")
     assert "held-out labels wrong, of 16 in 4 folds" in lines[1]
     assert lines[2].startswith("next: ")
     model = accord.load(folder / "m.accord")
@@ -127,5 +127,7 @@ def test_reading():
     (chunk,) = iter_csv(io.StringIO("n,note,kind\n" + rows), texts=["note"])
     assert chunk.X == table.X
     assert read_csv(io.StringIO("n,note,kind\n" + rows), texts=[]).categorical == ["note"]
+    long = f"note,kind\n{'many words ' * 20_000},a\nno more,b\n"
+    assert len(read_csv(io.StringIO(long), "kind", texts=["note"]).X[0]) == 220_000 - 1
     few = "".join(f"{i},text number {i % 2} is here,{'ab'[i % 2]}\n" for i in range(6))
     assert read_csv(io.StringIO("n,note,kind\n" + few)).categorical == ["note"]  # which repeats itself

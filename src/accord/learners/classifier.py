@@ -248,9 +248,9 @@ def _report(
     C: float, chosen: str, held: dict[str, np.ndarray], y: np.ndarray, n_unlabeled: int, n_folds: int
 ) -> list[str]:
     """Three sentences."""
-    used = f"used: logistic regression (C = {C:g})"
+    used = f"{y.size:,} labeled and {n_unlabeled:,} unlabeled examples; used: logistic regression (C = {C:g})"
     if chosen == SEMI_SUPERVISED:
-        used += f", then guesses of the labels of {n_unlabeled:,} unlabeled examples, and a student of all of them"
+        used += ", its guesses for unlabeled ones, refined, and a student of all"
     rates = {name: 100 * float(np.mean(scores.argmax(axis=1) != y)) for name, scores in held.items()}
     shown = ", ".join(f"{rate:.1f} % by {name}" for name, rate in rates.items())
     brought = f"held-out labels wrong, of {y.size:,} in {n_folds} folds: {shown}" if shown else (

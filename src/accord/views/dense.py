@@ -33,8 +33,8 @@ class ArrayFeatures(View):
         data are divided only, which keeps their zeros. Constant columns are not divided.
     bias : bool or "one", default=True
         Add a feature that is the same in all rows. It is as large as the others: the median over the rows of ``fit`` of
-        the root mean square of what is not zero, so that it neither drowns rows of length 1 nor vanishes beside large
-        numbers; 1 with ``standardize`` or a window. "one": always 1.
+        the root mean square of what is not zero, as the nearest power of two, so that it neither drowns rows of length
+        1 nor vanishes beside large numbers; 1 with ``standardize`` or a window. "one": always 1.
     window : int or (int, int), default=0
         Number of neighbouring tokens on either side (before, after) whose columns count, too.
 
@@ -55,8 +55,8 @@ class ArrayFeatures(View):
     --------
     >>> from accord import ArrayFeatures
     >>> ArrayFeatures().fit_rows([[1.0, 2.0], [3.0, 4.0]]).matrix().toarray()
-    array([[1.        , 2.        , 2.73861279],
-           [3.        , 4.        , 2.73861279]])
+    array([[1., 2., 2.],
+           [3., 4., 2.]])
     """
 
     standardize: bool = False

@@ -60,7 +60,8 @@ class TextFeatures(View):
     min_count : int, default=2
         Leave out terms of fewer texts than this. When the view grows, new texts alone are counted for new terms.
     bias : bool, default=True
-        A further feature that is the same in every row: as large as the root mean square of the others in a row.
+        A further feature that is the same in every row: as large as the root mean square of the others in a row, as
+        the nearest power of two.
 
     Attributes
     ----------

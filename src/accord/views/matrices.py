@@ -68,7 +68,10 @@ def _other_names(before: list[str], now: list[str]) -> str:
 
 
 def typical_value(matrix: Table) -> float:
-    """The median over rows of the root mean square of what is not zero; 1 if all is."""
+    """The median over rows of the root mean square of what is not zero, as the nearest power of two; 1 if all is zero.
+
+    Rounded, so that some rows more or less, such as unlabeled ones, seldom change it.
+    """
     if isinstance(matrix, np.ndarray):
         sums, counts = (matrix**2).sum(axis=1), (matrix != 0).sum(axis=1)
     else:
@@ -76,7 +79,7 @@ def typical_value(matrix: Table) -> float:
         sums, counts = (np.bincount(rows, v, matrix.shape[0]) for v in (matrix.data**2, matrix.data != 0))
     means = sums[counts > 0] / counts[counts > 0]
     found = float(np.sqrt(np.median(means))) if means.size else 1.0
-    return found if 0.0 < found < np.inf else 1.0
+    return float(2.0 ** np.rint(np.log2(found))) if 0.0 < found < np.inf else 1.0
 
 
 def _pack_list(X: Any, n_columns: int | None) -> tuple[Table, np.ndarray, str]:

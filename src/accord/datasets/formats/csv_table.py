@@ -22,6 +22,7 @@ from accord.exceptions import FormatError, InputError
 _DELIMITERS = ",;\t|"
 # A column is free text if its cells have so many words on the average, and so many of them are distinct.
 _WORDS_OF_TEXT, _DISTINCT_OF_TEXT, _CELLS_OF_TEXT = 3.0, 0.5, 4
+_LONGEST_TEXT = 2**31 - 1  # of the csv module's own limit, 128 KB, texts know nothing
 Column = int | str
 
 
@@ -77,6 +78,7 @@ class TableReader:
         if delimiter is None:
             counts = {d: head[0].count(d) for d in _DELIMITERS} if head else {",": 0}
             delimiter = max(counts, key=lambda d: counts[d])
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_TEXT))
         # the reader wants line ends, to keep those inside quotes
         reader = csv.reader((line + "\n" for line in chain(head, lines)), delimiter=delimiter, strict=True)
         try:
