@@ -16,7 +16,7 @@ _SVMLIGHT = re.compile(r"\S+( \d+:\S+)+\s*")
 
 
 def explain(layout: Layout, source: str, Y: list[Any], X: Any) -> None:
-    """Refuse what was read as CoNLL columns if it looks like JSON or trees, or like something else and has no labels."""
+    """Refuse what was read as CoNLL columns if it looks like JSON or trees, or has no labels and looks otherwise."""
     if layout.format != "conll":
         return
     lines = _first_lines(layout, source)
