@@ -6,6 +6,7 @@ Both go to standard error, so that standard output stays clean for results.
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -42,6 +43,8 @@ class Progress:
     _done: int = field(default=0, init=False)
     _start: float = field(default=0.0, init=False)
     _due: float = field(default=0.0, init=False)  # when the next line is
+    _info: str = field(default="", init=False)
+    _ended: threading.Event | None = field(default=None, init=False)
 
     _shown: ClassVar[Progress | None] = None
 
@@ -53,11 +56,16 @@ class Progress:
             self._due = self._start + INTERVAL
             if sys.stderr.isatty():
                 self._start_bar()
+            else:
+                self._ended = threading.Event()
+                threading.Thread(target=self._watch, args=(self._ended,), daemon=True).start()
         return self
 
     def __exit__(self, *failed: object) -> None:
         if Progress._shown is self:
             Progress._shown = None
+        if self._ended is not None:
+            self._ended.set()
         if self._bar is not None:
             if failed[0] is None and self.total is not None:  # what ended early is done all the same
                 self._bar.update(self._task, total=self._done, left="")
@@ -67,14 +75,27 @@ class Progress:
     def advance(self, n: int = 1, info: str = "") -> None:
         """Go `n` steps on; `info` is shown behind the bar until the next one."""
         self._done += n
+        self._info = info
         if self._bar is not None:
             self._bar.update(self._task, advance=n, info=info, left=self._left())
-        elif Progress._shown is self and time.monotonic() >= self._due:
-            self._due = time.monotonic() + INTERVAL
-            of = "" if self.total is None else f" of {self.total:,}"
-            parts = [f"{self._done:,}{of}", _clock(time.monotonic() - self._start), self._left(), info]
-            sys.stderr.write(f"{self.description}: {', '.join(filter(None, parts))}\n")
-            sys.stderr.flush()
+        elif Progress._shown is self:
+            self._say()
+
+    def _watch(self, ended: threading.Event) -> None:
+        """Steps may take longer than people wait for a word."""
+        while not ended.wait(INTERVAL):
+            self._say()
+
+    def _say(self) -> None:
+        """Write a line if it is time for one."""
+        now = time.monotonic()
+        if now < self._due or sys.stderr is None:
+            return
+        self._due = now + INTERVAL
+        of = "" if self.total is None else f" of {self.total:,}"
+        parts = [f"{self._done:,}{of}", _clock(now - self._start), self._left(), self._info]
+        sys.stderr.write(f"{self.description}: {', '.join(filter(None, parts))}\n")
+        sys.stderr.flush()
 
     def _left(self) -> str:
         if self.total is None or not 0 < self._done < self.total:

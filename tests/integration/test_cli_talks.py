@@ -148,6 +148,7 @@ def test_a_model_needs_a_file_unless_nothing_is_trained(folder):
         ("Tom\nleft\n\nAna\n", "has a single column; a line of a labeled file is token<TAB>label"),
         ('{"tokens": ["Tom"], "labels": ["B-PER"]}\n{"tokens": []}\n', "looks like JSON"),
         ('[\n {"tokens": ["Tom", "left"]},\n {"tokens": ["Ana"]}\n]\n', "looks like JSON"),
+        ('{"a": 1}\n{"a": 2}\n', "looks like JSON"),
         ("(S (NP (NN dogs)) (VP (VB bark)))\n(S (NN cats))\n", "looks like a treebank; give --format treebank"),
         ("a 1:0.5 7:2\nb 3:1\n", "looks like svmlight; give --format svmlight"),
         ("The dog barks .\nAna left Rome for Oslo again today .\nSo\n", "looks like plain text; give it"),

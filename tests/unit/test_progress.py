@@ -103,6 +103,15 @@ def test_a_line_every_ten_seconds_in_a_pipe(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_long_step_is_not_silent_in_a_pipe():
+    code = (
+        "import time\nfrom accord import progress\nprogress.INTERVAL = 0.05\n"
+        "with progress.Progress(5, 'passes') as p:\n    p.advance(2)\n    time.sleep(1)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stderr.startswith("passes: 2 of 5, 0:00, up to ")
+
+
 def test_short_loops_are_silent_in_a_pipe_without_importing_rich():
     code = (
         "import sys\nfrom accord.progress import Progress\n"

@@ -16,9 +16,13 @@ _SVMLIGHT = re.compile(r"\S+( \d+:\S+)+\s*")
 
 
 def explain(layout: Layout, source: str, Y: list[Any], X: Any) -> None:
-    """Refuse sentences of a CoNLL file of which none has a label, if what the file looks like says why."""
-    if layout.format == "conll" and not any(y is not None for y in Y):
-        lines = _first_lines(layout, source)
+    """Refuse what was read as CoNLL columns if it looks like JSON or trees, or has no labels and looks otherwise."""
+    if layout.format != "conll":
+        return
+    lines = _first_lines(layout, source)
+    if said := _look_at_brackets(lines):
+        raise InputError(f"{source}: {said}", "format")
+    if not any(y is not None for y in Y):
         said = _look(lines) if lines else _look_at_cells([token for x in X[:_LINES] for token in x])
         if said:
             raise InputError(f"{source}: no token has a label. {said}", "format")
@@ -44,10 +48,8 @@ def _look(lines: list[str]) -> str:
     """A sentence about what lines look like if that is no CoNLL file, and what to do."""
     if not lines:
         return ""
-    if all(line[0] in "{[" for line in lines[:1]) and lines[-1][-1] in "}]," and any(":" in line for line in lines):
-        return "The file looks like JSON; write a line token<TAB>label for each token, or a CSV table"
-    if lines[0][0] == "(" and sum(line.count("(") for line in lines) > len(lines):
-        return "The file looks like a treebank; give --format treebank"
+    if said := _look_at_brackets(lines):
+        return said
     if all(map(_SVMLIGHT.fullmatch, lines)):
         return "The file looks like svmlight; give --format svmlight"
     if said := _look_at_cells(lines):
@@ -60,6 +62,17 @@ def _look(lines: list[str]) -> str:
             "The file looks like plain text; give it as --unlabeled beside labeled data, or with --task multiclass "
             "--format text if its lines are class<TAB>words"
         )
+    return ""
+
+
+def _look_at_brackets(lines: list[str]) -> str:
+    """What is said of JSON and of trees, which have lines of two words, too."""
+    if not lines:
+        return ""
+    if lines[0][0] in "{[" and lines[-1][-1] in "}]," and any(":" in line for line in lines):
+        return "The file looks like JSON; write a line token<TAB>label for each token, or a CSV table"
+    if lines[0][0] == "(" and sum(line.count("(") for line in lines) > len(lines):
+        return "The file looks like a treebank; give --format treebank"
     return ""
 
 

@@ -14,7 +14,7 @@ from accord.cli.data.reading import BATCH
 from accord.cli.evaluate import score_model
 from accord.cli.models import lost_if_interrupted, optional_model_option, seed_option
 from accord.cli.option_types import Choice
-from accord.cli.outputs.results import Trained
+from accord.cli.outputs.results import Trained, counted
 from accord.cli.places import check_outputs
 from accord.cli.program import Interrupted, debug_option, noticing_interrupts
 from accord.cli.tasks import MULTICLASS, SEQUENCE, TREE, with_terminals
@@ -201,7 +201,7 @@ def _save(fitted: Any, layout: Layout, model: Path) -> None:
 
 def _tell(trained: Trained, layout: Layout, model: Path, seconds: float) -> None:
     task, name = layout.task, type(trained.model).__name__
-    note(f"{name} from {trained.n:,} {task.example}s{task.sizes(trained.model)}, {seconds:.1f} s: {model}")
+    note(f"{name} from {counted(trained.n, task.example)}{task.sizes(trained.model)}, {seconds:.1f} s: {model}")
     with computing():
         task.report(trained, task.example, task.unit)
 
