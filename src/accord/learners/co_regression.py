@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from accord import settings
 from accord.exceptions import InputError
 from accord.learners import inputs
+from accord.learners.estimator import check_columns
 from accord.learners.inputs import take
 from accord.learners.regression import KernelRegressor, TunedView, check_precomputed
 from accord.learners.unlabeled import UnlabeledBlocks
@@ -137,6 +138,7 @@ class CoRLSR(KernelRegressor):
                 "values of which kernel: views=[Select(slice(0, n)), Select(slice(n, 2 * n))]"
             )
         X = inputs.as_inputs(X)
+        check_columns(X)
         n_inputs = inputs.count(X)
         blocks = UnlabeledBlocks(X, unlabeled)
         split = RandomSplit() if self.views is None else self.views

@@ -17,7 +17,7 @@ from accord.exceptions import InputError
 from accord.forms import FLAG, REPORT, TEXT, any_of, array, fitted, items, optional, sparse
 from accord.learners import inputs
 from accord.learners.base import TOLD
-from accord.learners.estimator import Estimator
+from accord.learners.estimator import Estimator, check_columns
 from accord.learners.inputs import take
 from accord.learners.targets import read_targets
 from accord.learners.unlabeled import BLOCK, UnlabeledBlocks
@@ -238,6 +238,7 @@ class RLSR(KernelRegressor):
         """Train on the examples whose ``y`` is not ``None`` or nan."""
         settings.check(self)
         X = inputs.as_inputs(X)
+        check_columns(X)
         n_inputs = inputs.count(X)
         labeled, targets = self._set_targets(y, n_inputs, ["X"])
         kernel = self._default_kernel()

@@ -50,8 +50,6 @@ def pack_matrix(X: Any, n_columns: int | None = None, columns_before: list[str] 
             f"X has {matrix.shape[1]} features, but Accord is expecting {n_columns} features as input, as in "
             "the data of fit"
         )
-    if n_columns is None and layout == "matrix" and not matrix.shape[1]:
-        raise InputError(f"X has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.")
     return Packed(matrix, offsets, columns)
 
 

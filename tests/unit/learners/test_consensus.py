@@ -111,7 +111,7 @@ def test_disagreement_counts_tokens_and_pairs_of_views(make, n_views, monkeypatc
     expected = np.mean([[a != b for a, b in zip(one, two)] for one, two in pairs])
     assert 0 < expected < 1
     assert model.disagreement(X_NEW) == pytest.approx(expected)
-    monkeypatch.setattr("accord.learners.multiview.CHUNK", 3)
+    monkeypatch.setattr("accord.learners.base.CHUNK", 3)
     assert model.disagreement(X_NEW) == pytest.approx(expected)
     assert model.predict_views(X_NEW) == by_view
 
