@@ -27,7 +27,6 @@ FAST = [
     CRF(MultiClass(), **SEED),
     HMM(MultiClass(), emission="gaussian", **SEED),
     RLSR(),
-    RLSR(kernel="precomputed"),
     CoRLSR(**SEED),
     CoPerceptron(MultiClass(), **SEED),
     SumOfViews(StructuredPerceptron(MultiClass(), **SEED)),
@@ -43,18 +42,13 @@ SLOW = [
 ]
 
 
-def excused(estimator):
-    """{check: why it cannot pass}."""
-    return {}
-
-
-@parametrize_with_checks(FAST, expected_failed_checks=excused)
+@parametrize_with_checks(FAST)
 def test_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(SLOW, expected_failed_checks=excused)
+@parametrize_with_checks(SLOW)
 def test_checks_of_slower_learners(estimator, check):
     check(estimator)
 

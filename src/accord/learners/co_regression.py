@@ -147,7 +147,7 @@ class CoRLSR(KernelRegressor):
         try:
             views = kernel_views(split, kernel, bool(self.standardize), blocks.sample(), rng)
         except InputError as error:
-            raise InputError(blocks.name_rows(str(error))) from error
+            raise type(error)(blocks.name_rows(str(error))) from error
         check_precomputed(views, X, n_inputs)
         self.view_names_ = [view.name for view in views]
         etas = self._etas_of(views)

@@ -38,8 +38,8 @@ class Split(WrappingView):
             if not np.any(share & ~constant):
                 raise InputError(
                     f"view {name!r} of {type(self).__name__} has no features: none of the columns of features that X "
-                    f"has, {np.count_nonzero(~columns.constant)} feature(s), is in it (a bias does not count). Give "
-                    "fewer views, or a view with more features"
+                    f"has, {np.count_nonzero(~columns.constant)} feature(s) of {rows.n_inputs} sample(s), is in it (a bias "
+                    "does not count). Give fewer views, or a view with more features"
                 )
         return [share | constant for share in shares]
 
