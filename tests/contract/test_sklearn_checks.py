@@ -27,32 +27,28 @@ FAST = [
     CRF(MultiClass(), **SEED),
     HMM(MultiClass(), emission="gaussian", **SEED),
     RLSR(),
-    RLSR(kernel="precomputed"),
     CoRLSR(**SEED),
     CoPerceptron(MultiClass(), **SEED),
     SumOfViews(StructuredPerceptron(MultiClass(), **SEED)),
 ]
+# some checks have 80 points that nothing separates, far from the origin: machines need not come to rest there
+SOON = {"max_iter": 30, **SEED}
 SLOW = [
-    StructuredSVM(MultiClass(), **SEED),
-    CoSVM(MultiClass(), **SEED),
-    GradientSVM(MultiClass(), **SEED),
-    TransductiveSVM(MultiClass(), **SEED),
-    GradientCoSVM(MultiClass(), **SEED),
+    StructuredSVM(MultiClass(), **SOON),
+    CoSVM(MultiClass(), **SOON),
+    GradientSVM(MultiClass(), **SOON),
+    TransductiveSVM(MultiClass(), **SOON),
+    GradientCoSVM(MultiClass(), **SOON),
 ]
 
 
-def excused(estimator):
-    """{check: why it cannot pass}."""
-    return {}
-
-
-@parametrize_with_checks(FAST, expected_failed_checks=excused)
+@parametrize_with_checks(FAST)
 def test_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(SLOW, expected_failed_checks=excused)
+@parametrize_with_checks(SLOW)
 def test_checks_of_slower_learners(estimator, check):
     check(estimator)
 

@@ -198,8 +198,7 @@ def test_balance_holds_the_mean_scores(solver):
     Y = [label if i in (0, 1, 2, 30) else None for i, label in enumerate(truth)]
     model = TransductiveSVM(MultiClass(), unlabeled_weight=0.2, balance=True, solver=solver, **PRECISE).fit(X, Y)
     hidden = np.array([y is None for y in Y])
-    mean = model.decision_function(X)[hidden].mean(axis=0)
-    np.testing.assert_allclose(mean, [0.75 - 0.5, 0.25 - 0.5], atol=1e-9)
+    np.testing.assert_allclose(model.decision_function(X)[hidden].mean(), 0.25 - 0.75, atol=1e-9)
     tokens = [[row] for row in X]
     tagger = TransductiveSVM(
         Sequence(labels=["a", "b"]), unlabeled_weight=0.2, balance=True, solver=solver, tol=1e-4

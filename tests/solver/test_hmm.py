@@ -96,12 +96,14 @@ def test_gaussian_smoothing_adds_rows_that_are_like_all_rows():
     center, spread = X.mean(axis=0), X.var(axis=0)
     # two virtual rows one standard deviation on either side of the centre have its mean and its variance
     virtual = np.array([center - np.sqrt(spread), center + np.sqrt(spread)])
-    for c, own in enumerate([X[:2], X[2:]]):
+    scores = []
+    for own in (X[:2], X[2:]):
         rows = np.vstack([own, virtual])
         prior = (len(own) + 2.0) / (3 + 2 * 2.0)
         variance, mean = rows.var(axis=0), rows.mean(axis=0)
-        expected = np.log(prior) - 0.5 * np.sum(np.log(2 * np.pi * variance) + (X - mean) ** 2 / variance, axis=1)
-        np.testing.assert_allclose(hmm.decision_function(X)[:, c], expected)
+        scores.append(np.log(prior) - 0.5 * np.sum(np.log(2 * np.pi * variance) + (X - mean) ** 2 / variance, axis=1))
+    np.testing.assert_allclose(hmm.decision_function(X), scores[1] - scores[0])
+    np.testing.assert_allclose([best[0][1] for best in hmm.predict_k_best(X, k=1)], np.max(scores, axis=0))
 
 
 @pytest.mark.parametrize("value", [1.0, 1000.0, -0.3])

@@ -17,7 +17,7 @@ from accord.datasets.label_spans import extract_spans
 from accord.exceptions import InputError
 from accord.forms import REPORT, fitted, optional
 from accord.learners import inputs
-from accord.learners.estimator import OutputEstimator, as_decision, has_classes, of_classes
+from accord.learners.estimator import OutputEstimator, as_decision, check_columns, has_classes, of_classes
 from accord.packed.problem import Problem
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
@@ -108,6 +108,7 @@ class StructuredLearner(OutputEstimator):
         structure.fit(outputs)
         structure.warn_of_fit()
         structure.check_inputs(X, outputs)
+        check_columns(X)
         seen = structure.view_inputs(X)
         view = self._new_view(structure, seen)
         rows = inputs.with_tokens(structure, view.fit_rows(seen), X)

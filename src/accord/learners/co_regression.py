@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from accord import settings
 from accord.exceptions import InputError
 from accord.learners import inputs
+from accord.learners.estimator import check_columns
 from accord.learners.inputs import take
 from accord.learners.regression import KernelRegressor, TunedView, check_precomputed
 from accord.learners.unlabeled import UnlabeledBlocks
@@ -140,6 +141,7 @@ class CoRLSR(KernelRegressor):
                 "values of which kernel: views=[Select(slice(0, n)), Select(slice(n, 2 * n))]"
             )
         X = inputs.as_inputs(X)
+        check_columns(X)
         n_inputs = inputs.count(X)
         blocks = UnlabeledBlocks(X, unlabeled)
         split = RandomSplit() if self.views is None else self.views
@@ -148,7 +150,7 @@ class CoRLSR(KernelRegressor):
         try:
             views = kernel_views(split, kernel, bool(self.standardize), blocks.sample(), rng)
         except InputError as error:
-            raise InputError(blocks.name_rows(str(error))) from error
+            raise type(error)(blocks.name_rows(str(error))) from error
         check_precomputed(views, X, n_inputs)
         self.view_names_ = [view.name for view in views]
         etas = self._etas_of(views)

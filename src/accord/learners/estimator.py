@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 
+from accord.exceptions import InputError
 from accord.forms import COUNT, TEXT, items, optional
 
 
@@ -29,6 +30,7 @@ class Estimator(BaseEstimator):
     stored: ClassVar[dict[str, Any]] = {"n_features_in_": optional(COUNT), "column_names_": optional(items(TEXT))}
 
     def _note_columns(self, X: Any) -> None:
+        """Keep what ``X`` is, once it has been accepted."""
         for name in ("n_features_in_", "column_names_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         width = n_columns(X)
@@ -138,6 +140,12 @@ def label_array(labels: Sequence[Any]) -> np.ndarray:
         if array.tolist() == plain:
             return array
     return np.fromiter(plain, object, len(plain))
+
+
+def check_columns(X: Any) -> None:
+    """Refuse a table without columns."""
+    if n_columns(X) == 0:
+        raise InputError(f"X has 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
 
 
 def n_columns(X: Any) -> int | None:

@@ -28,6 +28,7 @@ LISTS = (list, tuple, np.ndarray)
 
 def count(X: Any) -> int:
     """Number of inputs in a list, array, sparse matrix or DataFrame."""
+    X = as_inputs(X)
     shape = getattr(X, "shape", None)
     if shape and not isinstance(X, memoryview):
         return int(shape[0])

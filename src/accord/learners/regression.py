@@ -17,7 +17,7 @@ from accord.exceptions import InputError
 from accord.forms import FLAG, REPORT, TEXT, any_of, array, fitted, items, optional, sparse
 from accord.learners import inputs
 from accord.learners.base import TOLD
-from accord.learners.estimator import Estimator
+from accord.learners.estimator import Estimator, check_columns
 from accord.learners.inputs import take
 from accord.learners.targets import read_targets
 from accord.learners.unlabeled import BLOCK, UnlabeledBlocks
@@ -253,6 +253,7 @@ class RLSR(KernelRegressor):
         """Train on the examples whose ``y`` is not ``None`` or nan; ``sample_weight[i]`` says how much one counts."""
         settings.check(self)
         X = inputs.as_inputs(X)
+        check_columns(X)
         n_inputs = inputs.count(X)
         weights = settings.example_weights(sample_weight, n_inputs)
         labeled, targets, _ = self._set_targets(y, n_inputs, ["X"], weights)

@@ -42,16 +42,14 @@ def pack_matrix(X: Any, n_columns: int | None = None, columns_before: list[str] 
         matrix, offsets, layout = _pack_list(X, n_columns)
     if offsets is None:
         offsets = np.arange(matrix.shape[0] + 1)
-    _check_finite(matrix, offsets, layout, columns)
     if columns is not None and columns_before is not None and columns != columns_before:
         raise InputError(_other_names(columns_before, columns))
+    _check_finite(matrix, offsets, layout, columns)
     if n_columns is not None and matrix.shape[1] != n_columns:
         raise InputError(
             f"X has {matrix.shape[1]} features, but Accord is expecting {n_columns} features as input, as in "
             "the data of fit"
         )
-    if n_columns is None and layout == "matrix" and not matrix.shape[1]:
-        raise InputError(f"X has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.")
     return Packed(matrix, offsets, columns)
 
 

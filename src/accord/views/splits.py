@@ -36,10 +36,11 @@ class Split(WrappingView):
             raise InputError(f"{type(self).__name__} puts no feature into any view")
         for name, share in zip(self.view_names(), shares):
             if not np.any(share & ~constant):
+                n = np.count_nonzero(~columns.constant)
                 raise InputError(
                     f"view {name!r} of {type(self).__name__} has no features: none of the columns of features that X "
-                    f"has, {np.count_nonzero(~columns.constant)} feature(s), is in it (a bias does not count). Give "
-                    "fewer views, or a view with more features"
+                    f"has, {n} feature(s) of {rows.n_inputs} sample(s), is in it (a bias does not count). Give fewer "
+                    "views, or a view with more features"
                 )
         return [share | constant for share in shares]
 

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.special import softmax
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import cross_val_score
 
 import accord
 from accord import (
@@ -174,6 +176,13 @@ def test_columns_are_known_and_kept_in_files(model, tmp_path):
 )
 def test_what_has_columns(X, width):
     assert n_columns(X) == width
+
+
+def test_cross_validation_cuts_rows_and_columns_of_precomputed_kernels():
+    y = ROWS.sum(axis=1)
+    options = {"eta": 0.1, "standardize": False}
+    found = cross_val_score(RLSR(kernel="precomputed", **options), rbf_kernel(ROWS, gamma=0.2), y, cv=3)
+    np.testing.assert_allclose(found, cross_val_score(RLSR(kernel="rbf", gamma=0.2, **options), ROWS, y, cv=3))
 
 
 # -- labels that are numbers ------------------------------------------------------------------------------------------

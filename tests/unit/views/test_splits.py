@@ -280,10 +280,13 @@ def test_the_bias_is_in_every_view(view, X, n_constant):
     [
         (
             RandomSplit(ArrayFeatures(), n_views=5),
-            r"'random5' of RandomSplit has no features: none of the 4 columns",
+            r"'random5' of RandomSplit has no features: none of the columns of features that X has, 4",
         ),
         (RandomSplit(ArrayFeatures(), share=0.1), r"view 'random1' of RandomSplit has no features"),
-        (OddEvenSplit(Select([0])), r"view 'odd' of OddEvenSplit has no features: none of the 1 columns"),
+        (
+            OddEvenSplit(Select([0])),
+            r"view 'odd' of OddEvenSplit has no features: none of the columns of features that X has, 1",
+        ),
         (FeatureGroups(ArrayFeatures(), [None] * 4), r"FeatureGroups puts no feature into any view"),
         (FeatureGroups(ArrayFeatures(), lambda name: None), r"FeatureGroups puts no feature into any view"),
     ],
