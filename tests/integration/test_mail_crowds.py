@@ -61,6 +61,20 @@ def program(tmp_path, files=0, **flags):
         started.communicate()
 
 
+@pytest.fixture(scope="module")
+def ports(tmp_path_factory):
+    """Of milter and HTTP service."""
+    with program(tmp_path_factory.mktemp("service")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def ports_of_few_files(tmp_path_factory):
+    """The same, and few files may be open."""
+    with program(tmp_path_factory.mktemp("service"), files=1024) as found:
+        yield found
+
+
 class Crowd:
     """Connections that stay open; several loopback addresses stand for several machines."""
 
@@ -133,19 +147,20 @@ CROWDS = {
 }
 
 
-def test_a_thousand_connections_without_a_token(tmp_path):
-    with program(tmp_path) as (_, port):
-        for name, data in CROWDS.items():
-            with Crowd(port) as crowd:
-                crowd.add(1000, data)
-                assert is_answered_in_time(port, 5), name
-                crowd.send(b"x")
-                assert is_answered_in_time(port, 5), name
+@pytest.mark.parametrize("name", CROWDS)
+def test_a_thousand_connections_without_a_token(ports, name):
+    port = ports[1]
+    with Crowd(port) as crowd:
+        crowd.add(1000, CROWDS[name])
+        assert is_answered_in_time(port, 5)
+        crowd.send(b"x")
+        assert is_answered_in_time(port, 5)
 
 
-def test_new_connections_again_and_again(tmp_path):
+def test_new_connections_again_and_again(ports):
     """Four hundred every second, and the client's connection of before is still there."""
-    with program(tmp_path) as (_, port), Crowd(port) as crowd:
+    port = ports[1]
+    with Crowd(port) as crowd:
         kept = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         assert ask(port, kept)[0] == 200
         local = kept.sock.getsockname()
@@ -176,15 +191,17 @@ def test_many_addresses(tmp_path):
         one.close()
 
 
-def test_few_files_that_may_be_open(tmp_path):
-    with program(tmp_path, files=1024) as (_, port), Crowd(port) as crowd:
+def test_few_files_that_may_be_open(ports_of_few_files):
+    port = ports_of_few_files[1]
+    with Crowd(port) as crowd:
         for _ in range(3):
             crowd.add(1000)
             assert is_answered_in_time(port, 5)
 
 
-def test_a_milter_among_a_thousand_connections(tmp_path):
-    with program(tmp_path, files=1024) as (port, http_port), Crowd(port) as crowd, MilterClient(port) as before:
+def test_a_milter_among_a_thousand_connections(ports_of_few_files):
+    port, http_port = ports_of_few_files
+    with Crowd(port) as crowd, MilterClient(port) as before:
         for _ in range(3):
             crowd.add(1000)
             with MilterClient(port) as new:
