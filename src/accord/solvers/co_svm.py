@@ -27,6 +27,8 @@ from accord.solvers.cutting_plane import SETTLED, CuttingPlane, primal_value
 
 # Unlabeled examples at a time: in between the labeled ones are visited, and Ctrl-C is heard.
 CHUNK = 256
+# Passes with frozen targets at most, as a multiple of those before.
+FROZEN = 2
 
 
 @dataclass
@@ -114,7 +116,7 @@ class CoMachine:
         """Passes in which views learn what their peers predicted before the first of them."""
         result, balanced = self.result, self.balanced
         pseudo = balanced.pseudo_outputs(self.weights) if balanced else self.problem.predictions(self.weights)
-        while result.n_frozen < self.schedule.max_iter:
+        while result.n_frozen < FROZEN * self.schedule.max_iter:
             entry, _ = self._pass(self.unlabeled_weight, pseudo)
             primal, dual = self.objectives(pseudo)
             result.gaps = ((primal - dual) / np.maximum(primal, 1e-300)).tolist()
