@@ -132,7 +132,7 @@ def sequence_loss(name, labels, rng):
     if name == "zero-one":
         return {"loss": "zero-one"}, el.zero_one
     if name == "hamming":
-        return {}, el.hamming
+        return {"normalize": True}, el.hamming
     if name == "count":
         return {"normalize": False}, partial(el.hamming, normalize=False)
     if "weights" in name:

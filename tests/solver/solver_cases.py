@@ -96,9 +96,9 @@ def taxonomy(loss="tree", predict="leaves", beta="one", seed=2):
 def sequence(loss="hamming", order=1, constraints=None, eta=1.0, seed=3, n=7, n_dims=2, longest=3):
     labels = ["B-X", "I-X", "O"]
     arguments, by_definition = {
-        "hamming": ({"loss": "hamming"}, el.hamming),
+        "hamming": ({"loss": "hamming", "normalize": True}, el.hamming),
         "count": ({"loss": "hamming", "normalize": False}, partial(el.hamming, normalize=False)),
-        "weighted": ({"label_weights": {"O": 2.0}}, partial(el.hamming, weights=[1.0, 1.0, 2.0])),
+        "weighted": ({"label_weights": {"O": 2.0}, "normalize": True}, partial(el.hamming, weights=[1.0, 1.0, 2.0])),
         "zero-one": ({"loss": "zero-one"}, el.zero_one),
         "f1": ({"loss": "f1"}, partial(el.micro_f1, relevant=[0, 1])),
         "macro-f1": ({"loss": "macro-f1"}, partial(el.macro_f1, relevant=[0, 1])),

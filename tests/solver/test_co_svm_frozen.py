@@ -101,7 +101,7 @@ SOME = Y[:8] + [None] * 52
 
 
 def test_a_fit_that_goes_in_circles_says_so_with_the_gaps():
-    with pytest.warns(ConvergenceWarning, match=r"frozen.*duality gaps of .* %, .* %"):
+    with pytest.warns(ConvergenceWarning, match=r"3 passes.*frozen.*duality gaps of .* %, .* %"):
         model = co_svm(max_iter=3, tol=1e-4).fit(X, SOME)
     assert not model.converged_
     assert model.n_iter_ == 3
@@ -113,10 +113,11 @@ def test_a_fit_that_goes_in_circles_says_so_with_the_gaps():
 def test_frozen_passes_can_be_left_out():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        papers, frozen = (co_svm(max_iter=5, freeze=freeze).fit(X, SOME) for freeze in (False, True))
+        papers, frozen = (co_svm(C=0.05, max_iter=20, freeze=f).fit(X, SOME) for f in (False, True))
     assert papers.view_gaps_ == []
     assert papers.n_frozen_ == 0
-    assert max(frozen.view_gaps_) <= 0.01
+    assert max(frozen.view_gaps_) <= 0.01 or frozen.n_frozen_ == 40
+    assert max(frozen.view_gaps_) < 0.5 * frozen.history_[papers.n_iter_]["gap"]
     assert frozen.history_[: papers.n_iter_] == papers.history_
 
 

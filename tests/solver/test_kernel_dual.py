@@ -50,7 +50,7 @@ class Case:
         self.true = [self.listed.find(i, y) for i, y in enumerate(Y[:N_TRAIN])]
         self.view = KernelFeatures(**arguments)
         if self.transitions:
-            self.structure, self.X, self.Y = Sequence(), X, [y.tolist() for y in Y]
+            self.structure, self.X, self.Y = Sequence(normalize=True), X, [y.tolist() for y in Y]
         else:
             self.structure, self.X, self.Y = MultiClass(), np.vstack(X), [int(y[0]) for y in Y]
 

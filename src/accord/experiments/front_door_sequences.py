@@ -35,8 +35,8 @@ class _Pooled(Tagger):
         return self._corpus.rich if isinstance(view, ConcatenatedViews) else self._corpus.text  # type: ignore[return-value]
 
 
-def _names(**settings: Any) -> Sequence:
-    return Sequence(constraints="iob2", **settings)
+def _names() -> Sequence:
+    return Sequence(constraints="iob2")
 
 
 def _crf(corpus: Corpus) -> CRF:
@@ -45,7 +45,7 @@ def _crf(corpus: Corpus) -> CRF:
 
 METHODS: dict[str, Callable[[Corpus, int], StructuredLearner]] = {
     "CRF": lambda corpus, seed: CRF(_names(), corpus.text),
-    "SVM": lambda corpus, seed: StructuredSVM(_names(normalize=False), corpus.text, C=0.1, random_state=seed),
+    "SVM": lambda corpus, seed: StructuredSVM(_names(), corpus.text, C=0.1, random_state=seed),
     "CRF with word vectors": lambda corpus, seed: _crf(corpus),
     "type consistency": lambda corpus, seed: TypeConsistency(
         _crf(corpus), strength=0.4, student_view=corpus.text, random_state=seed

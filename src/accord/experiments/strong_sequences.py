@@ -55,7 +55,7 @@ class Corpus:
 
     @property
     def structure(self) -> Sequence:
-        return chain_of(self.Y, constraints="iob2")
+        return chain_of(self.Y, constraints="iob2", normalize=True)
 
 
 def word_views() -> list[View]:

@@ -221,11 +221,11 @@ class CoSVM(ConsensusLearner):
     tol : float
         Largest violation left beyond the slack.
     max_iter : int
-        Passes over the data at most, and as many again with frozen targets.
+        Passes over the data at most, and twice as many with frozen targets.
     freeze : bool
         With unlabeled examples, end with passes in which targets and gamma are frozen as they are by then, until the
         duality gap of every view is at most the fraction ``tol`` of its objective: the result is an optimum of the
-        objective above. Without it, the passes are those of the papers alone.
+        objective above. Without it, as while "auto" compares, the passes are those of the papers alone.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -275,9 +275,9 @@ class CoSVM(ConsensusLearner):
         hidden = (problem.unlabeled if weight > 0 else problem.partly_labeled).size > 0
         schedule = co_svm.Schedule(
             self.max_iter if hidden else 1000, self.max_repeats, self.ramp if weight > 0 else 0, self.balance,
-            self.freeze,
+            self.freeze and show,
         )  # fmt: skip
-        n_passes = schedule.max_iter * (1 + (hidden and self.freeze))
+        n_passes = schedule.max_iter * (1 + co_svm.FROZEN * (hidden and self.freeze))
         with self._progress(n_passes if show else 0, "co-SVM") as progress:
             result = co_svm.train(
                 problem, labeled, float(self.C), weight, float(self.tol), schedule, rng,

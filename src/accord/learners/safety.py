@@ -16,6 +16,8 @@ FOLDS = 4
 MAX_UNLABELED = 1000
 # With more labeled examples than this, one fold says enough.
 MANY = 400
+# Standard errors by which a candidate must be worse than another one to lose the trust that is put in it.
+DOUBT = 2.0
 # What "auto" tries for unlabeled_weight of generative learners; 0 is supervised maximum likelihood.
 UNLABELED_WEIGHTS = (0.0, 0.1, 1.0)
 
@@ -93,8 +95,8 @@ def most_trusted(
     """The first candidate that is not clearly worse than the best one, and what was seen.
 
     For candidates whose order says what to expect of them, because it was measured on other data: folds of few examples
-    are too noisy to find the best one, but they notice what fails. Clearly worse is by more than one standard error of
-    the difference over held-out examples. ``errors`` gives (errors of each held-out input, labels compared).
+    are too noisy to find the best one, but they notice what fails. Clearly worse is by more than ``DOUBT`` standard
+    errors of the difference over held-out examples. ``errors`` gives (errors of each held-out input, labels compared).
     """
     folds = labeled_folds(n_labeled, None, rng)[: FOLDS if n_labeled <= MANY else 1]
     if n_labeled < 2 or len(candidates) == 1:
@@ -112,7 +114,7 @@ def most_trusted(
     counts = np.array([np.concatenate(found) for found in wrong], float)  # by candidate and example
     best = counts[int(np.argmin(counts.sum(axis=1)))]
     excess = counts - best
-    doubt = np.sqrt(((excess - excess.mean(axis=1, keepdims=True)) ** 2).sum(axis=1))
+    doubt = DOUBT * np.sqrt(((excess - excess.mean(axis=1, keepdims=True)) ** 2).sum(axis=1))
     chosen = int(np.argmax(excess.sum(axis=1) <= doubt))
     report = []
     for c, candidate in enumerate(candidates):

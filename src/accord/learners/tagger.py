@@ -114,12 +114,9 @@ class Tagger(StructuredLearner):
         self, structure: Structure, text: PackedOnce, X: list[Any], unlabeled: bool, rng: np.random.Generator
     ) -> list[Way]:
         """What was found best with unlabeled sentences first, then what was found best without them."""
-        settings = {"n_jobs": self.n_jobs, "random_state": int(rng.integers(2**31))}
-        counting = clone(structure)
-        if counting.loss == "hamming":
-            counting.set_params(normalize=False)
+        settings: dict[str, Any] = {"n_jobs": self.n_jobs, "random_state": int(rng.integers(2**31))}
         ways = [
-            Way("SVM", 0.0, StructuredSVM(counting, text, C=0.1, **settings)),
+            Way("SVM", 0.0, StructuredSVM(structure, text, C=0.1, **settings)),
             Way("CRF", 0.0, CRF(structure, text, **settings)),
         ]
         if unlabeled and _are_words(X):

@@ -158,7 +158,7 @@ PARAMETERS = [
         "labels", same(None, "sequence", "multiclass"), "All labels.", NAMES,
         "sequence, multiclass; default: those in the data",
     ),
-    Parameter("normalize", same(True, "sequence"), "Hamming loss as a fraction, not as a count."),
+    Parameter("normalize", same(False, "sequence"), "Hamming loss as a fraction, not as a count."),
     Parameter(
         "label_weights", same(None, "sequence"), "Cost of a wrong token of each label.", WEIGHTS, "sequence; default: 1"
     ),

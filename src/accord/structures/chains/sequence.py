@@ -25,7 +25,7 @@ class Sequence(ChainStructure):
     Parameters
     ----------
     loss : "hamming", "zero-one", "f1" or "macro-f1"
-        What training minimises. Hamming is the fraction of wrong tokens; F1 counts tokens of relevant labels.
+        What training minimises. Hamming is the number of wrong tokens; F1 counts tokens of relevant labels.
     labels : sequence, optional
         The labels; default: those that occur in Y, sorted.
     constraints : "iob2", "bioes", iterable of forbidden (label, next label) pairs, or None
@@ -33,7 +33,8 @@ class Sequence(ChainStructure):
     order : 1 or 2
         How many previous labels a label depends on.
     normalize : bool
-        Hamming loss as a fraction (default) or as a count.
+        Hamming loss as a fraction of the tokens, instead of a count. With few labels large-margin learners err less
+        with counts, which ask for the same margin per token in long sentences as in short ones.
     label_weights : mapping of label to weight, optional
         Hamming loss counts a wrong token as the weight of its true label (default 1).
     relevant : sequence of labels, optional
@@ -58,7 +59,7 @@ class Sequence(ChainStructure):
     labels: Seq[Label] | None = None
     constraints: Any = None
     order: int = 1
-    normalize: bool = True
+    normalize: bool = False
     label_weights: Mapping[Label, float] | None = None
     relevant: Seq[Label] | None = None
     outside: Label = "O"

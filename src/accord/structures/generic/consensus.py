@@ -101,7 +101,7 @@ class ExampleConsensusProblem(ViewedProblem):
         """What each view predicts for the unlabeled examples, and by which margin, as ``visit_unlabeled`` takes it."""
         outputs: list[dict[int, np.ndarray]] = [{} for _ in range(self.n_views)]
         margins = np.full((self.n_views, self.n_examples), np.inf)
-        for v, i in itertools.product(range(self.n_views), self.unlabeled):
+        for v, i in itertools.product(range(self.n_views), self.unlabeled.tolist()):
             parts = self.views[v].parts(i, weights.view(v))
             outputs[v][i], _, margins[v, i] = self.structure.best_with_margin(parts)
         return outputs, margins
