@@ -47,7 +47,7 @@ def choose_task(data: str, given_format: str | None, given: dict[str, Any], opti
 
 
 def default_learner(task: Task, given: dict[str, Any], options: dict[str, Any]) -> str:
-    """What learns if nobody says it: the best for the task, or a CRF if something is asked for that only others have."""
+    """What learns if nobody says it: the best for the task, or a CRF if only other learners have what is asked for."""
     best = "tagger" if task is SEQUENCE and options["unlabeled"] else task.learner
     own = {p.name for p in PARAMETERS if best in p.defaults or not set(p.defaults) & set(LEARNERS)}
     asks = any(options[name] for name in ("stream", "views", "base_learner", *WORD_VIEWS))
