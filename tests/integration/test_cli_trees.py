@@ -259,7 +259,7 @@ def test_empty_lines_stay_empty(folder):
 def test_sentences_without_a_parse_are_counted_and_named(folder):
     text = "the dog slept\nslept slept\n\nthe dog left\nnear near\n"
     for size in (1, 2, 100):
-        result = run("predict", folder / "pcfg.accord", "--chunk-size", size, stdin=text)
+        result = run("predict", folder / "pcfg.accord", "--chunk-size", size, "-q", stdin=text)
         assert result.exit_code == 0
         assert "no parse for 2 of 5 sentences (sentences 2, 5)" in result.stderr
         assert result.stderr.count("\n") == 1

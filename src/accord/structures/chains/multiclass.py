@@ -71,7 +71,7 @@ def look_at_numbers(labels: Sequence[Label]) -> None:
     """Refuse classes that are measurements, and warn of those that may be, or may mean "unlabeled"."""
     distinct: set[Any] = {label.item() if isinstance(label, np.generic) else label for label in labels}
     written = all(isinstance(label, str) for label in distinct)
-    numbers = _read(distinct) if written else [n for n in distinct if is_real(n)]
+    numbers: list[Any] = _read(distinct) if written else [n for n in distinct if is_real(n)]
     if not numbers or len(numbers) < len(distinct):
         return
     if math.inf in numbers or -math.inf in numbers:
