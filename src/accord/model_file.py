@@ -114,7 +114,8 @@ def _unpack(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
     if issubclass(cls, tuple):
         return cls(**fields)
     out = cls.__new__(cls)
-    out.__dict__.update(fields)
+    known = getattr(cls, "__dataclass_fields__", {})
+    out.__dict__.update({name: value for name, value in getattr(cls, "former", {}).items() if name in known} | fields)
     return out
 
 

@@ -67,7 +67,7 @@ class Program(InOrder):
         """Run the program.
 
         Two thousand modules are imported, and almost nothing of that is ever garbage: looking for it while they are
-        imported, and once more at the end, would take a third of the time of a short command.
+        imported, and once more at the end, would take a fifth of the time of a short command.
         """
         gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
         atexit.register(gc.freeze)

@@ -314,7 +314,8 @@ PART = settings.Expected(
 class ProbabilisticLearner(StructuredLearner):
     """A learner whose scores are log probabilities up to a constant."""
 
-    decode: str
+    decode: str = "auto"
+    former: ClassVar = {"decode": "viterbi"}  # what files of earlier versions, which do not say it, mean
 
     def _outputs(self, rows: Rows, given: Any = None, first: Any = 0, failures: Any = None) -> np.ndarray:
         s, scores = self.structure_, self._label_scores(rows)
