@@ -40,7 +40,7 @@ def task_of(learner, sequences=True):
 
 
 def grid(learner):
-    values = {"C": [0.1, 1.0], "smoothing": [0.1, 1.0], "n_views": [1, 3], "max_iter": [1, 3]}
+    values = {"C": [0.1, 1.0], "smoothing": [0.1, 1.0], "n_views": [1, 3], "max_iter": [1, 3], "random_state": [0, 1]}
     name = next(name for name in values if name in LEARNERS[learner](MultiClass()).get_params(deep=False))
     return name, values[name]
 

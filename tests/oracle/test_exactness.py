@@ -66,7 +66,10 @@ WEIGHTS = [1.0, 1.5, 2.2]
     ("arguments", "loss"),
     [
         ({"loss": "macro-f1"}, lambda y, z: el.macro_f1(y, z, [1, 2])),
-        ({"label_weights": dict(zip(LABELS, WEIGHTS))}, lambda y, z: el.hamming(y, z, weights=WEIGHTS)),
+        (
+            {"label_weights": dict(zip(LABELS, WEIGHTS)), "normalize": True},
+            lambda y, z: el.hamming(y, z, weights=WEIGHTS),
+        ),
     ],
     ids=["macro F1", "real weights"],
 )
