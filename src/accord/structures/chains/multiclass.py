@@ -67,7 +67,7 @@ class MultiClass(ChainStructure):
         return outputs
 
 
-def look_at_numbers(labels: Sequence[Label]) -> None:
+def look_at_numbers(labels: Sequence[Any]) -> None:
     """Refuse classes that are measurements, and warn of those that may be, or may mean "unlabeled"."""
     distinct: set[Any] = {label.item() if isinstance(label, np.generic) else label for label in labels}
     written = all(isinstance(label, str) for label in distinct)
