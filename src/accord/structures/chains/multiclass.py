@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -67,11 +67,11 @@ class MultiClass(ChainStructure):
         return outputs
 
 
-def look_at_numbers(labels: Sequence[Label]) -> None:
+def look_at_numbers(labels: Sequence[Any]) -> None:
     """Refuse classes that are measurements, and warn of those that may be, or may mean "unlabeled"."""
     distinct: set[Any] = {label.item() if isinstance(label, np.generic) else label for label in labels}
     written = all(isinstance(label, str) for label in distinct)
-    numbers: list[Any] = _read(distinct) if written else [n for n in distinct if is_real(n)]
+    numbers = _read(distinct) if written else cast("list[float]", [n for n in distinct if is_real(n)])
     if not numbers or len(numbers) < len(distinct):
         return
     if math.inf in numbers or -math.inf in numbers:
