@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import accord
-from accord import CRF, PCFG, InputError, Sequence, StructuredPerceptron, Tree, TypeConsistency, tokenize
+from accord import CRF, PCFG, InputError, Sequence, StructuredPerceptron, Tagger, Tree, TypeConsistency, tokenize
 from accord.datasets.formats.json_lines import iter_json_sentences
 from accord.exceptions import FormatError
 from accord.tokenizer import Tokens, labels_of_spans, sentences, spans_by, token_spans
@@ -137,6 +137,7 @@ TAGGERS = [
     CRF(Sequence()),
     StructuredPerceptron(Sequence(), random_state=0),
     TypeConsistency(CRF(Sequence()), strength=0.4, random_state=0),
+    Tagger(random_state=0),
 ]
 
 

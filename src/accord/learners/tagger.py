@@ -88,7 +88,8 @@ class Tagger(StructuredLearner):
         self._check_params()
         outputs = inputs.output_list(X, Y)
         structure = inputs.new_structure(natural_structure(outputs) if self.structure is None else self.structure, self)
-        sentences = [x for _, chunk in inputs.chunks(X, max(1, len(outputs))) for x in chunk]
+        listed = [x for _, chunk in inputs.chunks(X, max(1, len(outputs))) for x in chunk]
+        sentences = structure.view_inputs(listed)  # texts become tokens once: views know sentences by identity
         view = inputs.new_view(self.view, structure, sentences) if sentences else TokenFeatures()
         text = self._packed(view, sentences)
         CRF(structure, text)._prepare(sentences, outputs)  # finds mistakes in the data
