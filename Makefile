@@ -28,7 +28,7 @@ demo: $(VENV)/.installed  ## generate a small task, train the learners on it, pr
 test: $(VENV)/.installed  ## run the tests (those on real data only where ACCORD_DATA names a data folder)
 	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
-test-all: $(VENV)/.installed  ## all tests, also the experiments on real data, which take minutes
+test-all: $(VENV)/.installed  ## all tests, also those that take minutes
 	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS) -m ""
 
 fuzz: $(VENV)/.installed  ## use damaged model files by the thousand, and kill programs; takes half an hour
