@@ -194,6 +194,7 @@ DAMAGES = {
     "a rule less than its counts": ("pcfg", set_array("TreebankGrammar", "rules", lambda a: a[:-1])),
     "a tag that is not there": ("pcfg", set_array("Lexicon", "tag", put(0, 99))),
     "pointers that fall": ("pcfg", set_array("Lexicon", "ptr", put(1, 10**6))),
+    "a factor that is singular": ("graph", set_array("GraphFeatures", "factor_", put(0, 0.0))),
     "emissions of other words": ("pcfg", set_array("PCFG", "emissions_", lambda a: a[:-1])),
 }  # fmt: skip
 
@@ -203,6 +204,9 @@ def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     accord.CRF(accord.Sequence()).fit(WORDS, TAGS).save(folder / "crf")
     accord.PCFG(accord.Tree(), unlabeled_weight=0.0).fit(SENTENCES, TREES).save(folder / "pcfg")
+    rows = np.random.default_rng(0).normal(size=(12, 3))
+    near = accord.GraphFeatures(n_neighbors=2)
+    accord.CRF(accord.MultiClass(), near).fit(rows, ["a", "b"] * 6).save(folder / "graph")
     return folder
 
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from accord import settings
 from accord.exceptions import InputError
 from accord.forms import TEXT, array, fitted, items
 from accord.kernels.partitions.condensed import square
@@ -265,6 +266,7 @@ class ClusteringSVM(BaseEstimator):
         check_is_fitted(self, "weights_")
         if self.decoder not in DECODERS:
             raise InputError(f"decoder is {self.decoder!r}; expected one of {DECODERS}")
+        settings.SHARED["n_jobs"].check("n_jobs", self.n_jobs)
         if isinstance(sets, (str, bytes, dict)) or not hasattr(sets, "__len__"):
             raise InputError(f"sets is a {type(sets).__name__}; expected a list of sets")
         found = map_anywhere(ClusteringSVM._cluster, [(self, objects) for objects in sets], self.n_jobs)

@@ -141,6 +141,9 @@ class GraphFeatures(ComparedRows):
             if self.method == "regularised"
             else hasattr(self, "units_") and self._node_features().shape[1] == self.n_dims_
         ),
+        "factor_ has a positive diagonal": lambda self: (
+            getattr(self, "factor_", None) is None or bool(np.all(np.diagonal(self.factor_) > 0.0))
+        ),
     }
 
     def fit_rows(self, X: Any) -> Rows:

@@ -37,11 +37,16 @@ _GROUP_NAME_OF_KIND: dict[Any, str] = {
 GROUP_OF_KIND = np.array([GROUPS.index(_GROUP_NAME_OF_KIND[kind]) for kind in range(len(_GROUP_NAME_OF_KIND))])
 
 
+LONGEST = 1000  # part of a word: no word is longer, and a table has an entry for every length
+
+
 def length_mask(lengths: Any, argument: str) -> np.ndarray:
     """Whether each length (longest + 1,) is among the lengths."""
     lengths = () if lengths is None else lengths
-    if not isinstance(lengths, (tuple, list, range, np.ndarray)) or not all(map(whole(1).accepts, lengths)):
-        raise InputError(f"{argument} is {describe(lengths)}; expected lengths of 1 or more, such as (2, 3), or None")
+    if not isinstance(lengths, (tuple, list, range, np.ndarray)) or not all(map(whole(1, LONGEST).accepts, lengths)):
+        raise InputError(
+            f"{argument} is {describe(lengths)}; expected lengths from 1 to {LONGEST:,}, such as (2, 3), or None"
+        )
     mask = np.zeros(max(lengths, default=0) + 1, np.bool_)
     mask[list(lengths)] = True
     return mask

@@ -237,3 +237,10 @@ def test_a_seed_has_no_effect_and_says_so():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(seeded.weights_, ClusteringSVM().fit(arrays, Y).weights_)
+
+
+def test_threads_are_checked_before_clustering():
+    sets, Y = [np.ones((2, 2, 1))], [[0, 0]]
+    model = ClusteringSVM().fit(sets, Y).set_params(n_jobs="two")
+    with pytest.raises(InputError, match="n_jobs is 'two'"):
+        model.predict(sets)

@@ -157,6 +157,7 @@ def test_bad_tokens(bad, message):
         ({"window": (1, 2, 3)}, "window is"),
         ({"affixes": 4}, "affixes is 4"),
         ({"ngrams": (0, 2)}, "ngrams is"),
+        ({"affixes": (1, 2**31)}, "affixes is .* lengths from 1 to 1,000"),
         ({"case_positions": -1}, "case_positions is -1"),
         ({"min_count": 0}, "min_count is 0"),
     ],
