@@ -41,14 +41,29 @@ SLOW = [
     GradientCoSVM(MultiClass(), **SOON),
 ]
 
+# Why a weight of two is not an example that occurs twice; test_sample_weight.py holds what is promised instead.
+ORDER = "visits examples in random order, and one that occurs twice is visited at two times"
+CHOICE = "chooses its settings by leaving out single examples, and one that occurs twice cannot be left out"
+TOLERANCE = "ends within its tolerance of the optimum, not within 1e-7"
+NOT_REPEATED = {
+    StructuredPerceptron: ORDER, CoPerceptron: ORDER, SumOfViews: ORDER, RLSR: CHOICE, CoRLSR: CHOICE,
+    StructuredSVM: TOLERANCE, CoSVM: TOLERANCE,
+}  # fmt: skip
 
-@parametrize_with_checks(FAST)
+
+def expected_failures(estimator):
+    why = NOT_REPEATED.get(type(estimator))
+    kinds = ("dense", "sparse") if why else ()
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds}
+
+
+@parametrize_with_checks(FAST, expected_failed_checks=expected_failures)
 def test_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(SLOW)
+@parametrize_with_checks(SLOW, expected_failed_checks=expected_failures)
 def test_checks_of_slower_learners(estimator, check):
     check(estimator)
 

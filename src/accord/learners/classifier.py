@@ -105,10 +105,10 @@ class Classifier(ProbabilisticLearner):
     expects: ClassVar = {"C": either(POSITIVE, "auto"), "learn_unlabeled": one_of("auto", "always", "never")}
     stored: ClassVar = {"C_": POSITIVE, "report_": REPORT}
 
-    def fit(self, X: Any, Y: Any) -> Classifier:
-        """Train on labeled and unlabeled examples (``Y[i] is None``)."""
+    def fit(self, X: Any, y: Any) -> Classifier:
+        """Train on labeled and unlabeled examples (``y[i] is None``)."""
         self._check_params()
-        labeled, y, unlabeled = self._prepare(X, Y)
+        labeled, y, unlabeled = self._prepare(X, y)
         self._foresee(self._tables(labeled, 18, 0), "a StructuredPerceptron")
         examples = Examples(_matrix(labeled), np.eye(self.structure_.n_labels_)[y], _matrix(unlabeled))
         rng = generator(self.random_state)

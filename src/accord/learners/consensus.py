@@ -36,36 +36,36 @@ class ConsensusLearner(MultiViewLearner):
     interrupted_: bool
     history_: list[dict[str, float]]
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Any:
-        """Train on labeled and unlabeled examples (``Y[i] is None``; within a sequence, ``None`` for single tokens).
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train on labeled and unlabeled examples (``y[i] is None``; within a sequence, ``None`` for single tokens).
 
         ``sample_weight[i]`` says how much an example counts, labeled or not: how often its slacks do in every view
         (CoSVM), or how long a step is that it causes (CoPerceptron).
         """
         self._check_params()
-        labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
+        labeled, known, unlabeled = self._prepare(X, y, sample_weight)
         for name in ("weights_", "view_weights_"):  # of an earlier fit, if this one is broken off
             self.__dict__.pop(name, None)
         rng = generator(self.random_state)
         rows = join_inputs(labeled, unlabeled)
-        y = np.concatenate([y, self.structure_.hidden(unlabeled.n_rows)])
+        known = np.concatenate([known, self.structure_.hidden(unlabeled.n_rows)])
         channels = self._channels(rows, rng)
         self.auto_report_: list[dict[str, Any]] | None = None
         weight = self.unlabeled_weight
         if weight == "auto":
-            weight, channels = self._choose(rows, channels, y, labeled.n_inputs, rng)
+            weight, channels = self._choose(rows, channels, known, labeled.n_inputs, rng)
             if len(channels) < len(self.view_names_):
                 self.view_names_ = ["view"]
-        elif not unlabeled.n_inputs and weight > 0 and not self.structure_.is_hidden(y).any():
+        elif not unlabeled.n_inputs and weight > 0 and not self.structure_.is_hidden(known).any():
             warnings.warn("Y has no unlabeled example (None): the views learn from labels alone", stacklevel=2)
         self.unlabeled_weight_ = float(weight)
-        weights = self._train(channels, y, self.unlabeled_weight_, rng, True)
+        weights = self._train(channels, known, self.unlabeled_weight_, rng, True)
         if self.interrupted_:
             warnings.warn(
                 f"interrupted after {self.n_iter_} passes: the model is what was learned so far", stacklevel=2
             )
         self._keep(weights)
-        self.transduction_ = self._transduce(unlabeled, X, Y)
+        self.transduction_ = self._transduce(unlabeled, X, y)
         return self
 
     def _train(

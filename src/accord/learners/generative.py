@@ -94,10 +94,10 @@ class HMM(ProbabilisticLearner):
         "square_weights_": optional(array("f8", "view.n_dims", "structure.n_labels")),
     }
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> HMM:
-        """Count on labeled examples; with unlabeled ones (``Y[i] is None``) go on by Baum-Welch.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HMM:
+        """Count on labeled examples; with unlabeled ones (``y[i] is None``) go on by Baum-Welch.
 
-        So it does with sequences in which some labels are hidden (``Y[i][t] is None``); they count in full. What is
+        So it does with sequences in which some labels are hidden (``y[i][t] is None``); they count in full. What is
         counted in an example, or expected, counts ``sample_weight[i]`` times.
         """
         self._check_params()
@@ -106,7 +106,7 @@ class HMM(ProbabilisticLearner):
             raise InputError("structure has order=2, which HMM cannot model; use order=1, or CRF or StructuredSVM")
         if getattr(self.structure, "transition_weight", 1.0) == 0:
             raise InputError("structure has transition_weight=0, but an HMM needs transitions; use another value")
-        labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
+        labeled, known, unlabeled = self._prepare(X, y, sample_weight)
         self.structure_.without_ancestors()  # which generative models do not know
         if self.emission == "bernoulli":
             check_bernoulli(labeled)
@@ -116,14 +116,14 @@ class HMM(ProbabilisticLearner):
             weight = 0.0
         elif weight == "auto":
             names = "supervised", "Baum-Welch"
-            weight = choose_weight(self, labeled, y, unlabeled, names, self._train, self._outputs)
+            weight = choose_weight(self, labeled, known, unlabeled, names, self._train, self._outputs)
         self.unlabeled_weight_ = float(weight)
-        self._train(labeled, y, unlabeled, self.unlabeled_weight_)
+        self._train(labeled, known, unlabeled, self.unlabeled_weight_)
         self.n_iter_ = max(1, len(self.log_likelihood_))
         self.transduction_: list[Any] = []
         if unlabeled.n_inputs:
             self.transduction_ = self.structure_.outputs(
-                self._outputs(unlabeled, None, unlabeled_inputs(X, Y)), unlabeled.offsets
+                self._outputs(unlabeled, None, unlabeled_inputs(X, y)), unlabeled.offsets
             )
         return self
 

@@ -93,15 +93,15 @@ class GradientSVM(StructuredLearner):
     tau = 0.4  # of the unlabeled examples' loss
     ramp = 0
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> GradientSVM:
-        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GradientSVM:
+        """Train on labeled examples; unlabeled ones (``y[i] is None``) only extend the feature space.
 
         The loss of an example counts ``sample_weight[i]`` times.
         """
         self._check_params()
         rng = generator(self.random_state)
         with smooth.as_before_if_refused(self), smooth.one_blas_thread():
-            rows, y, _ = self._prepare(X, Y, sample_weight)
+            rows, y, _ = self._prepare(X, y, sample_weight)
             training, _ = self._solve(rows, y, rows.n_inputs, 0.0, rng, show=True)
         smooth.warn_of_end(training, self.max_iter, stacklevel=3)
         return self

@@ -81,13 +81,13 @@ class GradientCoSVM(ConsensusLearner):
 
     expects: ClassVar = {"solver": smooth.SOLVER}
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> GradientCoSVM:
-        """Train on labeled and unlabeled examples (``Y[i] is None``; within a sequence, ``None`` for single tokens).
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GradientCoSVM:
+        """Train on labeled and unlabeled examples (``y[i] is None``; within a sequence, ``None`` for single tokens).
 
         The slacks of an example count ``sample_weight[i]`` times, in all views.
         """
         with smooth.as_before_if_refused(self):
-            return super().fit(X, Y, sample_weight)
+            return super().fit(X, y, sample_weight)
 
     def _train(
         self, channels: list[Rows], y: np.ndarray, weight: float, rng: np.random.Generator, show: bool

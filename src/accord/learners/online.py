@@ -16,18 +16,18 @@ from accord.settings import example_weights
 class OnlineLearner(StructuredLearner):
     """A learner that can go on training with more examples. Feature spaces grow; labels are fixed at the start."""
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Any:
-        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train on labeled examples; unlabeled ones (``y[i] is None``) only extend the feature space.
 
         ``sample_weight[i]`` says how much an example counts: how often its likelihood does (CRF), or how long a step
         is that it causes (perceptron).
         """
         self._check_params()
         self._forget_training()
-        rows, y, _ = self._prepare(X, Y, sample_weight)
+        rows, y, _ = self._prepare(X, y, sample_weight)
         return self._learn(rows, y)
 
-    def partial_fit(self, X: Any, Y: Any, classes: Any = None, sample_weight: Any = None) -> OnlineLearner:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> OnlineLearner:
         """Train on one batch, continuing from the current model; weights as in ``fit``.
 
         The first call fixes the labels: ``classes`` if given, else the structure's ``labels``, else those in the
@@ -35,7 +35,7 @@ class OnlineLearner(StructuredLearner):
         a file, training goes on from ``weights_``.
         """
         self._check_params()
-        problem = self._batch_problem(X, Y, classes, sample_weight)
+        problem = self._batch_problem(X, y, classes, sample_weight)
         if problem is not None:
             self._continue(problem)
         return self

@@ -105,24 +105,24 @@ class PCFG(ProbabilisticLearner):
     def __post_init__(self) -> None:
         self.structure = Tree() if self.structure is None else self.structure
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> PCFG:
-        """Count on labeled sentences; with unlabeled ones (``Y[i] is None``) go on by inside-outside.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PCFG:
+        """Count on labeled sentences; with unlabeled ones (``y[i] is None``) go on by inside-outside.
 
         What is counted in a sentence, or expected, counts ``sample_weight[i]`` times. Which words are rare, and which
         rules there are, the structure finds in the trees as they are.
         """
         self._check_params()
-        labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
+        labeled, known, unlabeled = self._prepare(X, y, sample_weight)
         self.auto_report_: list[dict[str, Any]] | None = None
         weight = self.unlabeled_weight if unlabeled.n_inputs else 0.0
         if weight == "auto":
             names = "PCFG", "inside-outside"
-            weight = choose_weight(self, labeled, y, unlabeled, names, self._train, self._parse_quietly)
+            weight = choose_weight(self, labeled, known, unlabeled, names, self._train, self._parse_quietly)
         self.unlabeled_weight_ = float(weight)
-        self._train(labeled, y, unlabeled, self.unlabeled_weight_, self.verbose > 0)
+        self._train(labeled, known, unlabeled, self.unlabeled_weight_, self.verbose > 0)
         self.transduction_: list[Any] = []
         if unlabeled.n_inputs:
-            found = self._outputs(unlabeled, None, unlabeled_inputs(X, Y))
+            found = self._outputs(unlabeled, None, unlabeled_inputs(X, y))
             self.transduction_ = self.structure_.outputs(found, unlabeled.offsets, unlabeled.tokens)
         return self
 

@@ -101,16 +101,16 @@ class StructuredSVM(StructuredLearner):
 
     expects: ClassVar = {"solver": one_of("cutting-plane", "frank-wolfe"), "reoptimize": one_of("example", "all")}
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> StructuredSVM:
-        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructuredSVM:
+        """Train on labeled examples; unlabeled ones (``y[i] is None``) only extend the feature space.
 
         The slack of an example counts ``sample_weight[i]`` times: its C is ``C * sample_weight[i]``.
         """
         self._check_params()
-        rows, y, _ = self._prepare(X, Y, sample_weight)
-        self._learn(rows, y)
+        rows, known, _ = self._prepare(X, y, sample_weight)
+        self._learn(rows, known)
         if self.support_ is not None:
-            self.support_["example"] = numbers(X, Y, sample_weight, self.structure)[0][self.support_["example"]]
+            self.support_["example"] = numbers(X, y, sample_weight, self.structure)[0][self.support_["example"]]
         return self
 
     def _learn(self, rows: Rows, y: np.ndarray) -> StructuredSVM:

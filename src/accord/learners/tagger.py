@@ -83,10 +83,10 @@ class Tagger(StructuredLearner):
 
     stored: ClassVar = {"report_": optional(REPORT)}
 
-    def fit(self, X: Any, Y: Any) -> Tagger:
-        """Train on labeled and unlabeled sentences (``Y[i] is None``; in a sentence, ``None`` for single tokens)."""
+    def fit(self, X: Any, y: Any) -> Tagger:
+        """Train on labeled and unlabeled sentences (``y[i] is None``; in a sentence, ``None`` for single tokens)."""
         self._check_params()
-        outputs = inputs.output_list(X, Y)
+        outputs = inputs.output_list(X, y)
         structure = inputs.new_structure(natural_structure(outputs) if self.structure is None else self.structure, self)
         listed = [x for _, chunk in inputs.chunks(X, max(1, len(outputs))) for x in chunk]
         sentences = structure.view_inputs(listed)  # texts become tokens once: views know sentences by identity
@@ -95,16 +95,16 @@ class Tagger(StructuredLearner):
         CRF(structure, text)._prepare(sentences, outputs)  # finds mistakes in the data
         given = inputs.labeled_inputs(outputs)
         order = np.concatenate([given, np.setdiff1d(np.arange(len(outputs)), given)])
-        X, Y = [sentences[i] for i in order], [outputs[i] for i in given] + [None] * (len(outputs) - given.size)
+        X, y = [sentences[i] for i in order], [outputs[i] for i in given] + [None] * (len(outputs) - given.size)
         rng = generator(self.random_state)
-        way = self._choose(self._ways(structure, text, X, given.size < len(Y), rng), X, Y, given.size, rng)
-        n_used = len(Y) if way.weight else given.size
-        model = way.learner.set_params(verbose=self.verbose).fit(X[:n_used], Y[:n_used])
+        way = self._choose(self._ways(structure, text, X, given.size < len(y), rng), X, y, given.size, rng)
+        n_used = len(y) if way.weight else given.size
+        model = way.learner.set_params(verbose=self.verbose).fit(X[:n_used], y[:n_used])
         self._forget_products()
         self.structure_, self.weights_, self.view_ = model.structure_, model.weights_, _unpacked(model.view_)
         known = getattr(model, "transduction_", None)
         self.transduction_ = self.predict(X[given.size :]) if known is None else known
-        self.report_ = self._report(way, given.size, len(Y) - given.size)
+        self.report_ = self._report(way, given.size, len(y) - given.size)
         return self
 
     def _packed(self, view: View, X: list[Any]) -> PackedOnce:

@@ -94,24 +94,24 @@ class TransductiveSVM(GradientSVM):
         self.ramp = ramp
         self.verbose = verbose
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> TransductiveSVM:
-        """Train on labeled and unlabeled examples (``Y[i] is None``).
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TransductiveSVM:
+        """Train on labeled and unlabeled examples (``y[i] is None``).
 
         The slack of an example, labeled or not, counts ``sample_weight[i]`` times.
         """
         self._check_params()
         rng = generator(self.random_state)
         with as_before_if_refused(self), one_blas_thread():
-            labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
+            labeled, known, unlabeled = self._prepare(X, y, sample_weight)
             self.__dict__.pop("weights_", None)  # of an earlier fit, if this one is broken off
             rows = join_inputs(labeled, unlabeled)
-            places = np.concatenate(numbers(X, Y, sample_weight, self.structure))  # of the rows' inputs in X
+            places = np.concatenate(numbers(X, y, sample_weight, self.structure))  # of the rows' inputs in X
             weight = self.unlabeled_weight
             self.auto_report_: list[dict[str, Any]] | None = None
             if weight == "auto":
-                weight = self._choose(rows, y, labeled.n_inputs, places, rng)
+                weight = self._choose(rows, known, labeled.n_inputs, places, rng)
             self.unlabeled_weight_ = float(weight)
-            training, self.bias_ = self._solve(rows, y, labeled.n_inputs, self.unlabeled_weight_, rng, show=True)
+            training, self.bias_ = self._solve(rows, known, labeled.n_inputs, self.unlabeled_weight_, rng, show=True)
         warn_of_end(training, self.max_iter, stacklevel=3)
         found = self._decode(rows, np.arange(labeled.n_inputs, rows.n_inputs), places)
         self.transduction_ = self.structure_.outputs(found, unlabeled.offsets, unlabeled.tokens)

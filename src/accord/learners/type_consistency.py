@@ -118,17 +118,17 @@ class TypeConsistency(StructuredLearner):
         """What is predicted."""
         return self.learner.structure
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> TypeConsistency:
-        """Train on labeled and unlabeled sentences (``Y[i] is None``).
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TypeConsistency:
+        """Train on labeled and unlabeled sentences (``y[i] is None``).
 
         ``sample_weight`` goes to the learner, and scales what the sentences count for in type evidence and for the
         student.
         """
         self._check_params()
         self.learner._check_params()
-        labeled, y, unlabeled = self._prepare(X, Y, sample_weight)
-        known = inputs.numbers(X, Y, sample_weight, self.structure)
-        parts = self._parts(self.structure_.view_inputs(X), known, labeled, y, unlabeled)
+        labeled, known, unlabeled = self._prepare(X, y, sample_weight)
+        places = inputs.numbers(X, y, sample_weight, self.structure)
+        parts = self._parts(self.structure_.view_inputs(X), places, labeled, known, unlabeled)
         rng = generator(self.random_state)
         n_labeled = labeled.n_inputs
         self.auto_report_: list[dict[str, Any]] | None = None

@@ -65,14 +65,14 @@ class SumOfViews(MultiViewLearner):
         """What is predicted."""
         return self.learner.structure
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> SumOfViews:
-        """Train on labeled examples; unlabeled ones (``Y[i] is None``) only extend the feature space.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SumOfViews:
+        """Train on labeled examples; unlabeled ones (``y[i] is None``) only extend the feature space.
 
         ``sample_weight`` means in each view what it means to the learner.
         """
         self._check_params()
         self.learner._check_params()
-        rows, y, _ = self._prepare(X, Y, sample_weight)
+        rows, y, _ = self._prepare(X, y, sample_weight)
         rng = generator(getattr(self.learner, "random_state", None))
         found: list[Weights] = []
         channels = self._channels(rows, rng)
