@@ -114,8 +114,9 @@ def _unpack(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
     if issubclass(cls, tuple):
         return cls(**fields)
     out = cls.__new__(cls)
-    known = getattr(cls, "__dataclass_fields__", {})
-    out.__dict__.update({name: value for name, value in getattr(cls, "former", {}).items() if name in known} | fields)
+    former = getattr(cls, "former", {})
+    missing = (getattr(cls, "__dataclass_fields__", {}).keys() & former.keys()) - fields.keys()
+    out.__dict__.update(fields | {name: former[name] for name in sorted(missing)})
     return out
 
 

@@ -13,11 +13,6 @@ def _(make):
     make(Sequence()).fit("Tom left", [["P", "O"]])
 
 
-@row("x-text")
-def _(make):
-    make(Sequence(), view=TokenFeatures()).fit([["Tom", "left"], "Ana saw Tom", ["Eva"]], TAGS)
-
-
 @row("x-unclear")
 def _(make):
     make(MultiClass()).fit([1.5, 2.5], ["a", "b"])

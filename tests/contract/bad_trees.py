@@ -28,11 +28,6 @@ def quiet(learner):
     return learner.set_params(unlabeled_weight=0.0) if hasattr(learner, "unlabeled_weight") else learner
 
 
-@row("tree-x-text", among=LEARNERS)
-def _(make):
-    quiet(make(Tree())).fit([X[0], "the dog saw Ana"], Y)
-
-
 @row("tree-token", among=LEARNERS)
 def _(make):
     quiet(make(Tree())).fit([X[0], ["the", "dog", 7, "Ana"]], Y)

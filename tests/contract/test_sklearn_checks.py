@@ -35,11 +35,11 @@ FAST = [
 SOON = {"max_iter": 30, **SEED}
 SLOW = [
     StructuredSVM(MultiClass(), **SOON),
-    CoSVM(MultiClass(), **SOON),
     GradientSVM(MultiClass(), **SOON),
     TransductiveSVM(MultiClass(), **SOON),
     GradientCoSVM(MultiClass(), **SOON),
 ]
+LONG = [CoSVM(MultiClass(), **SOON)]  # max_iter does not count its passes over labels
 
 # Why a weight of two is not an example that occurs twice; test_sample_weight.py holds what is promised instead.
 ORDER = "visits examples in random order, and one that occurs twice is visited at two times"
@@ -65,6 +65,12 @@ def test_checks(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks(SLOW, expected_failed_checks=expected_failures)
 def test_checks_of_slower_learners(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_checks(LONG, expected_failed_checks=expected_failures)
+def test_checks_of_the_slowest_learners(estimator, check):
     check(estimator)
 
 

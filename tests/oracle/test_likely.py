@@ -169,7 +169,7 @@ def test_decode_is_checked_and_kept(tmp_path):
         model.set_params(decode="best").predict(X)
     numbers = [[0.0, 1.0], [1.0, 0.0]]
     classes = CRF(MultiClass(), decode="marginal").fit(numbers, ["a", "b"])
-    assert classes.predict(numbers) == ["a", "b"]
+    assert list(classes.predict(numbers)) == ["a", "b"]
 
 
 def test_grammars_are_decoded_by_their_constituents():

@@ -192,7 +192,7 @@ def test_very_many_classes(learner):
         return model.predict(X)
 
     found, used = peak(fit_and_predict)
-    assert found == [3, 77, 99_999]
+    assert list(found) == [3, 77, 99_999]
     assert used < 2e8
 
 
@@ -228,7 +228,7 @@ def test_shared_costs_are_those_of_a_matrix(weights, options, monkeypatch):
     shared = Sequence(label_weights=weights)
     found = fit(shared)
     by_label = np.array([(weights or {}).get(label, 1.0) for label in "xyz"])
-    matrix = losses.cost(by_label[:, None] * (1.0 - np.eye(3)), average=True, single=False)
+    matrix = losses.cost(by_label[:, None] * (1.0 - np.eye(3)), average=False, single=False)
     monkeypatch.setattr(Sequence, "_loss", lambda self: matrix)
     np.testing.assert_array_equal(fit(shared), found)
 

@@ -8,8 +8,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import click
 import pytest
+from click.testing import CliRunner
 
 import accord
 from accord import InputError, learners, registry
@@ -62,10 +62,11 @@ def test_every_learner_is_offered_by_the_command_line():
     assert set(choices) == {TABLE[name].command for name in LEARNERS} - {""}
     assert len(choices) == len(LEARNERS)
     assert set(choices) == {command for task in TASKS.values() for command in task.learners()}
-    text = " ".join(train.get_help(click.Context(train)).split()).replace("- ", "-")  # lines may end at a hyphen
+    shown = CliRunner().invoke(train, ["--help-all"]).output
+    text = " ".join(shown.split()).replace("- ", "-")  # lines may end at a hyphen
     names = "([a-z, -]+)"
     for sentence, expected in (
-        (rf"may be\. {names} learn from unlabeled examples", commands("learner", can="unlabeled")),
+        (rf"-o parser\.accord {names} learn from unlabeled examples", commands("learner", can="unlabeled")),
         (rf"ends the training: {names} then write", commands("learner", can="interrupt")),
         (rf"Trees are learned by {names}\. ", TASKS["tree"].learners()),
         (rf"Learner \({names}\): ", commands("learner")),

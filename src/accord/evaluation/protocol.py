@@ -204,10 +204,10 @@ class LabeledFolds:
     Examples
     --------
     >>> from accord.evaluation import LabeledFolds
-    >>> for train, test in LabeledFolds(2).split("uvwxyz", ["a", "b", None, "a", "b", None]):
+    >>> for train, test in LabeledFolds(2).split(list("uvwxyz"), ["a", "b", None, "a", "b", None]):
     ...     print(train, test)
-    [2 3 4 5] [0 1]
-    [0 1 2 5] [3 4]
+    [0 2 4 5] [1 3]
+    [1 2 3 5] [0 4]
     """
 
     n_splits: int = 5

@@ -90,8 +90,8 @@ class Classifier(ProbabilisticLearner):
     >>> from accord import Classifier
     >>> texts = ["good wine", "bad service", "good food", "bad wine list", "good good", "so bad"]
     >>> model = Classifier(random_state=0).fit(texts, ["yes", "no", "yes", "no", None, None])
-    >>> model.predict(["a good list", "bad food"])
-    ['yes', 'no']
+    >>> print(model.predict(["a good list", "bad food"]))
+    ['yes' 'no']
     """
 
     structure: Structure | None = None  # type: ignore[assignment]

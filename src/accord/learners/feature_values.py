@@ -33,7 +33,7 @@ def check_bernoulli(rows: Rows) -> None:
     """Refuse features that are no truth values or probabilities."""
     values = rows.table if isinstance(rows.table, np.ndarray) else rows.table.data
     if values.size and (values.min() < 0 or values.max() > 1):
-        odd = float(values.flat[np.flatnonzero((values < 0) | (values > 1))[0]])
+        odd = float(values.max() if values.max() > 1 else values.min())
         raise InputError(
             f'X has a feature with the value {odd:g}, but emission="bernoulli" takes features between 0 and 1; '
             'use emission="gaussian" for real-valued features'

@@ -72,7 +72,7 @@ class GradientSVM(StructuredLearner):
     --------
     >>> from accord import ArrayFeatures, GradientSVM, MultiClass
     >>> svm = GradientSVM(MultiClass(), view=ArrayFeatures()).fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
-    >>> svm.predict([[0.0, 2.0]])
+    >>> print(svm.predict([[0.0, 2.0]]))
     ['a']
     """
 

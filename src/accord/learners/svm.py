@@ -82,7 +82,7 @@ class StructuredSVM(StructuredLearner):
     --------
     >>> from accord import ArrayFeatures, MultiClass, StructuredSVM
     >>> svm = StructuredSVM(MultiClass(), view=ArrayFeatures(), C=1.0, tol=1e-4)
-    >>> svm.fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"]).predict([[0.0, 2.0]])
+    >>> print(svm.fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"]).predict([[0.0, 2.0]]))
     ['a']
     """
 

@@ -79,7 +79,7 @@ class TextFeatures(View):
     >>> from accord import TextFeatures
     >>> view = TextFeatures(min_count=1, bias=False)
     >>> view.fit_rows(["Good wine, good price", "wine list"]).matrix().toarray().round(2)
-    array([[0.76, 0.32, 0.57, 0.  ],
+    array([[0.81, 0.34, 0.48, 0.  ],
            [0.  , 0.58, 0.  , 0.81]])
     >>> view.feature_names(range(4))
     ['word=good', 'word=wine', 'word=price', 'word=list']

@@ -81,8 +81,8 @@ class RandomSplit(Split):
     >>> rows = view.fit_rows([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]])
     >>> one, two = view.channels(rows, np.random.default_rng(0))
     >>> one.matrix().toarray() + two.matrix().toarray()
-    array([[1., 2., 3., 4., 2.],
-           [5., 6., 7., 8., 2.]])
+    array([[1., 2., 3., 4., 8.],
+           [5., 6., 7., 8., 8.]])
     >>> view.view_names()
     ['random1', 'random2']
     """

@@ -174,7 +174,7 @@ def harmful(seed):
 @pytest.mark.slow
 @each_learner
 def test_auto_falls_back_when_unlabeled_examples_do_harm(make):
-    views = [Select(slice(0, 4)), Select(slice(4, 8))]
+    views = [Select(slice(a, a + 4), ArrayFeatures(bias="one")) for a in (0, 4)]
     data, y = harmful(0)
     labels = [label if i < 16 else None for i, label in enumerate(y[:40])]
     model = classifier(make, views=views, unlabeled_weight="auto").fit(data[:40], labels)
@@ -185,7 +185,7 @@ def test_auto_falls_back_when_unlabeled_examples_do_harm(make):
     assert first["why"].startswith("supervised: nothing else paid")
     assert [entry["unlabeled_weight"] for entry in others] == [0.0, 0.1, 1.0]
     assert any("worse than supervised in" in entry["why"] for entry in others)
-    alone = classifier(make, views=ArrayFeatures(), unlabeled_weight=0).fit(data[:40], labels)
+    alone = classifier(make, views=ArrayFeatures(bias="one"), unlabeled_weight=0).fit(data[:40], labels)
     taught = classifier(make, views=views, unlabeled_weight=1.0).fit(data[:40], labels)
     scores = [m.score(data[120:], y[120:]) for m in (model, alone, taught)]
     assert scores[0] == pytest.approx(scores[1], abs=0.1), "the fallback is the supervised learner"
@@ -197,7 +197,7 @@ def test_the_fallback_of_the_co_svm_is_the_structured_svm():
     data, y = harmful(0)
     data, y = data[:30], y[:30]
     labels = [label if i < 16 else None for i, label in enumerate(y)]
-    views = [Select(slice(0, 4)), Select(slice(4, 8))]
+    views = [Select(slice(a, a + 4), ArrayFeatures(bias="one")) for a in (0, 4)]
     model = MAKERS["co-SVM"](MultiClass(), views=views, tol=1e-4).fit(data, labels)
     if model.n_views_ > 1:
         pytest.fail("it did not fall back")

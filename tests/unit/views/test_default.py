@@ -137,7 +137,7 @@ def test_a_split_has_the_features_of_the_default_view():
 def test_parts_of_inputs():
     X = [{"words": words, "length": len(words)} for words in WORDS]
     view = {"words": Select("words"), "length": Select("length")}
-    model = StructuredPerceptron(MultiClass(), view=view, random_state=0).fit(X, LABELS)
+    model = CRF(MultiClass(), view=view).fit(X, LABELS)
     assert [type(part.view_) for part in model.view_.views_] == [DictFeatures, ArrayFeatures]
     assert list(model.predict(X)) == LABELS
     learner = StructuredPerceptron(MultiClass(), view=Select("words"), random_state=0)

@@ -330,7 +330,7 @@ def test_in_splits_and_lists(method):
     rows = split.fit_rows(A)
     one, two = split.channels(rows, np.random.default_rng(0))
     np.testing.assert_allclose(products(one) + products(two), products(rows), rtol=1e-9)
-    both = ConcatenatedViews([GraphFeatures(method=method), ArrayFeatures()])
+    both = ConcatenatedViews([GraphFeatures(method=method), ArrayFeatures(bias="one")])
     np.testing.assert_allclose(products(both.fit_rows(A)), products(rows) + A @ A.T + 1, rtol=1e-9)
     np.testing.assert_allclose(features(both.transform(A)), features(both.fit_rows(A)), atol=1e-6)
 

@@ -230,7 +230,7 @@ def test_columns_are_standardised_by_the_inputs_of_the_fit():
 
 
 def test_views_that_are_told_otherwise_are_left_alone():
-    (view,) = kernel_views(ArrayFeatures(bias=True), RBF, True, X)
+    (view,) = kernel_views(ArrayFeatures(bias="one"), RBF, True, X)
     np.testing.assert_allclose(view.matrix(X), np.column_stack([X, np.ones(12)]))
 
 

@@ -46,7 +46,7 @@ def test_dense_rows_are_left_alone():
     ("module", "learner"),
     [
         (crf, CRF(Sequence(), tol=1e-9, max_iter=500)),
-        (svm, StructuredSVM(Sequence(), tol=1e-4, reoptimize="all", random_state=0)),
+        (svm, StructuredSVM(Sequence(normalize=True), tol=1e-4, reoptimize="all", random_state=0)),
     ],
     ids=["crf", "svm"],
 )

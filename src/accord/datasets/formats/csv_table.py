@@ -246,7 +246,7 @@ def read_csv(
     delimiter : str, optional
         By default whichever of comma, semicolon, tab and bar is most frequent in the first line.
     header : bool or "auto"
-        "auto": the first row is a header if `label_column` is a name, or if none of its cells is a number while
+        "auto": the first row is a header if columns are given by name, or if none of its cells is a number while
         some column below it is numeric. If all columns are words that cannot be told, and an error asks.
     categorical : sequence of int or str, optional
         Columns to read as words; all others but ``texts`` must then be numeric. By default found out from the data.
@@ -274,7 +274,8 @@ def read_csv(
     >>> read_csv(io.StringIO("note,kind\\nwe went to Rome,a\\nno news at all,b\\n"), texts=["note"]).X
     ['we went to Rome', 'no news at all']
     """
-    reader = TableReader(source, label_column, delimiter, header, encoding)
+    named = any(isinstance(column, str) and not column.isdigit() for column in (*(categorical or ()), *(texts or ())))
+    reader = TableReader(source, label_column, delimiter, True if named and header == "auto" else header, encoding)
     numbered = list(reader.checked())
     if reader.header == "auto":
         below = [floats(column) for column in zip(*(row for _, row in numbered[1:]))]
