@@ -76,6 +76,10 @@ def outcome(row: Row) -> str:
 
 
 def _equal(found: Any, answer: Any) -> bool:
+    if isinstance(found, np.ndarray) and isinstance(answer, list):  # classes
+        return found.tolist() == answer
+    if isinstance(answer, np.ndarray) and answer.dtype.kind != "f":
+        return np.array_equal(found, answer)
     if isinstance(answer, (float, np.ndarray)):
         return np.shape(found) == np.shape(answer) and bool(np.allclose(found, answer))
     return type(found) is type(answer) and found == answer

@@ -277,7 +277,7 @@ _ARGUMENT = {
     "too few y": "y has 1",
     "no unlabeled": "unlabeled",
     "None": "unlabeled",
-    "unlabeled of other columns": "2 columns",
+    "unlabeled of other columns": "2 features",
     "unlabeled nan": "finite",
 }
 for name, arguments in {

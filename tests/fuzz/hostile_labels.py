@@ -38,7 +38,7 @@ def kept(labels: list[Any]) -> bool:
         model.save(Path(folder) / "model")
         again = accord.load(Path(folder) / "model").predict(DENSE)
     found = model.predict(DENSE)
-    return again == found and list(map(type, again)) == list(map(type, found))
+    return list(again) == list(found) and list(map(type, again)) == list(map(type, found))
 
 
 # -- labels that work -------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ for name, outputs in {
     "a number": 7,
     "too short": ["a", "b"],
     "too long": ["a"] * 7,
-    "of two dimensions": np.array([["a"], ["b"]] * 3),
+    "of two dimensions": np.array([["a", "b"]] * 6),
 }.items():
     TABLE.refused(f"Y is {name}", "Y", lambda outputs=outputs: classes(outputs))
 TABLE.refused("Y is all nan", "unlabeled", lambda: classes([float("nan")] * 6))
@@ -141,7 +141,7 @@ for name, call, part in (
     (
         "other columns",
         lambda: CRF(MultiClass()).fit(DENSE, list("abcabc")).partial_fit(DENSE[:, :2], list("abcabc")),
-        "2 columns",
+        "2 features",
     ),
     ("another structure", lambda: fitted().set_params(structure=MultiClass()).partial_fit(X, ["a", "b", "a"]), "Y[0]"),
 ):

@@ -165,12 +165,10 @@ TABLE.refused(
     "X[0] is a float64: cannot tell which features are meant",
     lambda: fit(sp.coo_array(np.arange(6.0))),
 )
-TABLE.answered(
-    "csr of no columns", 2, lambda: len(learner().fit(sp.csr_array((6, 0)), CLASSES).predict(sp.csr_array((2, 0))))
-)
+TABLE.refused("csr of no columns", "0 feature(s)", lambda: fit(sp.csr_array((6, 0))))
 TABLE.refused("csr of no rows", "X has 0 inputs but Y has 6", lambda: fit(sp.csr_array((0, 4))))
 TABLE.answered("csr of no rows to predict", [], lambda: predict(sp.csr_array((0, 4))))
-TABLE.refused("csr with 2**40 columns to predict", "expected 4", lambda: predict(sp.csr_array((6, 2**40))))
+TABLE.refused("csr with 2**40 columns to predict", "expecting 4", lambda: predict(sp.csr_array((6, 2**40))))
 TABLE.refused("csr with 2**31 rows", "inputs but Y has 6", lambda: fit(sp.coo_array((2**31, 4))))
 
 # -- all doors --------------------------------------------------------------------------------------------------------

@@ -76,9 +76,9 @@ for kind in (str, object):
         right,
         lambda kind=kind: learner(view=TokenFeatures()).fit([np.array(x, kind) for x in X], Y).predict(X),
     )
-    TABLE.refused(
+    TABLE.answered(
         f"arrays of {kind.__name__} without a view",
-        "for tokens TokenFeatures",
+        right,
         lambda kind=kind: fit([np.array(x, kind) for x in X]),
     )
 TABLE.answered("an array of sentences", right, lambda: fit(np.array([*X, None], object)[:3]))
