@@ -23,8 +23,10 @@ ELSEWHERE = {
     "random": {"view"},
     "odd-even": {"view"},
     "token-surface": {"view", "groups"},
-    "taxonomy": {"taxonomy"},
-    "tree": {"grammar"},
+    "sequence": {"tokenizer"},
+    "multiclass": {"unlabeled"},
+    "taxonomy": {"taxonomy", "unlabeled"},
+    "tree": {"grammar", "tokenizer"},
     "kernel": {"view", "tol", "random_state"},
     "numbers": {"window"},
 }

@@ -124,7 +124,7 @@ def test_dry_run_of_views_and_of_numbers(folder, tmp_path):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_learner_can_be_described(learner, folder):
-    of = {"pcfg": "tree", "rlsr": "csv", "co-rlsr": "csv"}.get(learner, "conll")
+    of = {"pcfg": "tree", "rlsr": "csv", "co-rlsr": "csv", "classifier": "csv"}.get(learner, "conll")
     path = folder / {"conll": "train.conll", "csv": "numbers.csv", "tree": "trees.mrg"}[of]
     if of == "csv":
         path.write_text("a,b,y\n1,2,3\n4,5,6\n")

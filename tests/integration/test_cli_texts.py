@@ -49,8 +49,14 @@ def accuracy(lines, path):
     return np.mean([a == b for a, b in zip(lines, truth, strict=True)])
 
 
-def test_a_csv_of_texts_just_works(folder):
-    result = run("train", folder / "train.csv", "--label-column", "label", "--model", folder / "m.accord")
+@pytest.fixture(scope="module")
+def trained(folder):
+    """What `accord train` says of a model that it writes to `m.accord`."""
+    return run("train", folder / "train.csv", "--label-column", "label", "--model", folder / "m.accord")
+
+
+def test_a_csv_of_texts_just_works(folder, trained):
+    result = trained
     assert result.exit_code == 0, result.output
     assert "free text: text (words, tf-idf)" in result.stderr
     lines = result.stdout.splitlines()
@@ -65,19 +71,21 @@ def test_a_csv_of_texts_just_works(folder):
     assert "80 examples" in ok("evaluate", folder / "m.accord", folder / "test.csv")
 
 
+@pytest.mark.usefixtures("trained")
 def test_the_last_column_is_the_label_and_the_header_is_seen(folder):
     ok("train", folder / "train.csv", "--model", folder / "n.accord")
     expected = ok("predict", folder / "m.accord", folder / "new.csv")
     assert ok("predict", folder / "n.accord", folder / "new.csv") == expected
 
 
+@pytest.mark.usefixtures("trained")
 def test_what_python_learns_is_the_same(folder):
     table = read_csv(folder / "train.csv", "label")
     assert table.texts == ["text"]
     assert table.y.count(None) == 44
     model = accord.Classifier(random_state=0).fit(table.X, table.y)
     new = read_csv(folder / "new.csv", None, header=True, texts=["text"])
-    assert model.predict(new.X) == ok("predict", folder / "m.accord", folder / "new.csv").splitlines()
+    assert list(model.predict(new.X)) == ok("predict", folder / "m.accord", folder / "new.csv").splitlines()
 
 
 def test_other_columns_stand_beside_the_text(folder):

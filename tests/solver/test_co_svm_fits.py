@@ -282,7 +282,7 @@ def test_binary_classes_are_a_binary_co_svm(seed, C_u):
     assert np.array_equal(unlabeled, np.arange(6, 14))
     model = CoSVM(
         MultiClass(labels=["+", "-"]), [Select(c, PLAIN) for c in columns], C=C, unlabeled_weight=C_u, ramp=0, tol=1e-7,
-        max_iter=passes, random_state=seed,
+        max_iter=passes, freeze=False, random_state=seed,
     ).fit(X, [{1: "+", -1: "-", 0: None}[label] for label in y])  # fmt: skip
     for v in (0, 1):
         np.testing.assert_allclose(model.view_weights_[v].unary @ [1.0, -1.0], expected[v], atol=2e-3)

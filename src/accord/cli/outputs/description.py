@@ -27,7 +27,7 @@ def describe_structured(model: Any, sizes: dict[str, int]) -> dict[str, Any]:
         "views": describe_views(model),
         "labels": [_plain(label) for label in model.structure_.labels_],
         "sizes": sizes,
-        "parameters": parameters([model, *parts, model.structure, *made_of(model.view_)]),
+        "parameters": parameters([model, *parts, model.structure_, *made_of(model.view_)]),
         "training": {name[:-1]: _plain(getattr(model, name)) for name in _OUTCOMES if hasattr(model, name)},
     }
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from accord.cli.outputs.results import Prediction, Tokens
-from accord.datasets.label_spans import extract_spans
 from accord.exceptions import InputError
 from accord.tokenizer import Tokens as TokensOfText
 
@@ -54,6 +53,8 @@ def json_line(tokens: Tokens, p: Prediction, labels: Sequence[str]) -> str:
 
 def _spans(tokens: TokensOfText, y: Sequence[Any]) -> dict[str, Any]:
     """The text, and the characters that each span takes; labels such as parts of speech have no spans."""
+    from accord.datasets.label_spans import extract_spans
+
     try:
         found = extract_spans(y)
     except InputError:

@@ -42,7 +42,7 @@ def make_learner(
         owners += ["dicts"] if view == "texts" and _others(columns) else []
     refuse_foreign(given, [owner for owner in (*owners, composition if split else "") if owner])
     parts: dict[str, Any] = {"random_state": options["random_state"], "n_jobs": options["n_jobs"]}
-    structure = None if task.numeric or _finds_structure(takes, task, given) else _structure(task, given, options)
+    structure = None if task.numeric or _finds_structure(takes, task, given, options) else _structure(task, given, options)
     if learner == task.learner and view == "dicts":  # what it does with arrays if it is let
         given = {"standardize": True, **given}
     features = _features(task, view, given, options) if view else None
@@ -99,9 +99,10 @@ def _refuse(learner: str, view: str, given: dict[str, Any], options: dict[str, A
                 raise click.UsageError(f"{flag(name)} is for random views, not for --views {views}")
 
 
-def _finds_structure(takes: Any, task: Task, given: dict[str, Any]) -> bool:
+def _finds_structure(takes: Any, task: Task, given: dict[str, Any], options: dict[str, Any]) -> bool:
     """Whether the learner finds out itself what is predicted, and nothing is said about it."""
-    return "structure" in takes and takes["structure"].default is None and not parameters_of(task.name, given)
+    said = parameters_of(task.name, given) or any(options[name] is not None for name in _FILES)
+    return not said and "structure" in takes and takes["structure"].default is None
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------
