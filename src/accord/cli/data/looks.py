@@ -70,7 +70,7 @@ def _look_at_brackets(lines: list[str]) -> str:
     if not lines:
         return ""
     if lines[0][0] in "{[" and lines[-1][-1] in "}]," and any(":" in line for line in lines):
-        return "The file looks like JSON; write a line token<TAB>label for each token, or a CSV table"
+        return "The file looks like JSON; if every line is an object of its own, give --format jsonl"
     if lines[0][0] == "(" and sum(line.count("(") for line in lines) > len(lines):
         return "The file looks like a treebank; give --format treebank"
     return ""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from accord.datasets.formats.named_rows import NamedRows
 from accord.datasets.formats.source import Source, iter_lines, source_name
 from accord.exceptions import FormatError, InputError
 
@@ -56,16 +57,25 @@ class TableReader:
     """Rows of one file with their line numbers, after its header."""
 
     def __init__(
-        self, source: Source, label_column: Column | None, delimiter: str | None, header: bool | str, encoding: str
+        self,
+        source: Source | NamedRows,
+        label_column: Column | None,
+        delimiter: str | None,
+        header: bool | str,
+        encoding: str,
     ) -> None:
         if header not in (True, False, "auto"):
             raise InputError(f"header must be True, False or 'auto', got {header!r}")
-        self.name = source_name(source)
-        self.header = True if isinstance(label_column, str) else header
-        rows = self._rows(source, delimiter, encoding)
+        if isinstance(source, NamedRows):
+            self.name, self.header, rows = source.name, True, source.numbered()
+        else:
+            self.name = source_name(source)
+            self.header = True if isinstance(label_column, str) else header
+            rows = self._rows(source, delimiter, encoding)
         first = next(rows, None)
         if first is None:
             raise FormatError("the file is empty; expected one row per example", self.name)
+        self.header: bool | str
         self.width = len(first[1])
         self.rows: Iterator[tuple[int, list[str]]] = chain([first], rows)
         self.label_column = label_column
@@ -226,7 +236,7 @@ def _named(columns: Sequence[Column] | None, names: list[str], file: str, what: 
 
 
 def read_csv(
-    source: Source,
+    source: Source | NamedRows,
     label_column: Column | None = -1,
     delimiter: str | None = None,
     header: bool | str = "auto",
@@ -293,7 +303,7 @@ def read_csv(
 
 
 def iter_csv(
-    source: Source,
+    source: Source | NamedRows,
     label_column: Column | None = -1,
     delimiter: str | None = None,
     header: bool = True,
