@@ -56,6 +56,8 @@ def as_plain(X: Any) -> Any:
     """Columns and tables of other libraries as lists and frames; everything else as it is."""
     if isinstance(X, (*_PLAIN, Frame)) or sp.issparse(X) or X is None:
         return X
+    if hasattr(X, "to_pylist") and not hasattr(X, "columns"):  # a column of Arrow; narwhals knows those in chunks only
+        return X.to_pylist()
     try:
         import narwhals.stable.v1 as nw
     except ImportError:

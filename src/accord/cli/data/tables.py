@@ -79,8 +79,11 @@ class _Named:
 
 
 def _target(layout: Layout, columns: Sequence[str]) -> int | str:
-    """The column of labels, where columns have names."""
-    return named_rows.LABEL if layout.target == -1 and named_rows.LABEL in columns else layout.target
+    """The column of labels by name, where all columns have names; as it was given if there is none."""
+    target = layout.target
+    if target == -1 and named_rows.LABEL in columns:
+        return named_rows.LABEL
+    return columns[target] if isinstance(target, int) and -len(columns) <= target < len(columns) else target
 
 
 def _label_column(layout: Layout, stream: _Peeked | _Named, labeled: bool) -> int | str | None:

@@ -29,7 +29,8 @@ def iter_json_lines(
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as error:
-            message = f"no JSON object on a line of its own ({error}); {expected}"
+            why = getattr(error, "msg", error)
+            message = f"no JSON object on a line of its own ({why}); {expected}"
             raise FormatError(message, source_name(source), number) from None
         if not isinstance(found, dict):
             raise FormatError(f"a {type(found).__name__}; {expected}", source_name(source), number)
@@ -49,7 +50,8 @@ def iter_json_sentences(
 
 def holds_sentences(source: Source, encoding: str = "utf-8", n_lines: int = 100) -> bool:
     """Whether the first lines of a file look like sentences with labels, rather than rows of a table."""
-    first = islice(iter_json_lines(source, encoding), n_lines)
+    expected = f'expected {{"text": "...", "label": "..."}}, a row of a table; or, of a sentence, {_EXPECTED[9:]}'
+    first = islice(iter_json_lines(source, encoding, expected), n_lines)
     return any(found.keys() & {"tokens", "spans"} or isinstance(found.get("labels"), list) for _, found in first)
 
 

@@ -42,6 +42,8 @@ def _json(source: Source, encoding: str, known: Sequence[str] | None) -> NamedRo
     name = source_name(source)
     found = iter_json_lines(source, encoding, 'expected an object such as {"text": "...", "label": "..."}')
     seen = list(islice(found, None if known is None else 1))
+    if not seen:
+        raise FormatError("the file is empty; expected one row per example", name)
     columns = list(dict.fromkeys([*(known or ()), *chain.from_iterable(entry for _, entry in seen)]))
     return NamedRows(name, columns, _json_rows(name, columns, chain(seen, found)))
 
