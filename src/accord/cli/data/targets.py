@@ -83,8 +83,8 @@ def _number(text: str) -> float:
 def _line(layout: Layout, source: Any, example: int) -> int:
     """On which line an example ends, found by reading once more, as the readers do."""
     if layout.format in named_rows.FORMATS:
-        rows = named_rows.named_rows(layout.format, source, layout.encoding, layout.feature_names).rows
-        return next(number for number, _ in islice(rows, example, None))
+        named = named_rows.named_rows(layout.format, source, layout.encoding)
+        return next(number for number, _ in islice(named.rows, example, None))
     lines = iter_lines(source, layout.encoding)
     if layout.format == "csv":
         first = next(lines, "")

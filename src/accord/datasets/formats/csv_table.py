@@ -66,16 +66,15 @@ class TableReader:
     ) -> None:
         if header not in (True, False, "auto"):
             raise InputError(f"header must be True, False or 'auto', got {header!r}")
+        self.header = True if isinstance(label_column, str) or isinstance(source, NamedRows) else header
         if isinstance(source, NamedRows):
-            self.name, self.header, rows = source.name, True, source.numbered()
+            self.name, rows = source.name, source.numbered()
         else:
             self.name = source_name(source)
-            self.header = True if isinstance(label_column, str) else header
             rows = self._rows(source, delimiter, encoding)
         first = next(rows, None)
         if first is None:
             raise FormatError("the file is empty; expected one row per example", self.name)
-        self.header: bool | str
         self.width = len(first[1])
         self.rows: Iterator[tuple[int, list[str]]] = chain([first], rows)
         self.label_column = label_column
