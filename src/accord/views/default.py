@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from accord.exceptions import InputError
+from accord.tokenizer import is_document
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
@@ -45,7 +46,7 @@ def default_view(X: Any, one_row: bool = False, symbols: bool = False) -> View:
         raise InputError("X has only empty inputs: there is nothing to learn from")
     i, x = found
     kind = type(x).__name__
-    if one_row and isinstance(x, str):
+    if one_row and (isinstance(x, str) or is_document(type(x))):
         return TextFeatures()
     if has_text(x):
         x = x.tolist()
