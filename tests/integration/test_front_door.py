@@ -90,7 +90,7 @@ def test_the_co_svm_talks_and_ends_also_in_a_pipe(tmp_path):
 
 
 def test_defaults_of_the_machine_count_wrong_tokens():
-    """Not their share in the sentence, by which short sentences weighed as much as long ones; that is normalize=True."""
+    """Not their share in the sentence, by which short sentences weighed as much as long ones: normalize=True."""
     loss = {}
     for normalize in (False, True):
         structure = StructuredSVM(Sequence(normalize=normalize), C=0.1).fit(X[:8], Y[:8]).structure_
