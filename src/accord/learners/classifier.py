@@ -99,7 +99,7 @@ class Classifier(ProbabilisticLearner):
     >>> from accord import Classifier
     >>> texts = ["good wine", "bad service", "good food", "bad wine list", "good good", "so bad"]
     >>> model = Classifier(random_state=0).fit(texts, ["yes", "no", "yes", "no", None, None])
-    >>> model.predict(["a good list", "bad food"])
+    >>> model.predict(["a good list", "bad food"]).tolist()
     ['yes', 'no']
     """
 

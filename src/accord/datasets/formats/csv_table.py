@@ -256,7 +256,8 @@ def read_csv(
         By default whichever of comma, semicolon, tab and bar is most frequent in the first line.
     header : bool or "auto"
         "auto": the first row is a header if `label_column` is a name, or if none of its cells is a number while
-        some column below it is numeric. If all columns are words that cannot be told, and an error asks.
+        some column below it is numeric, or if it has names of ``categorical`` or ``texts``. If all columns are words
+        that cannot be told, and an error asks.
     categorical : sequence of int or str, optional
         Columns to read as words; all others but ``texts`` must then be numeric. By default found out from the data.
     texts : sequence of int or str, optional
@@ -287,7 +288,8 @@ def read_csv(
     numbered = list(reader.checked())
     if reader.header == "auto":
         below = [floats(column) for column in zip(*(row for _, row in numbered[1:]))]
-        if all(values is None for values in below) and not _names_texts(numbered):
+        named = {*(categorical or ()), *(texts or ())} & {*numbered[0][1]}
+        if all(values is None for values in below) and not named and not _names_texts(numbered):
             raise FormatError(
                 "no column is numeric, so it cannot be told whether the first row is a header; say whether it is",
                 reader.name,
