@@ -97,7 +97,7 @@ def _(make):
 
 @row("text-in-frame")
 def _(make):
-    make(MultiClass(), ArrayFeatures()).fit(pd.DataFrame({"size": [1.0, 2.0], "name": ["x", "y"]}), ["a", "b"])
+    make(MultiClass(), view=ArrayFeatures()).fit(pd.DataFrame({"size": [1.0, 2.0], "name": ["x", "y"]}), ["a", "b"])
 
 
 @row("columns-ragged")
