@@ -135,6 +135,7 @@ def test_sentences_in_json_lines_are_still_sentences(folder):
         ('{"text": "a", "label": "x"}\n{"text": ["a"], "label": "y"}\n', "line 2: 'text' is a list; expected text, a"),
         ('{"text": "a"}\n3\n', "line 2: a int; expected"),
         ("", "the file is empty"),
+        ('{"text": "a b c"}\n{"text": "d e f"}\n', "there is a single column; expected one with labels"),
         ('{"a": 1, "label": "x"}\n{"a": null, "label": "y"}\n', "line 2: an empty cell in column 'a'"),
     ],
 )

@@ -30,6 +30,11 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
         rows, target, layout.delimiter, header, layout.encoding,
         categorical=layout.categorical, texts=layout.text_columns, finite=True,
     )  # fmt: skip
+    if not table.feature_names:
+        raise FormatError(
+            "there is a single column; expected one with labels (empty where there is none) and others to learn from",
+            source_name(source),
+        )
     if header == "auto":  # without a header, columns are named by their numbers
         header = not all(name.isdigit() for name in table.feature_names)
     settled = replace(
