@@ -2,7 +2,8 @@
 
     python locks/update.py --index URL
 
-Run it with the Python of a development environment in which all tests pass: what is installed there is what is pinned.
+Run it with the Python of a development environment in which all tests pass, and pyarrow (``pip install pyarrow``) beside
+it: what is installed there is what is pinned.
 ``URL`` is a simple index of packages; it is asked for the checksums of all files that Python 3.11 to 3.14 may install,
 on any platform.
 """

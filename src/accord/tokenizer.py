@@ -145,7 +145,7 @@ def sentences(X: Any, tokenizer: Tokenizer = None) -> Any:
     """Inputs with lists of tokens in place of texts and of spaCy's documents; all others are left as they are."""
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         return X
-    if isinstance(X, (list, tuple)) and not any(issubclass(t, str) or _is_document(t) for t in set(map(type, X))):
+    if isinstance(X, (list, tuple)) and not any(issubclass(t, str) or is_document(t) for t in set(map(type, X))):
         return X
     if not isinstance(X, (list, tuple)) and (len(getattr(X, "shape", ())) != 1 or isinstance(X, (str, bytes, dict))):
         return X
@@ -155,10 +155,10 @@ def sentences(X: Any, tokenizer: Tokenizer = None) -> Any:
 def _tokens(x: Any, tokenizer: Tokenizer) -> Any:
     if isinstance(x, str):
         return Tokens(x, tokenizer)
-    return [token.text for token in x] if _is_document(type(x)) else x
+    return [token.text for token in x] if is_document(type(x)) else x
 
 
-def _is_document(kind: type) -> bool:
+def is_document(kind: type) -> bool:
     """Whether it is a class of spaCy's documents, or of a part of one."""
     return hasattr(kind, "text_with_ws") and hasattr(kind, "__iter__")
 

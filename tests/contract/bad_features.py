@@ -5,7 +5,7 @@ import pandas as pd
 import scipy.sparse as sp
 from bad_input import LEARNERS, SENTENCES, TAGS, row
 
-from accord import HMM, DictFeatures, KernelFeatures, MultiClass, Sequence, TokenFeatures
+from accord import HMM, ArrayFeatures, DictFeatures, KernelFeatures, MultiClass, Sequence, TokenFeatures
 
 
 @row("x-no-list")
@@ -92,7 +92,7 @@ def _(make):
 
 @row("text-in-frame")
 def _(make):
-    make(MultiClass()).fit(pd.DataFrame({"size": [1.0, 2.0], "name": ["x", "y"]}), ["a", "b"])
+    make(MultiClass(), view=ArrayFeatures()).fit(pd.DataFrame({"size": [1.0, 2.0], "name": ["x", "y"]}), ["a", "b"])
 
 
 @row("columns-ragged")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -19,6 +20,7 @@ from accord import (
     MultiClass,
     Sequence,
     StructuredPerceptron,
+    TokenFeatures,
     Tree,
 )
 from accord.evaluation import LabeledFolds, scorer
@@ -44,6 +46,8 @@ FLAT, OTHERS = tables()
 def learner(name, structure):
     """A quick learner of the class."""
     cls = getattr(accord, name)
+    if name in ("Classifier", "Tagger"):  # as they are meant to be used
+        return cls(random_state=0)
     if name in ("RLSR", "CoRLSR"):
         return cls()
     if name in ("SumOfViews", "TypeConsistency"):
@@ -63,7 +67,7 @@ def table(name):
 def grid(model):
     """Two values of some parameter."""
     options = {"max_iter": [2, 3], "C": [0.5, 1.0], "n_views": [2, 3], "smoothing": [0.1, 1.0], "eta": [0.1, 1.0]}
-    options["strength"] = [0.2, 0.4]
+    options |= {"strength": [0.2, 0.4], "view": [TokenFeatures(window=0), TokenFeatures(window=1)]}
     name = next(name for name in options if name in model.get_params(deep=False))
     return {name: options[name]}
 
@@ -110,6 +114,17 @@ def probable(model, X, y):
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), found)
 
 
+def routed(model, X, y, scoring=None):
+    """Weights reach every fit of a search."""
+    each = np.linspace(0.2, 2.0, len(X))
+    with sklearn.config_context(enable_metadata_routing=True):
+        asking = clone(model).set_fit_request(sample_weight=True)
+        search = GridSearchCV(asking, grid(model), cv=2, scoring=scoring, error_score="raise")
+        found = search.fit(X, y, sample_weight=each).best_estimator_
+    expected = clone(found).fit(X, y, sample_weight=each)
+    assert list(found.predict(X)) == list(expected.predict(X))
+
+
 def linear(model, X, y):
     for labels in (y, np.where(y == "x", "y", y)):
         model = clone(model).fit(X, labels)
@@ -127,6 +142,7 @@ TOOLS = {
     "CalibratedClassifierCV": calibrated,
     "predict_proba": probable,
     "coef_": linear,
+    "sample_weight": routed,
     "None in y": lambda model, X, y: search(model, X, with_none(y), LabeledFolds(2)),
 }
 
@@ -179,6 +195,7 @@ STRUCTURED = {
     "pickle": lambda model, X, y, metric: pickled(model, X, y),
     "GridSearchCV": lambda model, X, y, metric: search(model, X, y, 2, scorer(metric)),
     "cross_val_score": scored,
+    "sample_weight": lambda model, X, y, metric: routed(model, X, y, scorer(metric)),
     "None in y": lambda model, X, y, metric: search(model, X, with_none(y), LabeledFolds(2), scorer(metric)),
 }
 

@@ -9,6 +9,7 @@ from accord import (
     CRF,
     HMM,
     RLSR,
+    Classifier,
     CoPerceptron,
     CoRLSR,
     CoSVM,
@@ -25,6 +26,7 @@ SEED = {"random_state": 0}
 FAST = [
     StructuredPerceptron(MultiClass(), **SEED),
     CRF(MultiClass(), **SEED),
+    Classifier(**SEED),
     HMM(MultiClass(), emission="gaussian", **SEED),
     RLSR(),
     CoRLSR(**SEED),

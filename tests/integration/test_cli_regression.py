@@ -300,7 +300,7 @@ def test_targets_in_later_batches_have_their_lines(folder):
             "is for the task taxonomy; it does not go with --learner co-rlsr",
         ),
         (["co-rlsr", "--stream"], "--stream works with the learners perceptron and crf"),
-        (["co-rlsr", "--format", "conll"], "numbers are read from text, csv, svmlight files, not from conll"),
+        (["co-rlsr", "--format", "conll"], "numbers are read from text, csv, jsonl, parquet, svmlight files"),
         (["svm", "--kernel", "rbf", "--gamma", "auto"], "--gamma auto is for rlsr and co-rlsr; give svm a number"),
     ],
 )

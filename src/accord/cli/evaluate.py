@@ -8,13 +8,21 @@ from typing import Any
 import click
 
 from accord.cli.data.batch import Batch, is_hidden
-from accord.cli.data.layout import TITLES, Layout, guess_format, layout_of, reading_options, take_reading_options
+from accord.cli.data.layout import (
+    TITLES,
+    Layout,
+    guess_format,
+    layout_of,
+    reading_options,
+    take_reading_options,
+    task_of_file,
+)
 from accord.cli.data.reading import load, load_predictions, load_settled
 from accord.cli.help import GroupedCommand
 from accord.cli.models import load_model
 from accord.cli.option_types import Choice
 from accord.cli.program import debug_option
-from accord.cli.tasks import REGRESSION, SEQUENCE, task_of_format
+from accord.cli.tasks import REGRESSION, SEQUENCE
 from accord.cli.terminal import computing, quiet_option
 from accord.exceptions import InputError
 
@@ -101,7 +109,8 @@ def _file_layout(data: str, numbers: bool, given: dict[str, Any]) -> Layout:
     """How the data are read that a file of predictions is compared with: their format tells what they are."""
     otherwise = (REGRESSION if numbers else SEQUENCE).labeled_format
     found = given.get("format") or guess_format(data, of_tokens=not numbers) or otherwise
-    return Layout(REGRESSION if numbers else task_of_format(found), **given).for_file(data, found)
+    task = REGRESSION if numbers else task_of_file(data, found, given.get("encoding", "utf-8"))
+    return Layout(task, **given).for_file(data, found)
 
 
 def _score_file(predictions: str, layout: Layout, data: str, scoring: str) -> dict[str, Any]:

@@ -214,7 +214,8 @@ def check_fields(fields: Any) -> None:
     if fields is None:
         return
     if not isinstance(fields, Mapping) or not fields:
-        raise InputError(f"fields is {fields!r}; expected a dict of field names and kinds, or None")
+        example = "such as {'name': 'text'}"
+        raise InputError(f"fields is {fields!r}; expected a dict of field names and kinds, {example}, or None")
     for name, kind in fields.items():
         if kind not in KINDS:
             raise InputError(f"fields[{name!r}] is {kind!r}; expected one of {', '.join(KINDS)}")

@@ -32,6 +32,7 @@ from accord.solvers import soft_classes
 from accord.structures.chains.multiclass import MultiClass
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
+from accord.views.dicts import DictFeatures
 
 CS = (1.0, 10.0, 100.0, 1000.0)
 FIRST_C = 100.0  # if there are too few labels to compare
@@ -42,16 +43,23 @@ SUPERVISED, SEMI_SUPERVISED = "labels alone", "labels and unlabeled examples"
 
 
 class Examples(NamedTuple):
-    """Labeled rows, their labels as distributions, and unlabeled rows."""
+    """Labeled rows, their labels as distributions, unlabeled rows, and what each row counts for."""
 
     X: sp.csr_array
     labels: np.ndarray
     hidden: sp.csr_array
+    weights: np.ndarray
+    hidden_weights: np.ndarray
 
     def without(self, held_out: np.ndarray, hidden: np.ndarray) -> Examples:
         """All labeled rows but some, and some of the unlabeled ones."""
         kept = np.setdiff1d(np.arange(self.X.shape[0]), held_out)
-        return Examples(self.X[kept], self.labels[kept], self.hidden[hidden])
+        chosen = self.X[kept], self.labels[kept], self.hidden[hidden]
+        return Examples(*chosen, self.weights[kept], self.hidden_weights[hidden])
+
+    def rate(self, wrong: np.ndarray, some: Any = slice(None)) -> float:
+        """The share of labeled rows, or some of them, that are wrong."""
+        return float(np.average(wrong[some], weights=self.weights[some]))
 
 
 @dataclass(eq=False, repr=False)
@@ -66,7 +74,8 @@ class Classifier(ProbabilisticLearner):
     structure : MultiClass or Taxonomy, optional
         What is predicted; default: ``MultiClass()``. The classes of a taxonomy are learned as flat ones.
     view : View, optional
-        Features; default: the view that fits the look of X (`TextFeatures` for strings; arrays are standardized).
+        Features; default: the view that fits the look of X (`TextFeatures` for strings, also among the columns of a
+        DataFrame or the entries of dicts; numbers are standardized).
     C : float or "auto"
         Weight of the likelihood of the labels; "auto" takes what is best on held-out labels.
     learn_unlabeled : "auto", "always" or "never"
@@ -90,8 +99,8 @@ class Classifier(ProbabilisticLearner):
     >>> from accord import Classifier
     >>> texts = ["good wine", "bad service", "good food", "bad wine list", "good good", "so bad"]
     >>> model = Classifier(random_state=0).fit(texts, ["yes", "no", "yes", "no", None, None])
-    >>> print(model.predict(["a good list", "bad food"]))
-    ['yes' 'no']
+    >>> model.predict(["a good list", "bad food"]).tolist()
+    ['yes', 'no']
     """
 
     structure: Structure | None = None  # type: ignore[assignment]
@@ -105,31 +114,37 @@ class Classifier(ProbabilisticLearner):
     expects: ClassVar = {"C": either(POSITIVE, "auto"), "learn_unlabeled": one_of("auto", "always", "never")}
     stored: ClassVar = {"C_": POSITIVE, "report_": REPORT}
 
-    def fit(self, X: Any, y: Any) -> Classifier:
-        """Train on labeled and unlabeled examples (``y[i] is None``)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
+        """Train on labeled and unlabeled examples (``y[i] is None``).
+
+        ``sample_weight[i]`` is what example i counts for, labeled or not: in learning, and labeled ones where held-out
+        labels decide.
+        """
         self._check_params()
-        labeled, y, unlabeled = self._prepare(X, y)
+        labeled, y, unlabeled = self._prepare(X, y, sample_weight)
         self._foresee(self._tables(labeled, 18, 0), "a StructuredPerceptron")
-        examples = Examples(_matrix(labeled), np.eye(self.structure_.n_labels_)[y], _matrix(unlabeled))
+        hidden = unlabeled.take(np.flatnonzero(unlabeled.row_weights() > 0.0))
+        labels, each = np.eye(self.structure_.n_labels_)[y], (labeled.row_weights(), hidden.row_weights())
+        examples = Examples(_matrix(labeled), labels, _matrix(hidden), *each)
         rng = generator(self.random_state)
         folds = labeled_folds(labeled.n_inputs, self.structure_.strata(y), rng)
         folds = folds if labeled.n_inputs >= 2 * len(folds) else []
         held: dict[str, np.ndarray] = {}  # scores of labeled examples that were held out
         with self._progress(len(CS) + 2, "classifier") as progress:
             self.C_, held[SUPERVISED] = self._choose_C(examples, folds, progress.advance)
-            if unlabeled.n_inputs and folds and self.learn_unlabeled == "auto":
-                some = np.sort(rng.permutation(unlabeled.n_inputs)[:MAX_UNLABELED])
+            if hidden.n_inputs and folds and self.learn_unlabeled == "auto":
+                some = np.sort(rng.permutation(hidden.n_inputs)[:MAX_UNLABELED])
                 held[SEMI_SUPERVISED] = _held_out(examples, folds, some, self._learn_all)
             progress.advance()
-            chosen = self._chosen(held, y, unlabeled.n_inputs)
+            chosen = self._chosen(held, examples)
             learn = self._learn_all if chosen == SEMI_SUPERVISED else self._learn_labels
             weights = learn(examples)
             progress.advance()
         if chosen in held and folds:
-            weights *= soft_classes.sharpness(held[chosen], examples.labels)
+            weights *= soft_classes.sharpness(held[chosen], examples.labels, examples.weights)
         self._keep(weights)
-        self.auto_report_ = [_compared(name, held, y, folds, name == chosen) for name in held if folds]
-        self.report_ = _report(self.C_, chosen, held if folds else {}, y, unlabeled.n_inputs, len(folds))
+        self.auto_report_ = [_compared(name, held, examples, folds, name == chosen) for name in held if folds]
+        self.report_ = _report(self.C_, chosen, held if folds else {}, examples, len(folds))
         found = self._label_scores(unlabeled).argmax(axis=1) if unlabeled.n_inputs else np.empty(0, np.int64)
         self.transduction_ = self.structure_.outputs(found, unlabeled.offsets)
         return self
@@ -139,7 +154,7 @@ class Classifier(ProbabilisticLearner):
 
     def _new_view(self, structure: Structure, X: Any) -> View:
         view = super()._new_view(structure, X)
-        if self.view is None and isinstance(view, ArrayFeatures) and not sp.issparse(X):
+        if self.view is None and isinstance(view, (ArrayFeatures, DictFeatures)) and not sp.issparse(X):
             view.standardize = True
         return view
 
@@ -156,22 +171,21 @@ class Classifier(ProbabilisticLearner):
         """The C that errs least on held-out labels, the smallest of equals; and the scores of these."""
         if not folds:
             return (FIRST_C if self.C == "auto" else float(self.C)), np.empty(0)
-        truth, best = examples.labels.argmax(axis=1), (np.inf, 0.0, np.empty(0))
+        best = (np.inf, 0.0, np.empty(0))
         for C in CS if self.C == "auto" else (float(self.C),):
             found = _held_out(examples, folds, np.empty(0, np.int64), partial(_regression, C=C))
-            wrong = int(np.sum(found.argmax(axis=1) != truth))
-            best = min(best, (wrong, C, found), key=lambda entry: entry[:2])
+            best = min(best, (examples.rate(_wrong(found, examples)), C, found), key=lambda entry: entry[:2])
             advance()
         return best[1], best[2]
 
-    def _chosen(self, held: dict[str, np.ndarray], y: np.ndarray, n_unlabeled: int) -> str:
-        if n_unlabeled and self.learn_unlabeled == "always":
+    def _chosen(self, held: dict[str, np.ndarray], examples: Examples) -> str:
+        if examples.hidden.shape[0] and self.learn_unlabeled == "always":
             return SEMI_SUPERVISED
         if SEMI_SUPERVISED not in held:
             return SUPERVISED
-        before, after = (held[name].argmax(axis=1) != y for name in (SUPERVISED, SEMI_SUPERVISED))
-        mended, broken = int(np.sum(before & ~after)), int(np.sum(after & ~before))
-        return SEMI_SUPERVISED if mended - broken > np.sqrt(mended + broken) else SUPERVISED
+        before, after = (_wrong(held[name], examples).astype(float) for name in (SUPERVISED, SEMI_SUPERVISED))
+        gain = examples.weights * (before - after)  # 1, 0 or -1 times the weight of an example
+        return SEMI_SUPERVISED if gain.sum() > np.sqrt(np.sum(gain**2)) else SUPERVISED
 
     # -- how it is learned ------------------------------------------------------------------------------------------
     def _learn_labels(self, examples: Examples) -> np.ndarray:
@@ -179,18 +193,20 @@ class Classifier(ProbabilisticLearner):
 
     def _learn_all(self, examples: Examples) -> np.ndarray:
         """Weights (n_dims, n_labels) of naive Bayes and the student, each with scores of deviation 1."""
-        X, labels, hidden = examples
-        counts = labels.sum(axis=0) + 1.0  # a class may be missing in a fold
+        X, labels, hidden, weights, hidden_weights = examples
+        counts = weights @ labels + 1.0  # a class may be missing in a fold
         frequencies = counts / counts.sum()
-        guesses, _ = soft_classes.held_to(hidden @ self._learn_labels(examples), frequencies)
+        guesses, _ = soft_classes.held_to(hidden @ self._learn_labels(examples), frequencies, hidden_weights)
         parts = []
         if min(X.data.min(initial=0.0), hidden.data.min(initial=0.0)) >= 0.0:
-            weights, constants, guesses = soft_classes.naive_bayes(X, labels, hidden, guesses, frequencies)
-            parts.append(self._with_constants(weights, constants, X))
-        importance = np.append(np.full(X.shape[0], COPIES), np.ones(hidden.shape[0]))
+            bayes, constants, guesses = soft_classes.naive_bayes(
+                X, labels, hidden, guesses, frequencies, weights, hidden_weights
+            )
+            parts.append(self._with_constants(bayes, constants, X))
+        importance = np.append(COPIES * weights, hidden_weights)
         both = sp.csr_array(sp.vstack([X, hidden]))
         parts.append(soft_classes.regression(both, np.vstack([labels, guesses]), STUDENT_C, importance))
-        return np.sum([part / _deviation(hidden @ part) for part in parts], axis=0)
+        return np.sum([part / _deviation(hidden @ part, hidden_weights) for part in parts], axis=0)
 
     def _with_constants(self, weights: np.ndarray, constants: np.ndarray, X: sp.csr_array) -> np.ndarray:
         """Weights that add constants to the scores of classes, if a feature is the same in all rows."""
@@ -212,7 +228,7 @@ def _matrix(rows: Rows) -> sp.csr_array:
 
 
 def _regression(examples: Examples, C: float) -> np.ndarray:
-    return soft_classes.regression(examples.X, examples.labels, C)
+    return soft_classes.regression(examples.X, examples.labels, C, examples.weights)
 
 
 def _held_out(
@@ -225,36 +241,40 @@ def _held_out(
     return found
 
 
-def _deviation(scores: np.ndarray) -> float:
-    return max(float((scores - scores.mean(axis=1, keepdims=True)).std()), 1e-12)
+def _wrong(scores: np.ndarray, examples: Examples) -> np.ndarray:
+    return scores.argmax(axis=1) != examples.labels.argmax(axis=1)
+
+
+def _deviation(scores: np.ndarray, weights: np.ndarray) -> float:
+    """Standard deviation of the scores of a row from their mean."""
+    return max(float(np.sqrt(np.average(scores.var(axis=1), weights=weights))), 1e-12)
 
 
 # -- what is said of it -----------------------------------------------------------------------------------------------
 def _compared(
-    name: str, held: dict[str, np.ndarray], y: np.ndarray, folds: list[np.ndarray], chosen: bool
+    name: str, held: dict[str, np.ndarray], examples: Examples, folds: list[np.ndarray], chosen: bool
 ) -> dict[str, Any]:
-    wrong = held[name].argmax(axis=1) != y
+    wrong = _wrong(held[name], examples)
     why = "" if not chosen else "fewer errors, by more than chance" if name == SEMI_SUPERVISED else "nothing was better"
     return {
         "candidate": name,
         "unlabeled_weight": float(name == SEMI_SUPERVISED),
-        "fold_errors": [float(wrong[fold].mean()) for fold in folds],
+        "fold_errors": [examples.rate(wrong, fold) for fold in folds],
         "chosen": chosen,
         "why": why,
     }
 
 
-def _report(
-    C: float, chosen: str, held: dict[str, np.ndarray], y: np.ndarray, n_unlabeled: int, n_folds: int
-) -> list[str]:
+def _report(C: float, chosen: str, held: dict[str, np.ndarray], examples: Examples, n_folds: int) -> list[str]:
     """Three sentences."""
-    used = f"{y.size:,} labeled and {n_unlabeled:,} unlabeled examples; used: logistic regression (C = {C:g})"
+    n, n_unlabeled = examples.X.shape[0], examples.hidden.shape[0]
+    used = f"{n:,} labeled and {n_unlabeled:,} unlabeled examples; used: logistic regression (C = {C:g})"
     if chosen == SEMI_SUPERVISED:
         used += ", its guesses for unlabeled ones, refined, and a student of all"
-    rates = {name: 100 * float(np.mean(scores.argmax(axis=1) != y)) for name, scores in held.items()}
+    rates = {name: 100 * examples.rate(_wrong(scores, examples)) for name, scores in held.items()}
     shown = ", ".join(f"{rate:.1f} % by {name}" for name, rate in rates.items())
-    brought = f"held-out labels wrong, of {y.size:,} in {n_folds} folds: {shown}" if shown else (
-        f"{y.size} labels are too few to hold some out and compare"
+    brought = f"held-out labels wrong, of {n:,} in {n_folds} folds: {shown}" if shown else (
+        f"{n} labels are too few to hold some out and compare"
     )  # fmt: skip
     if not n_unlabeled:
         following = "next: unlabeled examples often help; leave their labels empty (None)"

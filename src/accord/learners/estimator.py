@@ -119,7 +119,7 @@ class OutputEstimator(Estimator):
 
 def of_classes(learner: Any) -> bool:
     """Whether a learner predicts one label per input, and so has what only classifiers have."""
-    return bool(getattr(learner.structure, "single_row", False))
+    return bool(learner.__sklearn_tags__().estimator_type == "classifier")
 
 
 def has_classes(structure: Any) -> bool:

@@ -22,6 +22,10 @@ from accord.registry import ASKED, CAPABILITIES, TABLE, entry_of, learners_for
 from accord.settings import example_weights
 from accord.views import compose, default
 from accord.views.base import View
+from accord.views.dicts import DictFeatures
+from accord.views.documents import TextFeatures
+from accord.views.frames import as_plain, is_missing, text_columns
+from accord.views.select import Select
 
 LISTS = (list, tuple, np.ndarray)
 
@@ -38,12 +42,15 @@ def count(X: Any) -> int:
 
 
 def as_inputs(X: Any) -> Any:
-    """Inputs or outputs that can be indexed: what only says how to make an array of it becomes one."""
+    """Inputs or outputs that can be indexed: columns and tables of others (see ``frames``), and what only says how to
+    make an array of it."""
+    X = as_plain(X)
     return np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "__len__") and not hasattr(X, "shape") else X
 
 
 def take(X: Any, chosen: np.ndarray | list[int]) -> Any:
     """Some inputs of a list, a matrix or a DataFrame."""
+    X = as_inputs(X)
     if hasattr(X, "iloc"):
         return X.iloc[chosen]
     if sp.issparse(X):
@@ -120,7 +127,7 @@ def _is_hidden(y: Any) -> bool:
 
 def is_unlabeled(y: Any) -> bool:
     """None, or what a DataFrame makes of it."""
-    return y is None or (isinstance(y, (float, np.floating)) and y != y) or type(y).__name__ in ("NAType", "NaTType")
+    return is_missing(y)
 
 
 def new_structure(structure: Any, learner: Any) -> Structure:
@@ -168,12 +175,19 @@ def new_view(view: Any, structure: Structure, X: Any) -> View:
 
 
 def default_view(structure: Structure, X: Any) -> View:
-    """The view that fits the look of X: text, dicts or numbers."""
-    return default.default_view(X, one_row=structure.single_row, symbols=structure.symbols)
+    """The view that fits the look of X: text, dicts or numbers; where free text is among others, one of each."""
+    texts, others = text_columns(X) if structure.single_row else ([], [])
+    if not texts:
+        return default.default_view(X, one_row=structure.single_row, symbols=structure.symbols)
+    views: dict[str, View] = {str(name): Select(name, TextFeatures()) for name in texts}
+    if others:
+        views["other columns"] = Select(others, DictFeatures(standardize=True))
+    return compose.ConcatenatedViews(views)
 
 
 def chunks(X: Any, *sizes: int) -> Iterator[tuple[int, Any]]:
     """Slices of X, of these sizes in turn, with the number of their first input."""
+    X = as_inputs(X)
     n = count(X)
     # not every sparse format can be sliced
     rows = X.iloc if hasattr(X, "iloc") else as_csr(X) if sp.issparse(X) else X

@@ -87,7 +87,7 @@ def choose(
 
 def most_trusted(
     candidates: Sequence[Any],
-    errors: Callable[[Any, np.ndarray, np.ndarray], tuple[np.ndarray, int]],
+    errors: Callable[[Any, np.ndarray, np.ndarray], tuple[np.ndarray, float]],
     n_labeled: int,
     n_inputs: int,
     rng: np.random.Generator,
@@ -110,7 +110,7 @@ def most_trusted(
         for c, candidate in enumerate(candidates):
             found, total = errors(candidate, used, held_out)
             wrong[c].append(found)
-        totals.append(max(total, 1))
+        totals.append(total or 1.0)
     counts = np.array([np.concatenate(found) for found in wrong], float)  # by candidate and example
     best = counts[int(np.argmin(counts.sum(axis=1)))]
     excess = counts - best

@@ -17,7 +17,7 @@ from accord.learners.crf import CRF
 from accord.learners.svm import StructuredSVM
 from accord.learners.type_consistency import TypeConsistency
 from accord.packed.structure import Structure
-from accord.settings import generator
+from accord.settings import example_weights, generator
 from accord.structures.chains.sequence import SCHEMES, Sequence
 from accord.views.base import View
 from accord.views.canonical import CanonicalFeatures
@@ -83,23 +83,32 @@ class Tagger(StructuredLearner):
 
     stored: ClassVar = {"report_": optional(REPORT)}
 
-    def fit(self, X: Any, y: Any) -> Tagger:
-        """Train on labeled and unlabeled sentences (``y[i] is None``; in a sentence, ``None`` for single tokens)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Tagger:
+        """Train on labeled and unlabeled sentences (``y[i] is None``; in a sentence, ``None`` for single tokens).
+
+        ``sample_weight[i]`` is what sentence i counts for, labeled or not: in learning, and labeled ones where held-out
+        sentences decide. A labeled sentence of weight 0 extends the feature space, and that is all.
+        """
         self._check_params()
         outputs = inputs.output_list(X, y)
-        structure = inputs.new_structure(natural_structure(outputs) if self.structure is None else self.structure, self)
+        weights = example_weights(sample_weight, len(outputs))
+        each = np.ones(len(outputs)) if weights is None else weights
+        given, unlabeled = inputs.labeled_inputs(outputs, each), inputs.unlabeled_inputs(X, outputs)
+        natural = natural_structure([outputs[i] for i in given])
+        structure = inputs.new_structure(natural if self.structure is None else self.structure, self)
         listed = [x for _, chunk in inputs.chunks(X, max(1, len(outputs))) for x in chunk]
         sentences = structure.view_inputs(listed)  # texts become tokens once: views know sentences by identity
         view = inputs.new_view(self.view, structure, sentences) if sentences else TokenFeatures()
         text = self._packed(view, sentences)
-        CRF(structure, text)._prepare(sentences, outputs)  # finds mistakes in the data
-        given = inputs.labeled_inputs(outputs)
-        order = np.concatenate([given, np.setdiff1d(np.arange(len(outputs)), given)])
-        X, y = [sentences[i] for i in order], [outputs[i] for i in given] + [None] * (len(outputs) - given.size)
-        rng = generator(self.random_state)
-        way = self._choose(self._ways(structure, text, X, given.size < len(y), rng), X, y, given.size, rng)
-        n_used = len(y) if way.weight else given.size
-        model = way.learner.set_params(verbose=self.verbose).fit(X[:n_used], y[:n_used])
+        CRF(structure, text)._prepare(sentences, outputs, weights)  # finds mistakes in the data
+        order = np.concatenate([given, unlabeled])
+        pool = [sentences[i] for i in (*order, *np.setdiff1d(np.arange(len(outputs)), order))]
+        X, y = pool[: order.size], [outputs[i] for i in given] + [None] * unlabeled.size
+        each, rng = each[order], generator(self.random_state)
+        ways = self._ways(structure, text, pool, unlabeled.size > 0, rng)
+        way = self._choose(ways, X, y, each, given.size, rng)
+        used = slice(None if way.weight else given.size)
+        model = way.learner.set_params(verbose=self.verbose).fit(X[used], y[used], sample_weight=each[used])
         self._forget_products()
         self.structure_, self.weights_, self.view_ = model.structure_, model.weights_, _unpacked(model.view_)
         known = getattr(model, "transduction_", None)
@@ -127,17 +136,21 @@ class Tagger(StructuredLearner):
             ways = [Way("type consistency", 1.0, both), Way("CRF with word vectors", 1.0, vectors), *ways]
         return ways
 
-    def _choose(self, ways: list[Way], X: list[Any], Y: list[Any], n_labeled: int, rng: np.random.Generator) -> Way:
+    def _choose(
+        self, ways: list[Way], X: list[Any], Y: list[Any], each: np.ndarray, n_labeled: int, rng: np.random.Generator
+    ) -> Way:
         """The first way that is not clearly worse than another one on held-out labeled sentences."""
 
-        def errors(way: Way, used: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, int]:
+        def errors(way: Way, used: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, float]:
             used = used if way.weight else used[used < n_labeled]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model = clone(way.learner).fit([X[i] for i in used], [Y[i] for i in used])
+                model = clone(way.learner)
+                model.fit([X[i] for i in used], [Y[i] for i in used], sample_weight=each[used])
             found = model.predict([X[i] for i in held_out])
             wrong = [sum(a != b for a, b in zip(Y[i], y) if a is not None) for i, y in zip(held_out, found)]
-            return np.array(wrong), sum(label is not None for i in held_out for label in Y[i])
+            known = [sum(label is not None for label in Y[i]) for i in held_out]
+            return each[held_out] * wrong, float(each[held_out] @ known)
 
         chosen, self.auto_report_ = safety.most_trusted(ways, errors, n_labeled, len(X), rng)
         return chosen

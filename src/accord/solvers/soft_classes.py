@@ -55,31 +55,34 @@ def regression(
 
 
 def naive_bayes(
-    X: sp.csr_array, labels: np.ndarray, hidden: sp.csr_array, guesses: np.ndarray, frequencies: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights, constants of classes, and guesses, from labeled rows and hidden ones with first guesses of theirs.
+    X: sp.csr_array, labels: np.ndarray, hidden: sp.csr_array, guesses: np.ndarray, frequencies: np.ndarray,
+    weights: np.ndarray, hidden_weights: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Log odds, constants of classes, and guesses, from labeled rows and hidden ones with first guesses of theirs.
 
-    No feature may be negative; all rows count alike, whatever their length.
+    No feature may be negative; rows count for their weights, whatever their length.
     """
     X, hidden = unit_rows(X), unit_rows(hidden)
     columns = sp.csr_array(hidden.T)
-    known = X.T @ labels
-    entries = np.concatenate([X.data, hidden.data])
-    pseudo = SMOOTHING * float(np.sqrt(np.mean(entries**2))) if entries.size else 1.0
+    known = X.T @ (weights[:, None] * labels)
+    both = [(X, weights), (hidden, hidden_weights)]
+    n_entries = sum(float(each @ np.diff(rows.indptr)) for rows, each in both)
+    squares = sum(float(each @ rows.multiply(rows).sum(axis=1)) for rows, each in both)
+    pseudo = SMOOTHING * float(np.sqrt(squares / n_entries)) if n_entries else 1.0
     for _ in range(ROUNDS):
-        counts = known + columns @ guesses + pseudo
+        counts = known + columns @ (hidden_weights[:, None] * guesses) + pseudo
         others = counts.sum(axis=1, keepdims=True) - counts if labels.shape[1] > 1 else np.ones_like(counts)
-        weights = np.log(counts / counts.sum(axis=0)) - np.log(others / others.sum(axis=0))
-        guesses, constants = held_to(hidden @ weights, frequencies)
-    return weights, constants, guesses
+        odds = np.log(counts / counts.sum(axis=0)) - np.log(others / others.sum(axis=0))
+        guesses, constants = held_to(hidden @ odds, frequencies, hidden_weights)
+    return odds, constants, guesses
 
 
-def held_to(scores: np.ndarray, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def held_to(scores: np.ndarray, frequencies: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distributions of labels by scores and constants of classes, which make classes as frequent as they should be."""
     constants = np.log(frequencies)
     guesses = softmax(scores + constants, axis=1)
     for _ in range(SCALINGS):
-        constants = constants + np.log(frequencies / np.maximum(guesses.mean(axis=0), 1e-12))
+        constants = constants + np.log(frequencies / np.maximum(np.average(guesses, axis=0, weights=weights), 1e-12))
         guesses = softmax(scores + constants, axis=1)
     return guesses, constants - constants.mean()
 
@@ -90,7 +93,7 @@ def unit_rows(X: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(sp.diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ X)
 
 
-def sharpness(scores: np.ndarray, labels: np.ndarray) -> float:
+def sharpness(scores: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
     """The factor of scores that makes the labels most likely, among powers of two."""
-    factors = 2.0 ** np.arange(-6, 9)
-    return float(max(factors, key=lambda factor: float(np.sum(labels * log_softmax(factor * scores, axis=1)))))
+    counts, factors = weights[:, None] * labels, 2.0 ** np.arange(-6, 9)
+    return float(max(factors, key=lambda factor: float(np.sum(counts * log_softmax(factor * scores, axis=1)))))

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from accord.exceptions import InputError
+from accord.tokenizer import is_document
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
 from accord.views.documents import TextFeatures
+from accord.views.frames import is_frame
 from accord.views.inputs import as_list, has_text
 from accord.views.text import TokenFeatures
 
@@ -35,6 +37,8 @@ def default_view(X: Any, one_row: bool = False, symbols: bool = False) -> View:
     several = "a list of tokens, of dicts or of rows of numbers"
     one = "a text, a dict or list of features, or a row of numbers"
     need = one if one_row else several
+    if one_row and is_frame(X) and any(getattr(dtype, "kind", "O") not in "biuf" for dtype in X.dtypes):
+        return DictFeatures()
     if len(getattr(X, "shape", ())) > 1 and not has_text(X):
         return ArrayFeatures()
     found = next(((i, x) for i, x in enumerate(as_list(X, need)) if not _is_empty(x)), None)
@@ -42,7 +46,7 @@ def default_view(X: Any, one_row: bool = False, symbols: bool = False) -> View:
         raise InputError("X has only empty inputs: there is nothing to learn from")
     i, x = found
     kind = type(x).__name__
-    if one_row and isinstance(x, str):
+    if one_row and (isinstance(x, str) or is_document(type(x))):
         return TextFeatures()
     if has_text(x):
         x = x.tolist()

@@ -18,6 +18,7 @@ from accord.forms import TEXT, items, optional
 from accord.packed.rows import Rows
 from accord.settings import FLAG
 from accord.views.base import View
+from accord.views.frames import frame_dicts, is_frame
 from accord.views.inputs import as_list, describe, offsets_of
 from accord.views.window import parse_window, warn_of_wide
 
@@ -271,7 +272,7 @@ def _is_finite(value: Any) -> bool:
 
 def _pack(X: Any, columns: _Columns) -> tuple[sp.csr_array, np.ndarray]:
     """The features of all tokens, one row each, and the offsets of the inputs."""
-    inputs = as_list(X, _EXPECTED)
+    inputs = frame_dicts(X) if is_frame(X) else as_list(X, _EXPECTED)
     packer = _Packer(columns)
     if _one_row_each(inputs):
         for i, x in enumerate(inputs):

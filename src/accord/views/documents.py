@@ -22,6 +22,7 @@ from accord.kernels.features import hashing
 from accord.packed.rows import Rows
 from accord.packed.tables import as_table
 from accord.settings import FLAG, NOT_NEGATIVE, one_of
+from accord.tokenizer import is_document
 from accord.views.base import View
 from accord.views.characters import pack
 from accord.views.inputs import as_list, describe
@@ -233,6 +234,7 @@ def text_list(X: Any) -> Sequence[str]:
     """The texts; an error names the first that is none."""
     texts = as_list(X, "a text, which is a string")
     if not set(map(type, texts)) <= {str}:
+        texts = [text.text if is_document(type(text)) else text for text in texts]
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 hint = " Join the words of a text, or use DictFeatures" if isinstance(text, (list, tuple)) else ""

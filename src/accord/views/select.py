@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from accord.exceptions import InputError
 from accord.packed.tables import as_csr
 from accord.views.compose import Views, WrappingView
+from accord.views.frames import column_values, is_frame
 from accord.views.inputs import as_list, describe
 
 
@@ -60,12 +61,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float, np.number, np.bool_))
 
 
-def _is_frame(x: Any) -> bool:
-    return hasattr(x, "columns") and hasattr(x, "iloc")
-
-
 def _is_table(x: Any) -> bool:
-    return sp.issparse(x) or _is_frame(x) or (isinstance(x, np.ndarray) and x.ndim > 1)
+    return sp.issparse(x) or is_frame(x) or (isinstance(x, np.ndarray) and x.ndim > 1)
 
 
 def _is_listed(key: Any) -> bool:
@@ -97,7 +94,7 @@ def _entry(x: Any, key: Any, where: str) -> Any:
 
 def _columns(x: Any, key: Any, where: str) -> Any:
     """The columns of a matrix that ``key`` stands for; those of a stack of matrices are its last axis."""
-    if _is_frame(x):
+    if is_frame(x):
         return _frame_columns(x, key, where)
     chosen = _numbers(key, x.shape[-1], where)
     return as_csr(x, where)[:, chosen] if sp.issparse(x) else x[..., chosen]
@@ -138,7 +135,7 @@ def _frame_columns(x: Any, key: Any, where: str) -> Any:
     if not listed and not isinstance(key, slice):
         column = x.iloc[:, int(numbers[0])]
         if getattr(column.dtype, "kind", "O") not in "biuf":
-            return column.tolist()  # text, or one list of tokens per input
+            return column_values(column)  # text, or one list of tokens per input
     return x.iloc[:, numbers]
 
 

@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import accord
-from accord import Classifier, InputError, MultiClass, Sequence, Taxonomy, TextFeatures
+from accord import ArrayFeatures, Classifier, InputError, MultiClass, Sequence, Taxonomy, TextFeatures
+from accord.learners import classifier
 from accord.learners.classifier import SEMI_SUPERVISED, SUPERVISED
 from accord.solvers import soft_classes
 
@@ -83,22 +84,28 @@ def plain_naive_bayes(X, labels, hidden, guesses, frequencies):
     return weights, guesses
 
 
-def test_naive_bayes_is_what_it_says():
+@pytest.mark.parametrize("most", [1, 3], ids=["no weights", "weights"])
+def test_naive_bayes_is_what_it_says(most):
     (X, labels), (hidden, guesses) = some_rows(8, 10, 2), some_rows(12, 10, 3)
     frequencies = np.array([0.5, 0.3, 0.2])
-    weights, constants, found = soft_classes.naive_bayes(X, labels, hidden, guesses, frequencies)
-    expected = plain_naive_bayes(
-        X.toarray().tolist(), labels.tolist(), hidden.toarray().tolist(), guesses.tolist(), frequencies.tolist()
+    times, times_hidden = 1 + np.arange(8) % most, 1 + np.arange(12) % most
+    odds, constants, found = soft_classes.naive_bayes(
+        X, labels, hidden, guesses, frequencies, times.astype(float), times_hidden.astype(float)
     )
-    np.testing.assert_allclose(weights, expected[0], rtol=1e-9)
-    np.testing.assert_allclose(found, expected[1], rtol=1e-9)
+    twice, twice_hidden = np.repeat(np.arange(8), times), np.repeat(np.arange(12), times_hidden)
+    expected = plain_naive_bayes(
+        X.toarray()[twice].tolist(), labels[twice].tolist(), hidden.toarray()[twice_hidden].tolist(),
+        guesses[twice_hidden].tolist(), frequencies.tolist(),
+    )  # fmt: skip
+    np.testing.assert_allclose(odds, expected[0], rtol=1e-9)
+    np.testing.assert_allclose(found[twice_hidden], expected[1], rtol=1e-9)
     assert constants.mean() == pytest.approx(0.0)
 
 
 def test_guesses_are_held_to_frequencies():
     scores = np.random.default_rng(0).normal(size=(500, 3)) + [3.0, 0.0, -1.0]
     frequencies = np.array([0.2, 0.3, 0.5])
-    guesses, constants = soft_classes.held_to(scores, frequencies)
+    guesses, constants = soft_classes.held_to(scores, frequencies, np.ones(500))
     np.testing.assert_allclose(guesses.mean(axis=0), frequencies, atol=0.02)
     odds = np.log(guesses[0]) - scores[0] - constants
     np.testing.assert_allclose(odds, odds[0])
@@ -115,11 +122,11 @@ def test_unlabeled_texts_help_and_it_says_so(tmp_path):
     assert [entry["chosen"] for entry in model.auto_report_] == [False, True]
     assert len(model.report_) == 3
     assert "282 unlabeled examples" in model.report_[0]
-    assert list(model.transduction_) == list(model.predict(X[18:]))
+    assert model.transduction_ == model.predict(X[18:]).tolist()
     np.testing.assert_allclose(model.predict_marginals(new).sum(axis=1), 1.0)
     model.save(tmp_path / "m.accord")
     loaded = accord.load(tmp_path / "m.accord")
-    assert list(loaded.predict(new)) == list(model.predict(new))
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
     assert loaded.report_ == model.report_
 
 
@@ -154,7 +161,7 @@ def test_a_taxonomy_and_a_view_may_be_given():
     tree = {"topic0": "a", "topic1": "a", "a": "top", "topic2": "top"}
     model = Classifier(Taxonomy(tree), TextFeatures(min_count=1), random_state=0).fit(X, Y)
     flat = Classifier(MultiClass(), TextFeatures(min_count=1), random_state=0).fit(X, Y)
-    assert list(model.predict(X)) == list(flat.predict(X))
+    np.testing.assert_array_equal(model.predict(X), flat.predict(X))
     np.testing.assert_allclose(model.decision_function(X), flat.decision_function(X), atol=1e-8)
 
 
@@ -165,6 +172,83 @@ def test_very_few_labels(n_labels):
     assert model.auto_report_ == []
     assert "too few" in model.report_[1]
     assert set(model.predict(X)) <= set(Y[:n_labels])
+
+
+def weighted_and_repeated(monkeypatch, learn_unlabeled):
+    """A fit with weights, and one of examples that are repeated instead, on the same folds."""
+    rng = np.random.default_rng(6)
+    X, y = rng.poisson(1.0, (60, 4)) + 0.5, np.arange(60) % 3
+    X[:, :3] += 1.2 * np.eye(3)[y]
+    Y = [f"class {c}" if i < 30 else None for i, c in enumerate(y)]
+    times = rng.integers(0, 4, 60)
+    often = np.repeat(np.arange(60), times)
+    labeled = np.flatnonzero(times[:30])
+    folds = [labeled[f::4] for f in range(4)]  # by number of the example
+    fits = []
+    for chosen in (labeled, often[often < 30]):
+        monkeypatch.setattr(
+            classifier, "labeled_folds", lambda *_, c=chosen: [np.flatnonzero(np.isin(c, fold)) for fold in folds]
+        )
+        model = Classifier(view=ArrayFeatures(bias="one"), learn_unlabeled=learn_unlabeled, random_state=0)
+        if chosen is labeled:
+            fits.append(model.fit(X, Y, sample_weight=times))
+        else:
+            fits.append(model.fit(X[often], [Y[i] for i in often]))
+    monkeypatch.undo()
+    return X, *fits
+
+
+@pytest.mark.parametrize("learn_unlabeled", ["never", "always"])
+def test_weights_of_examples_are_how_often_they_count(monkeypatch, learn_unlabeled):
+    X, weighted, repeated = weighted_and_repeated(monkeypatch, learn_unlabeled)
+    assert weighted.C_ == repeated.C_
+    np.testing.assert_allclose(weighted.auto_report_[0]["fold_errors"], repeated.auto_report_[0]["fold_errors"])
+    assert len(set(weighted.auto_report_[0]["fold_errors"])) > 1
+    expected = repeated.decision_function(X)
+    np.testing.assert_allclose(weighted.decision_function(X), expected, atol=1e-2 * np.abs(expected).max())
+    plain = Classifier(view=ArrayFeatures(bias="one"), learn_unlabeled=learn_unlabeled, random_state=0)
+    plain.fit(X, [f"class {i % 3}" if i < 30 else None for i in range(60)])
+    assert np.abs(plain.decision_function(X) - expected).max() > 0.05 * np.abs(expected).max()
+
+
+def test_whether_unlabeled_examples_help_is_counted_in_weights_whatever_their_scale():
+    y = np.eye(2)[[0] * 12]
+    before, after = np.tile([0.0, 1.0], (12, 1)), np.tile([1.0, 0.0], (12, 1))
+    before[:4], after[:4] = [1.0, 0.0], [0.0, 1.0]  # of twelve, eight are mended and four broken
+    held, rows = {SUPERVISED: before, SEMI_SUPERVISED: after}, sp.csr_array((12, 1))
+    for weights, chosen in (
+        (np.ones(12), SEMI_SUPERVISED),
+        (np.full(12, 0.01), SEMI_SUPERVISED),
+        (np.r_[np.full(4, 2.0), np.ones(8)], SUPERVISED),
+        (np.r_[np.ones(11), 50.0], SEMI_SUPERVISED),
+        (np.r_[50.0, np.ones(11)], SUPERVISED),
+    ):
+        examples = classifier.Examples(rows, y, rows, weights, np.ones(12))
+        assert Classifier()._chosen(held, examples) == chosen
+
+
+def test_examples_of_weight_zero_are_not_there():
+    X, Y = texts(80, 7)
+    Y = [*Y[:40], *[None] * 40]
+    kept = np.r_[5:40, 50:80]
+    view = TextFeatures(min_count=1, idf=False)
+    zero = Classifier(view=view, random_state=0).fit(X, Y, sample_weight=np.isin(np.arange(80), kept))
+    absent = Classifier(view=view, random_state=0).fit([X[i] for i in kept], [Y[i] for i in kept])
+    here = [X[i] for i in kept]
+    np.testing.assert_allclose(zero.decision_function(here), absent.decision_function(here), rtol=1e-3, atol=1e-2)
+    assert zero.report_ == absent.report_
+    assert len(zero.transduction_) == 40
+    none = Classifier(view=view, random_state=0).fit(X, Y, sample_weight=[1.0] * 40 + [0.0] * 40)
+    alone = Classifier(view=view, random_state=0).fit(X[:40], Y[:40])
+    assert none.report_ == alone.report_
+
+
+def test_probabilities_need_no_structure_to_be_named():
+    X, Y = texts(30, 8)
+    model = Classifier(random_state=0).fit(X, Y)
+    found = model.predict_proba(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), found)
 
 
 def test_it_is_a_classifier_of_classes():

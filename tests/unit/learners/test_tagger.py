@@ -8,7 +8,8 @@ import pytest
 import accord
 from accord import CRF, InputError, MultiClass, Sequence, Tagger, TokenFeatures
 from accord.datasets import embedded_ner
-from accord.learners.tagger import natural_structure
+from accord.learners import safety
+from accord.learners.tagger import Way, natural_structure
 
 X, Y = embedded_ner(120, random_state=0)
 X_NEW, Y_NEW = embedded_ner(60, random_state=1)
@@ -117,6 +118,46 @@ def test_mistakes_are_named_where_they_are():
         Tagger().fit(X[:3], [None] * 3)
     with pytest.raises(InputError, match="X is empty"):
         Tagger().fit([], [])
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+
+def test_weights_of_sentences_are_how_often_they_count(monkeypatch):
+    """Where every candidate is a convex optimum, and copies of a sentence are held out together."""
+    times = np.array([2, 1, 0, 3, 1, 1, 0, 2, 1, 1, 2, 1])
+    often = np.repeat(np.arange(12), times)
+    kept = np.flatnonzero(times)
+    labels = sorted({label for y in Y[:12] for label in y})
+    options = {"tol": 1e-9, "max_iter": 2000}
+
+    def ways(self, structure, text, *_):
+        return [Way(f"C = {C}", 0.0, CRF(structure, text, C=C, **options)) for C in (1e-4, 1.0)]
+
+    monkeypatch.setattr(Tagger, "_ways", ways)
+    fits = []
+    for chosen, weights in ((kept, times), (often, None), (np.arange(12), np.ones(12))):
+        monkeypatch.setattr(
+            safety, "labeled_folds", lambda *_, c=chosen: [np.flatnonzero(c % 3 == f) for f in range(3)]
+        )
+        rows = np.arange(12) if weights is not None else often
+        model = Tagger(Sequence(labels=labels))
+        fits.append(model.fit([X[i] for i in rows], [Y[i] for i in rows], sample_weight=weights))
+    weighted, repeated, plain = fits
+    for one, other in zip(weighted.auto_report_, repeated.auto_report_, strict=True):
+        np.testing.assert_allclose(one["fold_errors"], other["fold_errors"])
+        assert one["chosen"] == other["chosen"]
+    for one, other in zip(weighted.decision_function(X), repeated.decision_function(X)):
+        np.testing.assert_allclose(one, other, atol=1e-3)
+    assert plain.auto_report_[0]["fold_errors"] != weighted.auto_report_[0]["fold_errors"]
+
+
+def test_labeled_sentences_of_weight_zero_are_left_out():
+    some = Tagger(random_state=0).fit(X[:12], Y[:12], sample_weight=[0] + [1] * 11)
+    absent = Tagger(random_state=0).fit(X[1:12], Y[1:12])
+    for one, other in zip(some.decision_function(X[1:12]), absent.decision_function(X[1:12])):
+        np.testing.assert_allclose(one, other, atol=1e-2)
+    assert "11 labeled" in some.report_[0]
 
 
 # -- copies -----------------------------------------------------------------------------------------------------------

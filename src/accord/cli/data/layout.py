@@ -16,14 +16,16 @@ import click
 
 from accord.cli.option_types import COLUMN, LENGTHS, NAMES, Choice, flag
 from accord.cli.outputs.views import input_view
-from accord.cli.tasks import Task, task_of
+from accord.cli.tasks import MULTICLASS, SEQUENCE, Task, task_of, task_of_format
 
-FORMATS = ("conll", "text", "csv", "jsonl", "svmlight", "treebank")
+FORMATS = ("conll", "text", "csv", "jsonl", "parquet", "svmlight", "treebank")
+TABLES = ("csv", "jsonl", "parquet")  # if the task is not one of tokens
 _EXTENSIONS = {
     **dict.fromkeys((".conll", ".conllu", ".iob", ".iob2", ".bio", ".col"), "conll"),
     **dict.fromkeys((".txt", ".text", ".tok"), "text"),
     ".csv": "csv",
-    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".mrg", ".ptb", ".trees", ".brackets", ".parse"), "treebank"),
     **dict.fromkeys((".svm", ".svmlight", ".libsvm"), "svmlight"),
 }
@@ -44,7 +46,9 @@ class Layout:
         type=Choice(FORMATS), help="Format of the data.  [default: by the file's name]")
     token_column: int | None = _option(type=int, help="CoNLL: column of the token.  [default: 0]")
     label_column: int | str | None = _option(
-        type=COLUMN, help="CoNLL, CSV: column of the label, by number or CSV header.  [default: -1, the last]")
+        type=COLUMN,
+        help="CoNLL and tables: column of the label, by number or name.  [default: -1, the last; in JSON lines and "
+        "Parquet label, if there is one]")
     feature_columns: tuple[int, ...] | None = _option(
         type=LENGTHS,
         help="CoNLL: features are the token and these columns (numbers from 0, such as 1,2), and no others.")
@@ -61,9 +65,9 @@ class Layout:
     header: bool | None = _option(switch="--no-header", help="CSV: whether there is a header.  [default: found out]")
     delimiter: str | None = _option(remembered=False, help="CSV: separator of cells.  [default: found out]")
     categorical: tuple[str, ...] | None = _option(
-        type=NAMES, help="CSV: columns that hold words.  [default: found out]")
+        type=NAMES, help="Tables: columns that hold words.  [default: found out]")
     text_columns: tuple[str, ...] | None = _option(
-        type=NAMES, help="CSV: columns of free text.  [default: found out]")
+        type=NAMES, help="Tables: columns of free text.  [default: found out]")
     feature_names: tuple[str, ...] | None = _option()
     zero_based: bool | None = _option(
         switch="--one-based", help="svmlight: number of the first feature.  [default: 1]")
@@ -85,11 +89,16 @@ class Layout:
             raise click.UsageError(f"{task.outputs} are read from {known} files, not from {found}; see --format")
         if self.feature_columns and found != "conll":
             raise click.UsageError("--feature-columns are columns of a CoNLL file; give one, with --format conll")
-        if self.text_columns and found != "csv":
-            raise click.UsageError("--text-columns are columns of a CSV file; give one, with --format csv")
+        if self.text_columns and found not in TABLES:
+            raise click.UsageError("--text-columns are columns of a table; give one, with --format csv")
         if self.unknown_label is not None and not task.hides_labels:
             raise click.UsageError(f"--unknown-label is a label of tokens or examples; {task.outputs} have none")
         return replace(self, format=found)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the file has columns of features, whose kinds are found out."""
+        return self.format in TABLES and not self.task.of_tokens
 
     @property
     def target(self) -> int | str:
@@ -149,6 +158,17 @@ def guess_format(source: str, of_tokens: bool) -> str | None:
     return _EXTENSIONS.get(suffix)
 
 
+def task_of_file(source: str, found: str | None, encoding: str) -> Task:
+    """What a labeled file is for, if nothing else is said: its format says it, and of JSON lines the first ones."""
+    if found != "jsonl":
+        return task_of_format(found or SEQUENCE.labeled_format)
+    if source == "-":
+        raise click.UsageError("JSON lines from standard input: give --task sequence or --task multiclass")
+    from accord.datasets.formats.json_lines import holds_sentences
+
+    return SEQUENCE if holds_sentences(source, encoding) else MULTICLASS
+
+
 def layout_of(model: Any, options: dict[str, Any], source: str, labeled: bool = False) -> Layout:
     """How a model reads a file: as the options say, else as its training file was read, else as its view suggests."""
     known = {f.name for f in fields(Layout)}
@@ -159,8 +179,8 @@ def layout_of(model: Any, options: dict[str, Any], source: str, labeled: bool = 
         kept["feature_names"] = tuple(view.columns_)
     if "n_features" not in kept and hasattr(view, "n_columns_"):
         kept["n_features"] = view.n_columns_
-    if task.of_tokens:
-        kept.pop("format", None)  # a tagger trained on CoNLL columns reads text just as well
+    if task.of_tokens or (guess_format(source, of_tokens=False) in TABLES and kept.get("format") in TABLES):
+        kept.pop("format", None)  # a tagger trained on CoNLL columns reads text just as well, and tables are tables
     layout = Layout(task, **{**kept, **options})
     return layout.for_file(source, _default_format(layout, view, labeled))
 

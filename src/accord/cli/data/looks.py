@@ -21,17 +21,17 @@ def explain(layout: Layout, source: str, Y: list[Any], X: Any) -> None:
         return
     lines = _first_lines(layout, source)
     if said := _look_at_brackets(lines):
-        raise InputError(f"{source}: {said}", "format")
+        raise InputError(f"{source}: {said}")
     if not any(y is not None for y in Y):
         said = _look(lines) if lines else _look_at_cells([token for x in X[:_LINES] for token in x])
         if said:
-            raise InputError(f"{source}: no token has a label. {said}", "format")
+            raise InputError(f"{source}: no token has a label. {said}")
 
 
 def explained(layout: Layout, source: str, error: FormatError) -> FormatError | InputError:
     """The error of a reader of CoNLL columns, with what the file looks like."""
     said = _look(_first_lines(layout, source)) if layout.format == "conll" else ""
-    return InputError(f"{error.message}. {said}", "format") if said else error
+    return InputError(f"{error.message}. {said}") if said else error
 
 
 def _first_lines(layout: Layout, source: str) -> list[str]:
@@ -70,7 +70,7 @@ def _look_at_brackets(lines: list[str]) -> str:
     if not lines:
         return ""
     if lines[0][0] in "{[" and lines[-1][-1] in "}]," and any(":" in line for line in lines):
-        return "The file looks like JSON; write a line token<TAB>label for each token, or a CSV table"
+        return "The file looks like JSON; if every line is an object of its own, give --format jsonl"
     if lines[0][0] == "(" and sum(line.count("(") for line in lines) > len(lines):
         return "The file looks like a treebank; give --format treebank"
     return ""
@@ -81,5 +81,8 @@ def _look_at_cells(lines: list[str]) -> str:
     for mark, name in _SEPARATORS.items():
         counts = {line.count(mark) for line in lines}
         if len(counts) == 1 and counts != {0} and len(lines) > 1:
-            return f"The file looks like a table with {name}; give --format csv, and --label-column NAME for the labels"
+            return (
+                f"The file looks like a table with {name}; give --format csv, and --label-column NAME for the labels; "
+                "or, if its lines are tokens, put a tab between token and label"
+            )
     return ""

@@ -36,7 +36,7 @@ def load(layout: Layout, source: str, labeled: bool = True) -> Batch:
 
 def load_settled(layout: Layout, source: str) -> tuple[Batch, Layout]:
     """A whole labeled file, and its layout with all that had to be found out, to read others the same way."""
-    if layout.format == "csv":
+    if layout.is_table:
         from accord.cli.data.tables import load_table
 
         return load_table(layout, source)
@@ -69,7 +69,7 @@ def load_predictions(layout: Layout, source: str) -> Batch:
 
 
 def _batches(layout: Layout, source: Any, size: int, labeled: bool) -> Iterator[Batch]:
-    if layout.format == "csv":
+    if layout.is_table:
         from accord.cli.data.tables import table_batches
 
         return table_batches(layout, source, size, labeled)

@@ -1,9 +1,9 @@
-"""CSV for the commands: tables whose columns have to be those that a model was trained on."""
+"""Tables for the commands, CSV or rows that name their cells: columns have to be those of training."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
@@ -12,6 +12,7 @@ from accord.cli.data.batch import Batch
 from accord.cli.data.layout import Layout
 from accord.cli.data.targets import Lines, delimiter_of, read_again, to_numbers
 from accord.datasets import iter_csv, read_csv
+from accord.datasets.formats import named_rows
 from accord.datasets.formats.csv_table import Table
 from accord.datasets.formats.source import iter_lines, source_name
 from accord.exceptions import FormatError
@@ -21,14 +22,23 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
     """A whole table with its column kinds found out, and the layout to read others the same way."""
     header: Any = "auto" if layout.header is None else layout.header
     kept: Any = read_again(source, layout.encoding) if layout.task.numeric else source
+    rows, target = kept, layout.target
+    if layout.format in named_rows.FORMATS:
+        rows = named_rows.named_rows(layout.format, kept, layout.encoding)
+        header, target = True, _target(layout, rows.columns)
     table = read_csv(
-        kept, layout.target, layout.delimiter, header, layout.encoding,
+        rows, target, layout.delimiter, header, layout.encoding,
         categorical=layout.categorical, texts=layout.text_columns, finite=True,
     )  # fmt: skip
+    if not table.feature_names:
+        raise FormatError(
+            "there is a single column; expected one with labels (empty where there is none) and others to learn from",
+            source_name(source),
+        )
     if header == "auto":  # without a header, columns are named by their numbers
         header = not all(name.isdigit() for name in table.feature_names)
     settled = replace(
-        layout, label_column=layout.target, header=header, feature_names=tuple(table.feature_names),
+        layout, label_column=target, header=header, feature_names=tuple(table.feature_names),
         categorical=tuple(table.categorical), text_columns=tuple(table.texts),
     )  # fmt: skip
     y: list[Any] = layout.hide(list(table.y))
@@ -37,33 +47,56 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
 
 def table_batches(layout: Layout, source: Any, size: int, labeled: bool) -> Iterator[Batch]:
     """Rows in batches, the columns in the order of training."""
-    stream = _Peeked(source, layout)
-    header = True if layout.header is None else layout.header
-    label = _label_column(layout, stream, header, labeled)
+    stream: _Peeked | _Named = (_Named if layout.format in named_rows.FORMATS else _Peeked)(source, layout)
+    label = _label_column(layout, stream, labeled)
     for table in iter_csv(
-        stream, label, stream.delimiter, header, layout.encoding,  # type: ignore[arg-type]
+        stream.rows, label, stream.delimiter, stream.header, layout.encoding,
         categorical=layout.categorical or (), texts=layout.text_columns or (), chunk_size=size, finite=True,
     ):  # fmt: skip
-        yield Batch(_ordered(layout, table, stream.name, header), list(table.y), columns=tuple(table.feature_names))
+        yield Batch(_ordered(layout, table, stream), list(table.y), columns=tuple(table.feature_names))
 
 
 class _Peeked(Lines):
-    """The lines of a source with the cells of the first one known beforehand."""
+    """The lines of a CSV file with the cells of the first one known beforehand."""
 
     def __init__(self, source: Any, layout: Layout) -> None:
         lines = iter_lines(source, layout.encoding)
         head = list(islice(lines, 1))
         super().__init__(source_name(source), chain(head, lines))
+        self.rows: Any = self
+        self.header = True if layout.header is None else layout.header
         self.delimiter = delimiter_of(layout, "".join(head))
         self.cells = [cell.strip() for row in csv.reader(head, delimiter=self.delimiter) for cell in row]
+        self.target = layout.target
 
 
-def _label_column(layout: Layout, stream: _Peeked, header: bool, labeled: bool) -> int | str | None:
+class _Named:
+    """The same of a table whose rows name their cells."""
+
+    header, delimiter = True, None
+
+    def __init__(self, source: Any, layout: Layout) -> None:
+        label = [layout.label_column] if isinstance(layout.label_column, str) else []
+        known = None if layout.feature_names is None else [*layout.feature_names, *label]
+        self.rows: Any = named_rows.named_rows(str(layout.format), source, layout.encoding, known or label)
+        self.name, self.cells = self.rows.name, self.rows.columns
+        self.target = _target(layout, self.cells)
+
+
+def _target(layout: Layout, columns: Sequence[str]) -> int | str:
+    """The column of labels by name, where all columns have names; as it was given if there is none."""
+    target = layout.target
+    if target == -1 and named_rows.LABEL in columns:
+        return named_rows.LABEL
+    return columns[target] if isinstance(target, int) and -len(columns) <= target < len(columns) else target
+
+
+def _label_column(layout: Layout, stream: _Peeked | _Named, labeled: bool) -> int | str | None:
     """Where the classes are; None if the file has none, which is only right for prediction."""
     n_known = len(layout.feature_names) if layout.feature_names is not None else layout.n_features
     if labeled or n_known is None:
-        return layout.target if labeled else layout.label_column
-    if header and layout.feature_names is not None:
+        return stream.target if labeled else layout.label_column
+    if stream.header and layout.feature_names is not None:
         others = [name for name in stream.cells if name not in layout.feature_names]
         if len(others) > 1:
             raise FormatError(
@@ -71,20 +104,20 @@ def _label_column(layout: Layout, stream: _Peeked, header: bool, labeled: bool) 
             )
         return others[0] if others else None
     if len(stream.cells) != n_known:
-        return layout.target
+        return stream.target
     if (layout.categorical or layout.text_columns) and layout.target not in (-1, n_known):
         message = f"the column of the class ({layout.target}) is missing; keep it (it may be empty), or use a header"
         raise FormatError(message, stream.name, 1)
     return None
 
 
-def _ordered(layout: Layout, table: Table, name: str, header: bool) -> Any:
+def _ordered(layout: Layout, table: Table, stream: _Peeked | _Named) -> Any:
     """The features of a table as the model knows them."""
-    if not header or layout.feature_names is None:
+    if not stream.header or layout.feature_names is None:
         return table.X
     missing = [column for column in layout.feature_names if column not in table.feature_names]
     if missing:
-        raise FormatError(f"the column {missing[0]!r} is missing, which the model was trained on", name, 1)
+        raise FormatError(f"the column {missing[0]!r} is missing, which the model was trained on", stream.name, 1)
     if isinstance(table.X, list):
         return table.X
     return table.X[:, [table.feature_names.index(column) for column in layout.feature_names]]

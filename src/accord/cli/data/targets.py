@@ -10,6 +10,7 @@ from typing import Any
 
 from accord.cli.data.batch import Batch
 from accord.cli.data.layout import Layout
+from accord.datasets.formats import named_rows
 from accord.datasets.formats.source import iter_lines, source_name
 from accord.exceptions import FormatError
 
@@ -81,6 +82,9 @@ def _number(text: str) -> float:
 
 def _line(layout: Layout, source: Any, example: int) -> int:
     """On which line an example ends, found by reading once more, as the readers do."""
+    if layout.format in named_rows.FORMATS:
+        named = named_rows.named_rows(layout.format, source, layout.encoding)
+        return next(number for number, _ in islice(named.rows, example, None))
     lines = iter_lines(source, layout.encoding)
     if layout.format == "csv":
         first = next(lines, "")

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from accord.cli.data.layout import guess_format
-from accord.cli.tasks import SEQUENCE, TASKS, Task, task_of_format
+from accord.cli.data.layout import guess_format, task_of_file
+from accord.cli.tasks import SEQUENCE, TASKS, Task
 from accord.cli.train.parameters import LEARNERS, PARAMETERS, WORD_VIEWS
 from accord.registry import commands
 
@@ -28,10 +28,10 @@ def check_inputs(data: str, options: dict[str, Any]) -> None:
         raise click.UsageError("--stream and --unlabeled do not go together; put unlabeled sentences into DATA")
 
 
-def choose_task(data: str, given_format: str | None, given: dict[str, Any], options: dict[str, Any]) -> Task:
+def choose_task(data: str, reading: dict[str, Any], given: dict[str, Any], options: dict[str, Any]) -> Task:
     """The task that the options tell; else the one that the file's format tells. Names a learner if nobody did."""
     told = _told(options)
-    found = given_format or guess_format(data, of_tokens=True)
+    found = reading.get("format") or guess_format(data, of_tokens=True)
     first, task = next(iter(told.items()), ("", None))
     for option, other in told.items():
         if task is not None and other is not task:
@@ -39,7 +39,7 @@ def choose_task(data: str, given_format: str | None, given: dict[str, Any], opti
     if task is None:
         if found == "text":
             raise click.UsageError("plain text: give --task multiclass if its lines are class<TAB>words")
-        task = task_of_format(found or SEQUENCE.labeled_format)
+        task = task_of_file(data, found, reading.get("encoding", "utf-8"))
     if options["learner"] is None:
         options["learner"] = default_learner(task, given, options)
     _check(task, found, options)

@@ -32,10 +32,11 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
     \b
     Sequences   CoNLL columns: a token per line, a blank line between sentences.
     Trees       a treebank: (S (NP (DT the) (NN dog)) (VP (VBZ barks))).
-    Classes     CSV, svmlight, or text lines `class<TAB>words`.
+    Classes     a table (CSV, JSON lines, Parquet), svmlight, or text lines
+                `class<TAB>words`.
     Numbers     the same with a number for the class, by {listed(REGRESSORS, "or")}.
 
-    Labels may be missing (`_` in CoNLL, an empty cell in CSV): such examples, and those of --unlabeled,
+    Labels may be missing (`_` in CoNLL, an empty cell, null): such examples, and those of --unlabeled,
     are unlabeled. With --dry-run it only says what it understood of the data.
 
     \b
@@ -97,8 +98,8 @@ _GROUPS = {
 @click.option("--labeled", metavar="FILE", help="The same as DATA.")
 @click.option(
     "--unlabeled", metavar="FILE", multiple=True,
-    help="More inputs, without labels: text, CoNLL or treebanks; CSV, svmlight for classes and numbers. May be given "
-    "several times.",
+    help="More inputs, without labels: text, CoNLL or treebanks; tables or svmlight for classes and numbers. May be "
+    "given several times.",
 )  # fmt: skip
 @click.option(
     "--unlabeled-format", type=Choice(FORMATS),
@@ -107,7 +108,8 @@ _GROUPS = {
 @optional_model_option
 @click.option(
     "--task", type=Choice(list(STRUCTURES)),
-    help="What is predicted.  [default: sequence for CoNLL files, tree for treebanks, taxonomy with --taxonomy, else "
+    help="What is predicted.  [default: sequence for CoNLL files and JSON lines of sentences, tree for treebanks, "
+    "taxonomy with --taxonomy, else "
     f"multiclass; {listed(REGRESSORS)} predict numbers]",
 )  # fmt: skip
 @click.option(
@@ -179,7 +181,7 @@ def _plan(data: str, model: Path | None, options: dict[str, Any]) -> Plan:
     read = (options[name] for name in ("embeddings", "taxonomy", "grammar", "valid"))
     check_outputs({"--model": model}, (data, *options["unlabeled"], *read))
     check_inputs(data, options)
-    task = with_terminals(choose_task(data, reading.get("format"), given, options), given.get("terminals", ""))
+    task = with_terminals(choose_task(data, reading, given, options), given.get("terminals", ""))
     layout = Layout(task, **reading).for_file(data, task.labeled_format)
     if options["grammar"] is not None:
         from accord.cli.data.treebanks import read_grammar

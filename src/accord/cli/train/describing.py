@@ -45,13 +45,15 @@ def _columns(plan: Plan, found: Understood) -> Iterable[tuple[str, str]]:
         yield "columns", f"tokens in column {layout.token_column or 0}, labels in {label} (counted from 0)"
         if layout.feature_columns:
             yield "features", f"the token and columns {', '.join(map(str, layout.feature_columns))}"
-    if layout.format == "csv":
-        names, words = layout.feature_names or (), layout.categorical or ()
+    if layout.is_table:
+        names, words, texts = layout.feature_names or (), layout.categorical or (), layout.text_columns or ()
         yield "label column", str(layout.target) if layout.target != -1 else "the last"
-        yield "header", "yes" if layout.header else "no"
+        if layout.format == "csv":
+            yield "header", "yes" if layout.header else "no"
         for kind, columns in (
-            ("numbers", [name for name in names if name not in words]),
+            ("numbers", [name for name in names if name not in (*words, *texts)]),
             ("words", [name for name in names if name in words]),
+            ("free text", [name for name in names if name in texts]),
         ):
             if columns:
                 yield f"columns of {kind}", _some(columns, _COLUMNS)

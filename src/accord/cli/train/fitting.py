@@ -63,7 +63,7 @@ def read(plan: Plan) -> Understood:
     if not Y:
         longest = f" of at most {layout.max_length} words (--max-length)" if layout.max_length else ""
         raise InputError(f"{plan.data} has no {layout.task.outputs}{longest}")
-    if layout.format == "csv" and isinstance(X, list):
+    if layout.is_table and isinstance(X, list):
         learner = for_table(layout, plan.given, plan.options)
         if layout.text_columns:
             note(_about_texts(layout))
@@ -123,7 +123,7 @@ def fit_stream(plan: Plan) -> tuple[Trained, Layout]:
         raise click.UsageError("--max-iter: standard input can be read only once; give a file for more passes")
     if layout.text_columns:
         raise click.UsageError("--text-columns: words weigh by how many of all texts have them; leave --stream out")
-    if layout.format == "csv":
+    if layout.is_table:
         layout = replace(layout, header=layout.header is not False, categorical=layout.categorical or ())
     if data != "-":
         seen, width = _scan(layout, data, size)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from accord.datasets.formats.named_rows import NamedRows
 from accord.datasets.formats.source import Source, iter_lines, source_name
 from accord.exceptions import FormatError, InputError
 
@@ -56,13 +57,21 @@ class TableReader:
     """Rows of one file with their line numbers, after its header."""
 
     def __init__(
-        self, source: Source, label_column: Column | None, delimiter: str | None, header: bool | str, encoding: str
+        self,
+        source: Source | NamedRows,
+        label_column: Column | None,
+        delimiter: str | None,
+        header: bool | str,
+        encoding: str,
     ) -> None:
         if header not in (True, False, "auto"):
             raise InputError(f"header must be True, False or 'auto', got {header!r}")
-        self.name = source_name(source)
-        self.header = True if isinstance(label_column, str) else header
-        rows = self._rows(source, delimiter, encoding)
+        self.header = True if isinstance(label_column, str) or isinstance(source, NamedRows) else header
+        if isinstance(source, NamedRows):
+            self.name, rows = source.name, source.numbered()
+        else:
+            self.name = source_name(source)
+            rows = self._rows(source, delimiter, encoding)
         first = next(rows, None)
         if first is None:
             raise FormatError("the file is empty; expected one row per example", self.name)
@@ -226,7 +235,7 @@ def _named(columns: Sequence[Column] | None, names: list[str], file: str, what: 
 
 
 def read_csv(
-    source: Source,
+    source: Source | NamedRows,
     label_column: Column | None = -1,
     delimiter: str | None = None,
     header: bool | str = "auto",
@@ -246,8 +255,9 @@ def read_csv(
     delimiter : str, optional
         By default whichever of comma, semicolon, tab and bar is most frequent in the first line.
     header : bool or "auto"
-        "auto": the first row is a header if columns are given by name, or if none of its cells is a number while
-        some column below it is numeric. If all columns are words that cannot be told, and an error asks.
+        "auto": the first row is a header if `label_column` is a name, or if none of its cells is a number while
+        some column below it is numeric, or if it has names of ``categorical`` or ``texts``. If all columns are words
+        that cannot be told, and an error asks.
     categorical : sequence of int or str, optional
         Columns to read as words; all others but ``texts`` must then be numeric. By default found out from the data.
     texts : sequence of int or str, optional
@@ -274,12 +284,12 @@ def read_csv(
     >>> read_csv(io.StringIO("note,kind\\nwe went to Rome,a\\nno news at all,b\\n"), texts=["note"]).X
     ['we went to Rome', 'no news at all']
     """
-    named = any(isinstance(column, str) and not column.isdigit() for column in (*(categorical or ()), *(texts or ())))
-    reader = TableReader(source, label_column, delimiter, True if named and header == "auto" else header, encoding)
+    reader = TableReader(source, label_column, delimiter, header, encoding)
     numbered = list(reader.checked())
     if reader.header == "auto":
         below = [floats(column) for column in zip(*(row for _, row in numbered[1:]))]
-        if all(values is None for values in below) and not _names_texts(numbered):
+        named = {*(categorical or ()), *(texts or ())} & {*numbered[0][1]}
+        if all(values is None for values in below) and not named and not _names_texts(numbered):
             raise FormatError(
                 "no column is numeric, so it cannot be told whether the first row is a header; say whether it is",
                 reader.name,
@@ -294,7 +304,7 @@ def read_csv(
 
 
 def iter_csv(
-    source: Source,
+    source: Source | NamedRows,
     label_column: Column | None = -1,
     delimiter: str | None = None,
     header: bool = True,

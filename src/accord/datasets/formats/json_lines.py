@@ -1,4 +1,4 @@
-"""JSON lines: one object per line.
+"""JSON lines: one object per line. Rows of a table (`named_rows`), or sentences.
 
 A sentence is ``{"tokens": [...], "labels": [...]}``, or ``{"text": "...", "spans": [[start, end, "PER"], ...]}`` with
 the places of characters, which become IOB2 labels of the tokens that they touch. Without labels or spans, or with
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from accord.datasets.formats.source import Source, iter_lines, source_name
@@ -18,7 +19,9 @@ from accord.tokenizer import Tokenizer, Tokens, labels_of_spans
 _EXPECTED = 'expected {"tokens": [...], "labels": [...]} or {"text": "...", "spans": [[start, end, label], ...]}'
 
 
-def iter_json_lines(source: Source, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
+def iter_json_lines(
+    source: Source, encoding: str = "utf-8", expected: str = _EXPECTED
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file, each with the number of its line; blank lines are skipped."""
     for number, line in enumerate(iter_lines(source, encoding), 1):
         if not line.strip():
@@ -26,9 +29,11 @@ def iter_json_lines(source: Source, encoding: str = "utf-8") -> Iterator[tuple[i
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise FormatError(f"no JSON object ({error}); {_EXPECTED}", source_name(source), number) from None
+            why = getattr(error, "msg", error)
+            message = f"no JSON object on a line of its own ({why}); {expected}"
+            raise FormatError(message, source_name(source), number) from None
         if not isinstance(found, dict):
-            raise FormatError(f"a {type(found).__name__}; {_EXPECTED}", source_name(source), number)
+            raise FormatError(f"a {type(found).__name__}; {expected}", source_name(source), number)
         yield number, found
 
 
@@ -41,6 +46,13 @@ def iter_json_sentences(
             yield _sentence(found, tokenizer)
         except InputError as error:
             raise FormatError(str(error), source_name(source), number) from None
+
+
+def holds_sentences(source: Source, encoding: str = "utf-8", n_lines: int = 100) -> bool:
+    """Whether the first lines of a file look like sentences with labels, rather than rows of a table."""
+    expected = f'expected {{"text": "...", "label": "..."}}, a row of a table; or, of a sentence, {_EXPECTED[9:]}'
+    first = islice(iter_json_lines(source, encoding, expected), n_lines)
+    return any(found.keys() & {"tokens", "spans"} or isinstance(found.get("labels"), list) for _, found in first)
 
 
 def _sentence(found: dict[str, Any], tokenizer: Tokenizer) -> tuple[list[str], Any]:
