@@ -13,9 +13,9 @@ from accord.evaluation import Results, Task
 
 TITLES = (
     "A tagged sentence",
+    "A batch of mail",
     "A parse tree",
     "A cluster of records",
-    "A batch of mail",
     "A regression curve",
     "A federated round",
     "Do unlabeled examples help?",
@@ -134,7 +134,7 @@ def test_demo_hides_labels_from_nobody_but_the_unlabeled(small, monkeypatch):
         def predict(self, X):
             return [["O"] * len(x) for x in X]
 
-    monkeypatch.setattr(comparison, "_learners", lambda seed: {"CRF": (Spy, Spy)})
+    monkeypatch.setattr(comparison, "_learners", lambda: {"CRF": (Spy, Spy)})
     for method in comparison.METHODS:
         comparison.tag_names(Task(comparison.EXPERIMENT, method, {"learner": "CRF"}, 0))
     (X, Y), (more_X, more_Y) = seen

@@ -35,7 +35,7 @@ _WIDTH = 100
 def demo(output: Path, repetitions: int, seed: int, n_jobs: int) -> None:
     """Show one example of every kind of output, and write a report with pictures.
 
-    A tagged sentence, a parse tree, a cluster of records, a batch of mail, a regression curve and a federated round,
+    A tagged sentence, a batch of mail, a parse tree, a cluster of records, a regression curve and a federated round,
     each learned from few labels, mostly with unlabeled examples besides; and at the end an honest count of where these
     helped.
 
@@ -62,7 +62,8 @@ def play(scenes: list[Callable[[int], Scene]], seed: int, n_jobs: int) -> Iterat
     """The scenes in their order, each as soon as it and those before it are done; several at the same time."""
     from joblib import Parallel, delayed
 
-    played: Iterator[Scene] = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_play)(s, seed) for s in scenes)
+    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator")
+    played: Iterator[Scene] = parallel(delayed(_play)(scene, seed) for scene in scenes)
     return played
 
 
@@ -77,7 +78,7 @@ def _play(scene: Callable[[int], Scene], seed: int) -> Scene:
 def _print(scene: Scene) -> None:
     click.secho(scene.title, bold=True)
     click.echo("\n".join(textwrap.wrap(scene.lesson, _WIDTH)) + "\n")
-    click.echo(textwrap.indent(scene.text, "  ") + "\n\n")
+    click.echo(textwrap.indent("\n\n".join(filter(None, (scene.text, scene.legend))), "  ") + "\n\n")
 
 
 def _write(scenes: list[Scene], output: Path, command: str) -> Path:
@@ -91,7 +92,8 @@ def _write(scenes: list[Scene], output: Path, command: str) -> Path:
         "picture, as it came out, for better or worse."
     )
     sections = [
-        f"<section><h2>{html.escape(s.title)}</h2><p>{html.escape(s.lesson)}</p>{s.picture}</section>" for s in scenes
+        f"<section><h2>{html.escape(s.title)}</h2><p>{html.escape(s.lesson)}</p>{s.picture}{_legend(s)}</section>"
+        for s in scenes
     ]
     versions = ", ".join(f"{name} {version}" for name, version in package_versions().items())
     made = (
@@ -102,6 +104,10 @@ def _write(scenes: list[Scene], output: Path, command: str) -> Path:
     body = "\n".join([f"<p>{intro}</p>", *sections, made])
     Results([row for s in scenes for row in s.figures]).to_csv(output / "results.csv")
     return write_file(output / "report.html", html_page(TITLE, body, _STYLE))
+
+
+def _legend(scene: Scene) -> str:
+    return f'<p class="quiet">{html.escape(scene.legend)}</p>' if scene.legend else ""
 
 
 _STYLE = """
@@ -115,6 +121,10 @@ mark { color: inherit; background: var(--soft); border: 2px solid var(--line); b
   padding: .1rem .35rem; white-space: nowrap; }
 mark small { font-weight: 600; letter-spacing: .03em; }
 mark.PER { border-color: #0072b2; } mark.LOC { border-color: #009e73; } mark.ORG { border-color: #d55e00; }
-.records td { text-align: left; } .records .same { background: var(--soft); } .records .other { color: var(--quiet); }
-@media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin-bottom: .6rem; } }
+.records th, .records td { text-align: left; white-space: normal; } .records .same td { background: var(--soft); }
+.records thead th { background: none; } .records .kind th { color: var(--quiet); padding-top: .8rem; }
+@media (max-width: 40rem) {
+  dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .6rem; }
+  .records th, .records td { padding: .3rem .4rem; }
+}
 """

@@ -8,7 +8,8 @@ from typing import Any
 
 from accord.cli.demo.scene import Scene
 
-N_LABELED, N_NEW = 40, 120  # people
+N_LABELED, N_NEW = 25, 100  # people
+SAME, OTHER = "the same person", "somebody else"
 _FIELDS = ("name", "street", "born")
 
 
@@ -35,7 +36,7 @@ def records(seed: int) -> Scene:
     shown = max(clusters.values(), key=lambda members: (_is_right(members), _gaps(members), len(members)))
     alike = [r for r in table if str(r["name"]).split()[-1] == str(shown[0]["name"]).split()[-1]]
     others = [r for r in alike if all(r["name"] != m["name"] for m in shown)][:1]
-    rows = [("the same person", r) for r in shown] + [("somebody else", r) for r in others]
+    rows = [(SAME, r) for r in shown] + [(OTHER, r) for r in others]
     return Scene("A cluster of records", lesson, _as_text(rows), _as_html(rows))
 
 
@@ -54,14 +55,16 @@ def _as_text(rows: list[tuple[str, dict[str, Any]]]) -> str:
 
 
 def _as_html(rows: list[tuple[str, dict[str, Any]]]) -> str:
-    head = "".join(f"<th>{name}</th>" for name in ("", *_FIELDS))
-    body = "".join(
-        f'<tr class="{"same" if decision.startswith("the") else "other"}"><th>{decision}</th>'
-        + "".join(f"<td>{html.escape(r[f] or '–')}</td>" for f in _FIELDS)
-        + "</tr>"
-        for decision, r in rows
-    )
+    """A table, with a line before the records of each kind."""
+    lines, before = [], ""
+    for decision, record in rows:
+        if decision != before:
+            lines.append(f'<tr class="kind"><th colspan="{len(_FIELDS)}">{decision}</th></tr>')
+        cells = "".join(f"<td>{html.escape(record[field] or '–')}</td>" for field in _FIELDS)
+        lines.append(f'<tr class="{"same" if decision == SAME else "other"}">{cells}</tr>')
+        before = decision
+    head = "".join(f"<th>{name}</th>" for name in _FIELDS)
     return (
         '<figure><div class="scroll" tabindex="0"><table class="records">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></figure>"
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div></figure>"
     )

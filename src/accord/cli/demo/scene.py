@@ -18,6 +18,7 @@ class Scene:
     lesson: str
     text: str
     picture: str  # HTML
+    legend: str = ""  # how to read both
     figures: tuple[dict[str, Any], ...] = ()  # rows of a table of results, where there is one
 
 

@@ -1,4 +1,4 @@
-"""The scenes of the demo, in the order in which they are shown."""
+"""The scenes of the demo, in the order in which they are shown; two that share no kernels begin."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ from accord.cli.demo.trees import trees
 
 __all__ = ["SCENES", "compare"]
 
-SCENES: tuple[Callable[[int], Scene], ...] = (names, trees, records, mails, curve, sites)
+SCENES: tuple[Callable[[int], Scene], ...] = (names, mails, trees, records, curve, sites)
