@@ -113,7 +113,8 @@ def _legend(scene: Scene) -> str:
 _STYLE = """
 figure svg { max-width: 100%; height: auto; }
 figure .accord-tree rect { fill: none; }
-figure .accord-tree text { fill: var(--ink); } figure .accord-tree .tag { fill: var(--quiet); }
+figure .accord-tree text, figure .accord-tree .word { fill: var(--ink); }
+figure .accord-tree .tag { fill: var(--quiet); }
 figure .accord-tree path { stroke: var(--quiet); }
 .quiet { color: var(--quiet); margin: 1rem 0 .3rem; }
 .tagged { line-height: 2; margin: 0; } .tagged dt { padding-top: .1rem; }

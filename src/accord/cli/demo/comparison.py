@@ -60,7 +60,8 @@ def compare(seed: int, repetitions: int = 5) -> Scene:
         for v in verdicts
     ]
     alt = "Error of every learner without and with unlabeled sentences"
-    return Scene("Do unlabeled examples help?", lesson, _table(rows), chart(draw, alt, 2.2), figures=tuple(found.rows))
+    legend = "HMM (hidden Markov model) and CRF (conditional random field) are two kinds of taggers."
+    return Scene("Do unlabeled examples help?", lesson, _table(rows), chart(draw, alt, 2.2), legend, tuple(found.rows))
 
 
 def results(seed: int, repetitions: int) -> Results:
