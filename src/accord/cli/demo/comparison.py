@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from accord.cli.demo.scene import Scene, chart
+from accord.cli.demo.scene import Scene, aligned, chart
 from accord.cli.terminal import listed
 
 if TYPE_CHECKING:
@@ -55,13 +55,14 @@ def compare(seed: int, repetitions: int = 5) -> Scene:
     def draw(axes: Axes, dark: bool) -> None:
         _arrows(axes, verdicts, dark)
 
-    rows = [
+    rows = [("learner", "what it does with unlabeled sentences", "without", "with", "")]
+    rows += [
         (v.learner, PAIRS[v.learner], f"{v.without:.1f} %", f"{v.without + v.difference:.1f} %", _said(v))
         for v in verdicts
     ]
     alt = "Error of every learner without and with unlabeled sentences"
     legend = "HMM (hidden Markov model) and CRF (conditional random field) are two kinds of taggers."
-    return Scene("Do unlabeled examples help?", lesson, _table(rows), chart(draw, alt, 2.2), legend, tuple(found.rows))
+    return Scene("Do unlabeled examples help?", lesson, aligned(rows), chart(draw, alt, 2.2), legend, tuple(found.rows))
 
 
 def results(seed: int, repetitions: int) -> Results:
@@ -123,12 +124,6 @@ def verdict(found: Results, learner: str) -> Verdict:
 def _said(v: Verdict) -> str:
     word = {True: "better", False: "worse", None: "no clear difference"}[v.helped]
     return f"{word}, {v.difference:+.1f} ± {v.error:.1f} points" + f" ({v.p})" * bool(v.p)
-
-
-def _table(rows: list[tuple[str, ...]]) -> str:
-    cells = [("learner", "what it does with unlabeled sentences", "without", "with", ""), *rows]
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in cells)
 
 
 def _arrows(axes: Axes, verdicts: list[Verdict], dark: bool) -> None:

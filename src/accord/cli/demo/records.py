@@ -6,7 +6,7 @@ import html
 from collections import defaultdict
 from typing import Any
 
-from accord.cli.demo.scene import Scene
+from accord.cli.demo.scene import Scene, aligned
 
 N_LABELED, N_NEW = 25, 100  # people
 SAME, OTHER = "the same person", "somebody else"
@@ -49,9 +49,7 @@ def _gaps(members: list[dict[str, Any]]) -> int:
 
 
 def _as_text(rows: list[tuple[str, dict[str, Any]]]) -> str:
-    cells = [("", *_FIELDS)] + [(decision, *(r[f] or "-" for f in _FIELDS)) for decision, r in rows]
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in cells)
+    return aligned([("", *_FIELDS), *((decision, *(r[field] or "-" for field in _FIELDS)) for decision, r in rows)])
 
 
 def _as_html(rows: list[tuple[str, dict[str, Any]]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,12 @@ class Scene:
     picture: str  # HTML
     legend: str = ""  # how to read both
     figures: tuple[dict[str, Any], ...] = ()  # rows of a table of results, where there is one
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """A table as text, columns below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows)
 
 
 def chart(draw: Callable[[Axes, bool], None], alt: str, height: float = 2.9) -> str:
