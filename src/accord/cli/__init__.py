@@ -6,7 +6,7 @@ outputs/                                         labels, trees and numbers: pred
 tasks                                            the kinds of task, and which of the above each of them needs
 data/                                            reading files
 evaluate, predict, inspect, train/               commands for all kinds of task
-demo, warm, reproduce, dedupe/, mail/            commands of their own
+demo/, warm, reproduce, dedupe/, mail/           commands of their own
 ===============================================  =====================================================================
 
 Everything heavy is imported inside the commands, so that ``accord --help`` answers at once.
@@ -18,7 +18,7 @@ import click
 
 from accord import __version__
 from accord.cli.dedupe.command import dedupe
-from accord.cli.demo import demo
+from accord.cli.demo.command import demo
 from accord.cli.evaluate import evaluate
 from accord.cli.inspect import inspect
 from accord.cli.mail.command import mail

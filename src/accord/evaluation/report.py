@@ -147,7 +147,8 @@ def _page(
 ) -> str:
     blocks = [f"<p>{html.escape(description)}</p>"] if description else []
     for s in sections:
-        blocks.append(f"<section><h2>{html.escape(_heading(s.metric))}</h2>{_picture(s)}{s.table.to_html()}")
+        plot = picture(s.svg_light, s.svg_dark, f"Plot of {s.metric.label}; the table below holds the same numbers")
+        blocks.append(f"<section><h2>{html.escape(_heading(s.metric))}</h2>{plot}{s.table.to_html()}")
         if s.tests is not None:
             blocks.append(f"<details><summary>Paired tests</summary>{s.tests.to_html()}</details>")
         blocks.append("</section>")
@@ -156,20 +157,24 @@ def _page(
         blocks.append(f"<section><h2>Notes</h2><ul>{items}</ul></section>")
     entries = "".join(f"<dt>{html.escape(name)}</dt><dd>{_fact(name, text)}</dd>" for name, text in facts.items())
     blocks.append(f"<section><h2>How this was made</h2><dl>{entries}</dl></section>")
-    return _TEMPLATE.substitute(title=html.escape(title), body="\n".join(blocks))
+    return html_page(title, "\n".join(blocks))
+
+
+def html_page(title: str, body: str, style: str = "") -> str:
+    """A page that needs nothing else, for light and dark screens; `body` and `style` are HTML and CSS as they are."""
+    return _TEMPLATE.substitute(title=html.escape(title), body=body, style=style)
 
 
 def _fact(name: str, text: str) -> str:
     return f"<code>{html.escape(text)}</code>" if name == "command" else html.escape(text)
 
 
-def _picture(s: _Section) -> str:
-    """The plot as data URIs, the browser picking the one for its colour scheme."""
-    light, dark = ("data:image/svg+xml;base64," + base64.b64encode(svg).decode() for svg in (s.svg_light, s.svg_dark))
-    alt = html.escape(f"Plot of {s.metric.label}; the table below holds the same numbers")
+def picture(light: bytes, dark: bytes, alt: str) -> str:
+    """A figure as data URIs of two SVG files, the browser picking the one for its colour scheme."""
+    sources = ["data:image/svg+xml;base64," + base64.b64encode(svg).decode() for svg in (light, dark)]
     return (
-        f'<figure><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-        f'<img src="{light}" alt="{alt}"></picture></figure>'
+        f'<figure><picture><source media="(prefers-color-scheme: dark)" srcset="{sources[1]}">'
+        f'<img src="{sources[0]}" alt="{html.escape(alt)}"></picture></figure>'
     )
 
 
@@ -199,7 +204,7 @@ summary { cursor: pointer; margin: .8rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; } dt { color: var(--quiet); }
 dd { margin: 0; overflow-wrap: anywhere; } code { font-size: .9em; }
 @media print { body { max-width: none; } details { display: block; } }
-</style>
+$style</style>
 </head>
 <body>
 <h1>$title</h1>
