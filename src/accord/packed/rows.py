@@ -253,7 +253,7 @@ class Rows:
             base, stride = int(rows.base[k]), int(rows.stride[k])
             first, last = (int(b) for b in rows.bounds[k])
             per_unit = np.zeros((last - first, coefficients.shape[1]))
-            kernels.scatter(rows.slots[:, k], first, coefficients, per_unit)
+            kernels.scatter(rows.slots, k, first, coefficients, per_unit)
             if isinstance(rows.table, np.ndarray):
                 out[base : base + rows.table.shape[1] * stride : stride] += rows.table[first:last].T @ per_unit
             else:

@@ -35,7 +35,7 @@ _GROUP_NAME_OF_KIND: dict[Any, str] = {
     kernels.LOWER_AT: "clue",
 }
 GROUP_OF_KIND = np.array([GROUPS.index(_GROUP_NAME_OF_KIND[kind]) for kind in range(len(_GROUP_NAME_OF_KIND))])
-
+_GREEK_HASHES = kernels.hashes_of(GREEK_NAMES)
 
 LONGEST = 1000  # part of a word: no word is longer, and a table has an entry for every length
 
@@ -64,7 +64,7 @@ def emit(types: Sequence[str], templates: kernels.Wanted) -> tuple[kernels.Emitt
         np.empty(room, np.uint64), np.empty(room, np.uint8), np.empty(room, np.int32), np.empty(room, np.int32)
     )
     indptr = np.zeros(len(types) + 1, np.int64)
-    n = kernels.emit(packed, lowered, pack(GREEK_NAMES), templates, indptr, out)
+    n = kernels.emit(packed, lowered, _GREEK_HASHES, templates, indptr, out)
     return kernels.Emitted(*(array[:n] for array in out)), indptr
 
 

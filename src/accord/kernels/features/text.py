@@ -8,7 +8,8 @@ turns keys into consecutive feature numbers.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import helper, kernel
 
 # Bits of a character's class. KNOWN tells a class from a table entry not filled yet.
 KNOWN, UPPER, LOWER, DIGIT, LETTER, SYMBOL, GREEK, SPACE = 1, 2, 4, 8, 16, 32, 64, 128
@@ -81,22 +82,23 @@ class Emitted(NamedTuple):
     lengths: np.ndarray  # (n,) int32
 
 
-@njit(cache=True, nogil=True)
-def classify(codes, table, out):
-    """Write the class of every code point that the table has; returns whether all are known."""
-    known = True
-    for i in range(codes.size):
-        out[i] = table[codes[i]]
-        known &= out[i] != 0
-    return known
-
-
-@njit(cache=True, nogil=True)
+@helper
 def _step(h, code):
     return (h ^ np.uint64(code)) * _PRIME
 
 
-@njit(cache=True, nogil=True)
+def hashes_of(strings):
+    """What :func:`_step` makes of each string."""
+    found = []
+    for string in strings:
+        h = int(_BASIS)
+        for code in map(ord, string):
+            h = (h ^ code) * int(_PRIME) % 2**64
+        found.append(h)
+    return np.array(found, np.uint64)
+
+
+@helper
 def _put(out, p, h, kind, begin, length):
     """Write one feature whose text hashes to ``h``; the key also covers the kind."""
     h = h + np.uint64(kind) * _MIX_2
@@ -109,7 +111,7 @@ def _put(out, p, h, kind, begin, length):
     return p + 1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _emit_strings(text, first, last, wanted, out, p):
     """The token, its prefixes and suffixes (suffixes are hashed backwards, so each costs one step) and n-grams."""
     longest = wanted.affixes.size - 1
@@ -136,7 +138,7 @@ def _emit_strings(text, first, last, wanted, out, p):
     return p
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _emit_lower(lowered, t, out, p):
     h = _BASIS
     for i in range(lowered.starts[t], lowered.starts[t + 1]):
@@ -144,7 +146,7 @@ def _emit_lower(lowered, t, out, p):
     return _put(out, p, h, LOWERED, _NOTHING, _NOTHING)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _shape_symbol(code, character_class):
     if character_class & UPPER:
         return _SHAPE_UPPER
@@ -157,7 +159,7 @@ def _shape_symbol(code, character_class):
     return code
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _emit_shape(text, first, last, out, p):
     """Every character by its class, and the same with runs of one symbol written once."""
     full, short = _BASIS, _BASIS
@@ -172,23 +174,23 @@ def _emit_shape(text, first, last, out, p):
     return _put(out, p, short, SHORT_SHAPE, _NOTHING, _NOTHING)
 
 
-@njit(cache=True, nogil=True)
-def _has_greek_name(lowered, t, names):
-    """Whether a run of letters spells the name of a Greek letter, as in ``TGF-alpha1``."""
-    last = lowered.starts[t + 1]
-    i = lowered.starts[t]
-    while i < last:
-        begin = i
-        while i < last and lowered.classes[i] & LETTER:
-            i += 1
-        for g in range(names.starts.size - 1):
-            if np.array_equal(names.codes[names.starts[g] : names.starts[g + 1]], lowered.codes[begin:i]):
-                return True
-        i += 1
+@helper
+def _has_run(text, t, hashes):
+    """Whether a run of letters has one of the hashes (the name of a Greek letter, as in ``TGF-alpha1``)."""
+    h = _BASIS
+    last = text.starts[t + 1]
+    for i in range(text.starts[t], last + 1):
+        if i < last and text.classes[i] & LETTER:
+            h = _step(h, text.codes[i])
+        else:
+            for k in range(hashes.size):
+                if hashes[k] == h:
+                    return True
+            h = _BASIS
     return False
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _emit_clues(text, first, last, greek_name, case_positions, out, p):
     n = last - first
     upper, lower, digit, symbol, greek, late_upper, decimal = 0, 0, 0, 0, 0, 0, 0
@@ -225,11 +227,12 @@ def _emit_clues(text, first, last, greek_name, case_positions, out, p):
     return _put(out, p, np.uint64(min(n, MAX_LENGTH)), LENGTH, min(n, MAX_LENGTH), _NOTHING)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def emit(text, lowered, greek_names, wanted, indptr, out):
     """Write the features of every type into ``out``; type ``t`` owns ``indptr[t]:indptr[t + 1]``. Returns their number.
 
-    A type may have the same n-gram twice; ``hashing.number`` counts it once.
+    ``greek_names`` are hashes, see :func:`hashes_of`. A type may have the same n-gram twice; ``hashing.number`` counts
+    it once.
     """
     p = _NOTHING
     for t in range(text.starts.size - 1):
@@ -241,7 +244,7 @@ def emit(text, lowered, greek_names, wanted, indptr, out):
         if wanted.shape:
             p = _emit_shape(text, first, last, out, p)
         if wanted.clues:
-            greek_name = _has_greek_name(lowered, t, greek_names)
+            greek_name = _has_run(lowered, t, greek_names)
             p = _emit_clues(text, first, last, greek_name, wanted.case_positions, out, p)
     indptr[text.starts.size - 1] = p
     return p

@@ -9,6 +9,7 @@ differ. The decision is the same as without.
 import numpy as np
 from numba import njit
 
+from accord.kernels.compiling import HELPER, helper, kernel
 from accord.kernels.mail.pairs import (
     N_PADDED,
     N_TEXTS,
@@ -22,7 +23,7 @@ from accord.kernels.mail.pairs import (
 )
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc"})
+@njit(**HELPER, fastmath={"reassoc"})
 def _numbers_score(a, b, j, weights):
     """Weighted sum of the closeness of numbers, in single precision and any order: four at a time."""
     total = np.float32(0)
@@ -31,7 +32,7 @@ def _numbers_score(a, b, j, weights):
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _tags_bound(a, b, j, weights):
     """At most this much do equal marks add, in the units of ``weights`` (rounded up)."""
     total = np.int32(0)
@@ -40,7 +41,7 @@ def _tags_bound(a, b, j, weights):
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _tag_weights(new, weights, tags, out):
     """Fill the tags of the new mail, 255 for those without a mark, and their weights; returns the unit of these."""
     unit = max(weights[: new.marks.shape[1]].max() / 127.0, 1e-300)
@@ -52,7 +53,7 @@ def _tag_weights(new, weights, tags, out):
     return unit
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _drop_hopeless(rows, n_rows, places, bounds, rest, sums):
     """Keep the rows of batches whose bounds, ``rest`` added to each, sum up to zero. Returns their number."""
     for r in range(n_rows):
@@ -67,7 +68,7 @@ def _drop_hopeless(rows, n_rows, places, bounds, rest, sums):
     return kept
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _first_step(new, window, n_rows, places, weights, w_numbers, bias, high, rest, rows, scores, bounds):
     """Words and numbers of all rows that take part, and an upper bound of the rest. Returns the number of rows."""
     n_marks, n_numbers = new.marks.shape[1], w_numbers.size
@@ -95,7 +96,7 @@ def _first_step(new, window, n_rows, places, weights, w_numbers, bias, high, res
     return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_batch(new, window, n_rows, places, serials, weights, bias, high, prune, rows, scores, bounds, sums):
     """The place of the batch that a mail joins and the sum of similarities to its members, or -1 and the largest sum
     looked at; and the number of rows looked at to the end.
@@ -139,7 +140,7 @@ def best_batch(new, window, n_rows, places, serials, weights, bias, high, prune,
     return _largest(rows, kept, places, serials, scores, sums)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _largest(rows, n_rows, places, serials, scores, sums):
     for r in range(n_rows):
         sums[places[rows[r]]] = 0.0

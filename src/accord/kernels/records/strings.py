@@ -6,7 +6,8 @@ Distinct strings arrive as one array of symbol numbers (0, 1, ... without gaps, 
 """
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import helper, kernel
 
 _ZERO, _ONE, _ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 _LAST = np.uint64(63)
@@ -15,7 +16,7 @@ _SIMILAR_WORD, _SHORTENED_WORD = 0.8, 0.6
 _LONG_WORD = 4  # shorter words differ from others by one letter too easily
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _n_same(codes, i, j, step, most):
     """How many symbols are the same from places ``i`` and ``j`` on, forwards (1) or backwards (-1); `most` at most."""
     n = 0
@@ -24,7 +25,7 @@ def _n_same(codes, i, j, step, most):
     return n
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b):
     """Similarity of Jaro with Winkler's reward of a common beginning."""
     n_a, n_b = a_end - a, b_end - b
@@ -55,7 +56,7 @@ def _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b):
     return jaro + same * _PREFIX_SCALE * (1.0 - jaro)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _levenshtein(codes, a, a_end, b, b_end, places, up, down):
     """Insertions, deletions and replacements from one string to the other.
 
@@ -97,7 +98,7 @@ def _levenshtein(codes, a, a_end, b, b_end, places, up, down):
     return distance
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _longest_run(codes, a, a_end, b, b_end):
     """Length of the longest piece that both strings contain.
 
@@ -121,7 +122,7 @@ def _longest_run(codes, a, a_end, b, b_end):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def compare(codes, starts, n_symbols, longest, left, right, out):
     """Five similarities of every pair of strings, all between 0 and 1.
 
@@ -147,7 +148,7 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
         out[p, 4] = _n_same(codes, a_end - 1, b_end - 1, -1, shorter) / shorter
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _one_edit(codes, a, a_end, b, b_end):
     """Whether one replacement, insertion, deletion or swap of neighbours makes the strings equal."""
     n_a, n_b = a_end - a, b_end - b
@@ -163,7 +164,7 @@ def _one_edit(codes, a, a_end, b, b_end):
     return left == 2 and n_a == n_b and codes[i] == codes[j + 1] and codes[i + 1] == codes[j]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _word_match(codes, starts, s, t):
     """How much word ``s`` is like word ``t``: 1 the same, less for one edit, least if one begins with the other."""
     if s == t:
@@ -175,7 +176,7 @@ def _word_match(codes, starts, s, t):
     return _SHORTENED_WORD if _n_same(codes, a, b, 1, shorter) == shorter else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def align_words(codes, word_starts, indptr, words, weights, left, right, out):
     """How much of each string's words the other one has, by weight, spelling errors and initials included.
 
@@ -201,7 +202,7 @@ def align_words(codes, word_starts, indptr, words, weights, left, right, out):
         out[p, 1] = high
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shared_weight(indptr, items, weights, left, right, out):
     """Summed weights of the items that two rows share, or their number if there are no weights.
 
@@ -224,7 +225,7 @@ def shared_weight(indptr, items, weights, left, right, out):
         out[p] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def trigrams(codes, starts, boundary, keys, indptr):
     """Different runs of three symbols of every string as 63-bit keys, sorted; a boundary is added at either end.
 

@@ -8,8 +8,8 @@ only.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.trees.cky import cell, count_labels, span_scores
 
 NEG_INF = -np.inf
@@ -30,7 +30,7 @@ class Forest(NamedTuple):
     back: np.ndarray  # (n_nodes,) int32 scratch: best edge
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _edges_of_split(lefts, by_left, right_child, parent, rule, anchor, at_span, at_split, rights, useful, found, value):
     """Write rules and scores of the edges at one split whose parents are useful; returns their number."""
     n = 0
@@ -47,7 +47,7 @@ def _edges_of_split(lefts, by_left, right_child, parent, rule, anchor, at_span, 
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pack_forest(grammar, scores, gold, chart):
     """The forest of a sentence whose chart is filled, without brackets: (forest, whether it has all edges)."""
     n_tokens, n_symbols, n_rules = scores.leaf.shape[0], chart.shape[1], grammar.parent.size
@@ -129,7 +129,7 @@ def pack_forest(grammar, scores, gold, chart):
     return forest, complete
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _raise_nodes(edge, score, low, high, value, back):
     """Raise the values of nodes to those of their best edges."""
     for e in range(low, high):
@@ -139,7 +139,7 @@ def _raise_nodes(edge, score, low, high, value, back):
             value[node], back[node] = v, e
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parse_forest(forest, start, per_match, per_label, tree):
     """Write the best tree, with bonuses for constituents, into ``tree``; returns its score.
 

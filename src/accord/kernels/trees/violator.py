@@ -9,9 +9,9 @@ through the packed forest of the sentence, unless that is too large.
 """
 
 import numpy as np
-from numba import njit
 
 from accord.kernels.chains.violator import MARGIN
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.trees.best_trees import compare_constituents, parse, parse_other, tree_score
 from accord.kernels.trees.cky import Brackets
 from accord.kernels.trees.forest import pack_forest, parse_forest
@@ -20,7 +20,7 @@ ZERO_ONE, BRACKET_HAMMING, BRACKET_F1 = 0, 1, 2
 MAX_STEPS = 5
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bracket_loss(kind, unit, n_gold, n_found, n_both):
     """Loss of a tree with ``n_found`` constituents, ``n_both`` of them right; ``unit`` scales the Hamming loss."""
     if kind == BRACKET_F1:
@@ -28,7 +28,7 @@ def bracket_loss(kind, unit, n_gold, n_found, n_both):
     return unit * (n_gold + n_found - 2.0 * n_both)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _tangent(kind, unit, n_gold, n_found, n_both, rescaling, norm, gain):
     """What a match and a constituent add to the tangent of the objective: (per match, per constituent)."""
     loss = bracket_loss(kind, unit, n_gold, n_found, n_both)
@@ -46,13 +46,13 @@ def _tangent(kind, unit, n_gold, n_found, n_both, rescaling, norm, gain):
     return by_match, by_label
 
 
-@njit(cache=True, nogil=True)
+@helper
 def violation(rescaling, loss, gain):
     """Violation by a tree whose (rooted) loss and margin deficit ``1 - (true score - score)`` are given."""
     return loss + gain - 1.0 if rescaling == MARGIN else loss * gain
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _judge(kind, unit, rescaling, norm, grammar, scores, trial, gold, n_gold, true_score):
     """Of a tree: (violation, rooted loss, margin deficit, constituents, those of them in ``gold``)."""
     n_found, n_both = compare_constituents(grammar, trial, gold)
@@ -63,7 +63,7 @@ def _judge(kind, unit, rescaling, norm, grammar, scores, trial, gold, n_gold, tr
     return violation(rescaling, loss, gain), loss, gain, float(n_found), float(n_both)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_tree_violator(kind, unit, rescaling, norm, grammar, scores, tree, gold, n_gold, true_score, chart, found):
     """Write the most violating tree into ``found``: (violation, its rooted loss). 0: the true tree itself."""
     no_blocks, no_labels = np.empty(0, np.bool_), np.empty((0, 0), np.int32)
