@@ -17,7 +17,7 @@ from accord.kernels.chains.online import path_score, refresh_chain, score_input,
 from accord.kernels.chains.subspace import add_difference, gram_row, maximise_subspace
 from accord.kernels.chains.violator import SLACK, copy_labels, find_violator, loss_value, same
 from accord.kernels.chains.viterbi import longest_chain
-from accord.kernels.compiling import helper, kernel
+from accord.kernels.compiling import ZERO, helper, kernel
 from accord.kernels.features.sparse import Window
 
 NEG_INF = -np.inf
@@ -277,7 +277,7 @@ def optimise_block(views, model, blocks, i, p, room, size, mass, mass_limit, rid
     for k in range(size):
         alpha[k] *= shrink
     gain = maximise_subspace(gram, room.linear, size, ridge, mass_limit, alpha)
-    kept, moved = 0, False
+    kept, moved = ZERO, False
     for k in range(size):
         amount = (alpha[k] - room.before[k]) * blocks.scale[i, p, k]
         if amount != 0.0:

@@ -83,7 +83,7 @@ def _log_batch(chosen, offsets, unary, init, step, final, weights, marginals, lo
         )
 
 
-@kernel
+@helper
 def shifted_exp(scores, out):
     """Write exp(scores - max) and return the maximum, or nan unless all finite scores lie within SPREAD of it."""
     top = NEG_INF
@@ -147,22 +147,20 @@ def forward_backward(
                 e[c] = np.exp(score[c] - top)
             for s in range(n_states):
                 here[s] = 0.0
-            if t == 0:
-                for c in range(n_labels):
-                    here[n_states - n_labels + c] = e_init[c] * e[c]
-            else:
-                for b in range(B):
-                    new = here[b * n_labels : (b + 1) * n_labels]
-                    for a in range(A):
-                        p, move = alpha[t - 1, a * B + b], e_step[a, b]
-                        if p > 0.0:
-                            for c in range(n_labels):
-                                new[c] += p * move[c]
-                    for c in range(n_labels):
-                        new[c] *= e[c]
             total = 0.0
-            for s in range(n_states):
-                total += here[s]
+            for b in range(B if t > 0 else 0):
+                new = here[b * n_labels : (b + 1) * n_labels]
+                for a in range(A):
+                    p, move = alpha[t - 1, a * B + b], e_step[a, b]
+                    if p > 0.0:
+                        for c in range(n_labels):
+                            new[c] += p * move[c]
+                for c in range(n_labels):
+                    new[c] *= e[c]
+                    total += new[c]
+            for c in range(n_labels if t == 0 else 0):
+                here[n_states - n_labels + c] = e_init[c] * e[c]
+                total += e_init[c] * e[c]
             if not safe:  # before looking at the total, which may have underflowed
                 break
             if total == 0.0:
@@ -174,15 +172,14 @@ def forward_backward(
                 here[s] *= scale[t]
                 safe &= (here[s] >= TINY) | (here[s] == 0.0)
         end = 0.0
-        if z > NEG_INF:
-            for s in range(n_states):
-                end += alpha[n - 1, s] * e_final[s % n_labels]
-                beta[n - 1, s] = e_final[s % n_labels]
+        for s in range(n_states if z > NEG_INF else 0):
+            end += alpha[n - 1, s] * e_final[s % n_labels]
+            beta[n - 1, s] = e_final[s % n_labels]
+        log_z[i] = np.nan
         if not safe:
-            log_z[i] = np.nan
             continue
-        log_z[i] = z + np.log(end) if end > 0.0 else NEG_INF
         if end == 0.0:
+            log_z[i] = NEG_INF
             continue
         for s in range(n_states):
             beta[n - 1, s] /= end
@@ -208,8 +205,8 @@ def forward_backward(
                         d_step[a, b, c] += weight * (counts[a, b, c] * e_step[a, b, c])
                     counts[a, b, c] = 0.0
         if not finite:
-            log_z[i] = np.nan
             continue
+        log_z[i] = z + np.log(end)
         for t in range(n):
             for c in range(n_labels):
                 total = 0.0
@@ -246,10 +243,12 @@ def forward_backward_batch(offsets, unary, init, step, final, weights, marginals
     """
     lengths = np.diff(offsets)
     weights = weights if weights.size else np.ones(lengths.size)
-    exps = [np.empty_like(array) for array in (init, step, final)]
-    shifts = np.array([shifted_exp(a.reshape(-1), e.reshape(-1)) for a, e in zip((init, step, final), exps)])
+    chain = (init, step, final)
+    tops = [array.max(initial=NEG_INF) for array in chain]
+    shifts = np.array([top if top > NEG_INF else 0.0 for top in tops])
     log_z[:] = np.where(lengths > 0, np.nan, 0.0)
-    if not np.isnan(shifts).any():
+    if all(np.all((a >= top - SPREAD) | (a == NEG_INF)) for a, top in zip(chain, shifts)):
+        exps = (np.exp(array - top) for array, top in zip(chain, shifts))
         work = workspace(int(lengths.max(initial=0)), init, step)
         forward_backward(offsets, unary, shifts, *exps, *work, weights, marginals, log_z, d_init, d_step, d_final)
     wild = np.flatnonzero(np.isnan(log_z))

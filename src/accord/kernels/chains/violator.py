@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.kernels.chains.viterbi import best_per_level, k_best, trace_level, viterbi
-from accord.kernels.compiling import helper, kernel
+from accord.kernels.compiling import ONE, TWO, ZERO, helper, kernel
 
 ZERO_ONE, COST, MICRO_F1, MACRO_F1 = 0, 1, 2, 3
-MARGIN, SLACK = 0, 1
+MARGIN, SLACK = ZERO, ONE
 NEG_INF = -np.inf
 
 
@@ -195,7 +195,7 @@ def find_violator(loss, rescaling, norm, unary, init, step, final, y, true_score
     if n_tokens == 0:
         return 0.0
     if loss.kind == ZERO_ONE:
-        scores, outputs = k_best(unary, init, step, final, 2)
+        scores, outputs = k_best(unary, init, step, final, TWO)
         for j in range(scores.size):
             for t in range(n_tokens):
                 if outputs[j, t] != y[t]:

@@ -8,7 +8,7 @@ import numpy as np
 from accord.kernels.chains.online import path_score
 from accord.kernels.chains.violator import COST, MARGIN, ZERO_ONE, add_costs, find_violator, loss_value, same
 from accord.kernels.chains.viterbi import longest_chain
-from accord.kernels.compiling import helper, kernel
+from accord.kernels.compiling import ONE, helper, kernel
 
 NEG_INF = -np.inf
 
@@ -111,7 +111,7 @@ def wrong_outputs(loss, offsets, unary, init, step, final, y, labels, delta, mar
             if best_other(augmented[:n], init, step, final, target, score, on, found) == NEG_INF:
                 continue
         else:
-            find_violator(loss, MARGIN, 1, here, init, step, final, target, true_score, found)
+            find_violator(loss, MARGIN, ONE, here, init, step, final, target, true_score, found)
             if same(found, target):
                 continue
         delta[i] = loss_value(loss, target, found)

@@ -20,30 +20,11 @@ def _find(slot_keys, slot_ids, key):
     return s
 
 
-@kernel
-def _fill(keys, slot_keys, slot_ids):
-    """Number ``keys`` in order."""
-    for f in range(keys.size):
-        s = _find(slot_keys, slot_ids, keys[f])
-        slot_keys[s] = keys[f]
-        slot_ids[s] = f
-
-
-def hash_table(keys):
-    """A hash table (slot keys, slot ids) that numbers ``keys`` in order, with as much room again and some."""
-    capacity = 1 << (2 * keys.size + 1024).bit_length()
-    slot_keys, slot_ids = np.zeros(capacity, np.uint64), np.full(capacity, -1, np.int32)
-    _fill(keys, slot_keys, slot_ids)
-    return slot_keys, slot_ids
-
-
-def _twice_as_large(slot_keys, slot_ids, n_features):
-    used = slot_ids >= 0
-    keys = np.empty(n_features, np.uint64)
-    keys[slot_ids[used]] = slot_keys[used]
-    larger = np.zeros(2 * slot_ids.size, np.uint64), np.full(2 * slot_ids.size, -1, np.int32)
-    _fill(keys, *larger)
-    return larger
+def hash_table(keys, room=0):
+    """A hash table (slot keys, slot ids) that numbers distinct ``keys`` in order, with room for more."""
+    capacity = 1 << (2 * (keys.size + room) + 1024).bit_length()
+    empty = np.zeros(capacity, np.uint64), np.full(capacity, -1, np.int32)
+    return count(keys, np.array([0, keys.size]), *empty, 0, True)[-2:]
 
 
 @kernel
@@ -94,7 +75,10 @@ def count(keys, indptr, slot_keys, slot_ids, n_features, grow):
         done, p, n = state.tolist()
         if done == indptr.size - 1:
             break
-        slot_keys, slot_ids = _twice_as_large(slot_keys, slot_ids, n)
+        used = slot_ids >= 0
+        known = np.empty(n, np.uint64)
+        known[slot_ids[used]] = slot_keys[used]
+        slot_keys, slot_ids = hash_table(known, slot_ids.size // 2)
     return indices[:p].copy(), counts[:p].copy(), out_indptr, first[: n - n_features].copy(), slot_keys, slot_ids
 
 

@@ -132,11 +132,13 @@ def add_row(features, row, coefficients, weights):
 
 @kernel
 def score_units(indptr, indices, data, first, base, stride, weights, out):
-    """Scores (n_units, n_outputs) of table rows ``first`` onwards, as they count in one slot."""
-    out[:] = 0.0
+    """Add scores (n_units, n_outputs) of table rows ``first`` onwards, as they count in one slot, to ``out``."""
     for u in range(out.shape[0]):
+        total = out[u]
         for p in range(indptr[first + u], indptr[first + u + 1]):
-            _add(data[p], weights[base + indices[p] * stride], out[u])
+            x, values = data[p], weights[base + indices[p] * stride]
+            for z in range(total.size):
+                total[z] += x * values[z]
 
 
 @kernel
@@ -145,17 +147,18 @@ def add_units(indptr, indices, data, first, base, stride, coefficients, weights)
     for u in range(coefficients.shape[0]):
         share = coefficients[u]
         for p in range(indptr[first + u], indptr[first + u + 1]):
-            _add(data[p], share, weights[base + indices[p] * stride])
+            x, total = data[p], weights[base + indices[p] * stride]
+            for z in range(share.size):
+                total[z] += x * share[z]
 
 
 @kernel
 def gather(slots, known, known_shift, extra, extra_shift, n_known, out):
-    """Sum for every row the scores of its units.
+    """Add the scores of its units to every row of ``out``.
 
     Unit ``u`` of slot ``k`` has those of ``known[u + known_shift[k]]``, or from ``n_known`` on of
     ``extra[u + extra_shift[k]]``.
     """
-    out[:] = 0.0
     for r in range(out.shape[0]):
         total = out[r]
         for k in range(slots.shape[1]):

@@ -8,21 +8,24 @@ from accord.kernels.compiling import kernel
 NOTHING, OPENS, CLOSES, TOGGLES = 0, 1, 2, 3
 
 
-@kernel
 def window_slots(units, offsets, before, after, outside, slots, first_column):
     """Fill ``slots[:, first_column:]``: the unit at every position of a window, ``outside`` beyond the input."""
-    for i in range(offsets.size - 1):
-        start, stop = offsets[i], offsets[i + 1]
-        for t in range(start, stop):
-            for shift in range(-before, after + 1):
-                there = t + shift
-                unit = units[there] if start <= there < stop else outside
-                slots[t, first_column + before + shift] = unit
+    lengths = np.diff(offsets)
+    rows = np.arange(units.size)
+    place, left = rows - np.repeat(offsets[:-1], lengths), np.repeat(offsets[1:], lengths) - rows
+    for shift in range(-before, after + 1):
+        column = slots[:, first_column + before + shift]
+        if shift < 0:
+            column[-shift:] = units[:shift]
+            column[place < -shift] = outside
+        else:
+            column[: units.size - shift] = units[shift:]
+            column[left <= shift] = outside
 
 
 @kernel
-def _enclosed(units, offsets, roles, last_open, opened_before, change, slots):
-    """See :func:`position_units`.
+def _add_enclosed(units, offsets, roles, last_open, opened_before, change, slots):
+    """Add 4 to ``slots[:, 0]`` where a token is enclosed.
 
     ``last_open`` is the innermost open mark of each pair, ``opened_before`` the open mark around an open mark,
     ``change`` that of the number of enclosing pairs.
@@ -46,7 +49,7 @@ def _enclosed(units, offsets, roles, last_open, opened_before, change, slots):
         depth = 0
         for t in range(n):
             depth += change[t]
-            slots[start + t, 0] = (t == 0) + 2 * (t == n - 1) + 4 * (depth > 0)
+            slots[start + t, 0] += 4 * (depth > 0)
 
 
 def position_units(units, offsets, roles, n_pairs, slots):
@@ -55,6 +58,11 @@ def position_units(units, offsets, roles, n_pairs, slots):
     A token is enclosed if it stands between an opening mark and the closing mark that belongs to it: the next one of
     its pair that no later opening mark claims. Marks without a partner in the same input enclose nothing.
     """
-    longest = int(np.diff(offsets).max(initial=0))
-    buffers = (np.empty(size, np.int64) for size in (n_pairs, longest, longest))
-    _enclosed(units, offsets, roles, *buffers, slots)
+    lengths = np.diff(offsets)
+    slots[:, 0] = 0
+    slots[offsets[:-1][lengths > 0], 0] += 1
+    slots[offsets[1:][lengths > 0] - 1, 0] += 2
+    if roles[units].any():
+        longest = int(lengths.max())
+        buffers = (np.empty(size, np.int64) for size in (n_pairs, longest, longest))
+        _add_enclosed(units, offsets, roles, *buffers, slots)

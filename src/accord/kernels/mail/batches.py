@@ -9,7 +9,7 @@ differ. The decision is the same as without.
 import numpy as np
 from numba import njit
 
-from accord.kernels.compiling import HELPER, helper, kernel
+from accord.kernels.compiling import HELPER, ZERO, helper, kernel
 from accord.kernels.mail.pairs import (
     N_PADDED,
     N_TEXTS,
@@ -77,7 +77,7 @@ def _first_step(new, window, n_rows, places, weights, w_numbers, bias, high, res
     for m in range(n_numbers):
         padded[m], w_padded[m] = new.numbers[0, m], w_numbers[m]
     tags, w_tags = np.empty(N_PADDED, np.uint8), np.empty(N_PADDED, np.int8)
-    q_single, q_triples = without_zeros(new.single, 0), without_zeros(new.triples, 0)
+    q_single, q_triples = without_zeros(new.single, ZERO), without_zeros(new.triples, ZERO)
     unit = _tag_weights(new, weights, tags, w_tags)
     kept = 0
     for k in range(n_rows):
@@ -85,7 +85,7 @@ def _first_step(new, window, n_rows, places, weights, w_numbers, bias, high, res
             continue
         rows[kept] = k
         kept += 1
-        words = cosine(new.words, 0, window.words, k)
+        words = cosine(new.words, ZERO, window.words, k)
         single = equal_bins(q_single, window.single, k, new.lengths[0, 0], window.lengths[k, 0])
         triples = equal_bins(q_triples, window.triples, k, new.lengths[0, 1], window.lengths[k, 1])
         total = bias + w_texts[0] * words + w_texts[1] * above(words, high[0])
@@ -120,7 +120,7 @@ def best_batch(new, window, n_rows, places, serials, weights, bias, high, prune,
         kept = _drop_hopeless(rows, kept, places, bounds, 0.0, sums)
     for r in range(kept):
         k = rows[r]
-        bigrams = cosine(new.bigrams, 0, window.bigrams, k)
+        bigrams = cosine(new.bigrams, ZERO, window.bigrams, k)
         total = scores[k] + w_bigrams * bigrams + w_above * above(bigrams, high[1])
         for m in range(n_marks):
             if new.marks[0, m] == window.marks[k, m] and new.marks[0, m] != 0:
@@ -134,7 +134,7 @@ def best_batch(new, window, n_rows, places, serials, weights, bias, high, prune,
         k = rows[r]
         total = scores[k]
         for s in range(n_sets):
-            total += weights[w_sets + s] * jaccard(new.sets, 0, window.sets, k, s)
+            total += weights[w_sets + s] * jaccard(new.sets, ZERO, window.sets, k, s)
         same = edit_similarity(positions, new.lengths[0, 2], window.subject, k, window.lengths[k, 2])
         scores[k] = total + weights[w_subject] * same
     return _largest(rows, kept, places, serials, scores, sums)

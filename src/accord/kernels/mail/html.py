@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from accord.kernels.compiling import helper, kernel
+from accord.kernels.compiling import ZERO, helper, kernel
 from accord.kernels.mail.text import FNV_PRIME, FNV_START, mixed
 
 _BLOCK_TAGS = "p br div td tr li ul ol table h1 h2 h3 h4 h5 h6 hr title body html blockquote pre center form option"
@@ -126,7 +126,7 @@ def html_to_text(html, out, block_tags, hidden_tags, image_tag):
 
     Tags that begin a block become a line end. Others vanish, because ``mort<b></b>gage`` reads as one word.
     """
-    n, i, p = html.size, 0, 0
+    n, i, p = html.size, ZERO, ZERO
     n_tags, n_images = 0, 0
     skeleton = FNV_START
     while i < n:

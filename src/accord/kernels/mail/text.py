@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.kernels.compiling import helper, kernel
+from accord.kernels.compiling import ZERO, helper, kernel
 
 N_WORDS, N_BIGRAMS, N_BINS = 128, 128, 64
 TABLE = 4096  # slots of the table of a text's words; at most half of them are used
@@ -124,7 +124,7 @@ def scan_text(text, idf, sketches, counts, hashes, word_keys, word_counts):
     sketches.single[:] = 0
     sketches.triples[:] = 0
     counts[:] = 0
-    n_used, n_words, sequence = 0, 0, FNV_START
+    n_used, n_words, sequence = ZERO, ZERO, FNV_START
     hashes[1] = 0
     last_letter = np.uint64(0)
     h, length, has_digit = FNV_START, 0, False

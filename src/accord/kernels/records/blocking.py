@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from accord.kernels.compiling import helper, kernel
+from accord.kernels.compiling import ZERO, helper, kernel
 
 
 @helper
@@ -44,7 +44,7 @@ def nearest(indptr, keys, values, key_indptr, key_rows, key_values, first, last,
                     touched[n_touched] = other
                     n_touched += 1
                 sums[other] += values[e] * key_values[f]
-        n = 0
+        n = ZERO
         out_rows[row - first] = -1
         for t in range(n_touched):
             n = _put(out_scores[row - first], out_rows[row - first], n, limit, sums[touched[t]], touched[t])

@@ -7,7 +7,7 @@ Distinct strings arrive as one array of symbol numbers (0, 1, ... without gaps, 
 
 import numpy as np
 
-from accord.kernels.compiling import helper, kernel
+from accord.kernels.compiling import NONE, ONE, helper, kernel
 
 _ZERO, _ONE, _ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 _LAST = np.uint64(63)
@@ -52,7 +52,7 @@ def _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b):
             n_moved += codes[a + i] != codes[b + j]
             j += 1
     jaro = (n_common / n_a + n_common / n_b + (n_common - n_moved // 2) / n_common) / 3.0
-    same = _n_same(codes, a, b, 1, min(min(n_a, n_b), _PREFIX_LENGTH))
+    same = _n_same(codes, a, b, ONE, min(min(n_a, n_b), _PREFIX_LENGTH))
     return jaro + same * _PREFIX_SCALE * (1.0 - jaro)
 
 
@@ -115,8 +115,8 @@ def _longest_run(codes, a, a_end, b, b_end):
             if codes[i + place] != codes[j + place]:
                 first = place + 1
                 continue
-            begin = place - _n_same(codes, i + place - 1, j + place - 1, -1, place - first)
-            end = place + _n_same(codes, i + place, j + place, 1, length - place)
+            begin = place - _n_same(codes, i + place - 1, j + place - 1, NONE, place - first)
+            end = place + _n_same(codes, i + place, j + place, ONE, length - place)
             best = max(best, end - begin)
             first = end + 1
     return best
@@ -144,8 +144,8 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
             out[p, 2:] = 1.0 if longer == 0 else 0.0
             continue
         out[p, 2] = _longest_run(codes, a, a_end, b, b_end) / shorter
-        out[p, 3] = _n_same(codes, a, b, 1, shorter) / shorter
-        out[p, 4] = _n_same(codes, a_end - 1, b_end - 1, -1, shorter) / shorter
+        out[p, 3] = _n_same(codes, a, b, ONE, shorter) / shorter
+        out[p, 4] = _n_same(codes, a_end - 1, b_end - 1, NONE, shorter) / shorter
 
 
 @helper
@@ -155,8 +155,8 @@ def _one_edit(codes, a, a_end, b, b_end):
     if abs(n_a - n_b) > 1:
         return False
     shorter = min(n_a, n_b)
-    head = _n_same(codes, a, b, 1, shorter)
-    tail = _n_same(codes, a_end - 1, b_end - 1, -1, shorter - head)
+    head = _n_same(codes, a, b, ONE, shorter)
+    tail = _n_same(codes, a_end - 1, b_end - 1, NONE, shorter - head)
     left = max(n_a, n_b) - head - tail
     if left <= 1:
         return True
@@ -173,7 +173,7 @@ def _word_match(codes, starts, s, t):
     shorter = min(a_end - a, b_end - b)
     if shorter >= _LONG_WORD and _one_edit(codes, a, a_end, b, b_end):
         return _SIMILAR_WORD
-    return _SHORTENED_WORD if _n_same(codes, a, b, 1, shorter) == shorter else 0.0
+    return _SHORTENED_WORD if _n_same(codes, a, b, ONE, shorter) == shorter else 0.0
 
 
 @kernel

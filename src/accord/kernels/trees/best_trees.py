@@ -6,7 +6,7 @@ Back pointers are not kept: the way back finds the best edge of each node again.
 
 import numpy as np
 
-from accord.kernels.compiling import helper, kernel
+from accord.kernels.compiling import NONE, ZERO, helper, kernel
 from accord.kernels.trees.cky import cell, count_labels, fill_chart, first_label, leaf_score, width_class
 
 NEG_INF = -np.inf
@@ -104,26 +104,35 @@ def parse(grammar, scores, brackets, chart, tree):
     symbol, best, second, _ = best_root(scores, chart, n_tokens)
     if best == NEG_INF:
         return NEG_INF, NEG_INF
-    margin, _, _ = trace(grammar, scores, chart, 0, n_tokens, symbol, -1, -1, tree)
+    margin, _, _ = trace(grammar, scores, chart, ZERO, n_tokens, symbol, NONE, NONE, tree)
     return best, min(best - second, margin)
+
+
+@helper
+def _same_tree(a, b):
+    same = True
+    for t in range(a.shape[0]):
+        for k in range(4):
+            same &= a[t, k] == b[t, k]
+    return same
 
 
 @kernel
 def parse_other(grammar, scores, brackets, chart, avoid, tree):
     """Like :func:`parse`, but the best tree that is not ``avoid``."""
     best, margin = parse(grammar, scores, brackets, chart, tree)
-    if best == NEG_INF or not np.array_equal(tree, avoid):
+    if best == NEG_INF or not _same_tree(tree, avoid):
         return best
     if margin == np.inf:
         tree[:] = -1
         return NEG_INF
     n_tokens = tree.shape[0]
     symbol, top, second, other = best_root(scores, chart, n_tokens)
-    below, left, right = trace(grammar, scores, chart, 0, n_tokens, symbol, -1, -1, tree)
+    below, left, right = trace(grammar, scores, chart, ZERO, n_tokens, symbol, NONE, NONE, tree)
     if top - second <= below:
-        trace(grammar, scores, chart, 0, n_tokens, other, -1, -1, tree)
+        trace(grammar, scores, chart, ZERO, n_tokens, other, NONE, NONE, tree)
     else:
-        trace(grammar, scores, chart, 0, n_tokens, symbol, left, right, tree)
+        trace(grammar, scores, chart, ZERO, n_tokens, symbol, left, right, tree)
     return best - margin
 
 
@@ -157,7 +166,7 @@ def parse_pieces(grammar, scores, chart, whole, tree):
     while right > 0:
         left = came[right]
         if by[right] >= 0:
-            trace(grammar, scores, chart, left, right, by[right], -1, -1, tree)
+            trace(grammar, scores, chart, left, right, by[right], NONE, NONE, tree)
         right = left
 
 
@@ -167,7 +176,7 @@ def tree_score(grammar, scores, tree):
     n_tokens = tree.shape[0]
     total = 0.0
     for t in range(n_tokens):
-        total += leaf_score(grammar, scores, t, tree[t, 0])
+        total += leaf_score(grammar, scores, t, np.int64(tree[t, 0]))
         if t > 0:
             p, left, right = tree[t, 1], tree[t, 2], tree[t, 3]
             total += scores.rule[p]
@@ -196,10 +205,10 @@ def node_of(parent, tree, t):
     """Span and symbol of a tree's node: leaves are the first ones. -1: none, between the pieces of a sentence."""
     n_tokens = tree.shape[0]
     if t < n_tokens:
-        return t, t + 1, tree[t, 0]
+        return t, t + 1, np.int64(tree[t, 0])
     split = t - n_tokens + 1
     rule = tree[split, 1]
-    return tree[split, 2], tree[split, 3], parent[rule] if rule >= 0 else np.int32(-1)
+    return tree[split, 2], tree[split, 3], np.int64(parent[rule]) if rule >= 0 else NONE
 
 
 @kernel
@@ -255,7 +264,7 @@ def best_edges(grammar, scores, chart, left, right, symbol, k, out):
                 continue
             j = min(size, k - 1)
             while j > 0 and out[j - 1, 0] < v:
-                out[j] = out[j - 1]
+                out[j, 0], out[j, 1], out[j, 2] = out[j - 1, 0], out[j - 1, 1], out[j - 1, 2]
                 j -= 1
             out[j, 0], out[j, 1], out[j, 2] = v, rules[i], m
             size = min(size + 1, k)

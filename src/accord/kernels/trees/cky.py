@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from accord.kernels.compiling import KERNEL, helper, kernel
+from accord.kernels.compiling import KERNEL, ZERO, helper, kernel
 
 NEG_INF = -np.inf
 ANY_LABEL = -2
@@ -193,7 +193,7 @@ def fill_leaves(grammar, scores, brackets, chart):
         for j in range(n_leaves):
             if leaf[j] > NEG_INF:  # few are; a call passes all arrays, which costs more than what it computes
                 row[j] = leaf_score(grammar, scores, t, j)
-        _finish_cell(grammar, brackets, row, at, n_tokens == 1, 0, n_leaves)
+        _finish_cell(grammar, brackets, row, at, n_tokens == 1, ZERO, n_leaves)
 
 
 @helper

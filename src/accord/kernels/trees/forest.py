@@ -146,10 +146,12 @@ def parse_forest(forest, start, per_match, per_label, tree):
     Ties are broken as in :mod:`accord.kernels.trees.cky`.
     """
     span, value, back = forest.span, forest.value, forest.back
-    value[:] = forest.leaf_score
+    for i in range(value.size):
+        value[i] = forest.leaf_score[i]
     for k in range(span.shape[0] - 2, -1, -1):
         if span[k, 1] - span[k, 0] > 1:
-            value[span[k, 2] : span[k + 1, 2]] = NEG_INF
+            for i in range(span[k, 2], span[k + 1, 2]):
+                value[i] = NEG_INF
             _raise_nodes(forest.edge, forest.score, span[k, 3], span[k + 1, 3], value, back)
         for i in range(span[k, 2], span[k + 1, 2]):
             value[i] += forest.n_labels[i] * per_label + forest.n_matched[i] * per_match

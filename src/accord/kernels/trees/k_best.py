@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.kernels.compiling import helper, kernel
+from accord.kernels.compiling import ZERO, helper, kernel
 from accord.kernels.trees.best_trees import best_edges
 from accord.kernels.trees.cky import NEG_INF, cell
 
@@ -87,8 +87,8 @@ def _push(scores, entries, size, score, rule, split, left_rank, right_rank):
 @helper
 def _drop_first(scores, entries, size):
     """Take the first out of a heap of ``size`` entries; it is then behind the others."""
-    _swap(scores, entries, 0, size - 1)
-    at = 0
+    _swap(scores, entries, ZERO, size - 1)
+    at = ZERO
     while True:
         child = 2 * at + 1
         if child >= size - 1:
@@ -122,7 +122,7 @@ def _find(nodes, grammar, scores, chart, left, right, symbol):
     nodes.n_best[node], nodes.n_waiting[node], nodes.followed[node] = 0, size, True
     for i in range(size):
         score, rule, split = nodes.edges[i, 0] + bonus, int(nodes.edges[i, 1]), int(nodes.edges[i, 2])
-        _push(nodes.waiting[node], nodes.waiting_entry[node], i, score, rule, split, 0, 0)
+        _push(nodes.waiting[node], nodes.waiting_entry[node], i, score, rule, split, ZERO, ZERO)
     return node
 
 
@@ -210,7 +210,7 @@ def _tree(nodes, grammar, scores, chart, left, right, symbol, rank, stack):
 @helper
 def _write(nodes, grammar, scores, chart, symbol, rank, stack, todo, tree):
     """Write the tree of a rank of the whole sentence; False: no room."""
-    _put(todo[0], 0, tree.shape[0], symbol, rank)
+    _put(todo[0], ZERO, tree.shape[0], symbol, rank)
     size = 1
     while size > 0:
         size -= 1
