@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from accord.exceptions import InputError
@@ -67,9 +68,14 @@ _RULES = {
     "repeated mark": r"(?P<mark>[^\w\s])(?P=mark)+",
     "anything else": r"\S",
 }
-_TOKEN = re.compile("|".join(_RULES.values()), re.IGNORECASE)
 _TOKENISED = re.compile(r"(?:^|[ \t])[.,](?:[ \t]|$)")
 _BLANKS = re.compile(r"[^ \t\r\n]+")  # tokens of real corpora hold other blanks, such as no-break spaces
+
+
+@cache
+def _any_token() -> re.Pattern[str]:
+    """All rules. Compiling them takes as long as importing NumPy, and most commands never need them."""
+    return re.compile("|".join(_RULES.values()), re.IGNORECASE)
 
 
 def token_spans(text: str) -> Spans:
@@ -78,7 +84,7 @@ def token_spans(text: str) -> Spans:
     >>> token_spans("Ana left.")
     [(0, 3), (4, 8), (8, 9)]
     """
-    pattern = _BLANKS if _TOKENISED.search(text) else _TOKEN
+    pattern = _BLANKS if _TOKENISED.search(text) else _any_token()
     return [found.span() for found in pattern.finditer(text)]
 
 

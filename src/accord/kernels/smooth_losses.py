@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import helper, kernel
 
 HUBER, SYMMETRIC = 0, 1
 # Beyond this exponent, 1 + sum(exp - 1) is computed relative to its largest term.
 LARGE = 50.0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _huber(t, delta, epsilon):
     """(Huber hinge, derivative)."""
     gap = delta - t
@@ -30,7 +31,7 @@ def _huber(t, delta, epsilon):
     return bent * bent / (4.0 * epsilon), bent / (-2.0 * epsilon)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _symmetric(t, delta, tau):
     """(symmetric loss, derivative); tau is at most delta, else there would be a kink at 0."""
     size = abs(t)
@@ -45,19 +46,19 @@ def _symmetric(t, delta, tau):
     return 0.5 * up * up, up * sign / width
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _loss(kind, t, delta, width):
     return _huber(t, delta, width) if kind == HUBER else _symmetric(t, delta, width)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def losses(kind, t, delta, width, value, slope):
     """Loss of every entry and its derivative."""
     for k in range(t.size):
         value[k], slope[k] = _loss(kind, t[k], delta[k], width)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _soft_maximum(s, n, rho, share, slope):
     """Soft maximum of ``s[:n]``, none of which is below 0; ``share`` gets its derivatives times ``slope``."""
     if rho == 0.0:
@@ -87,7 +88,7 @@ def _soft_maximum(s, n, rho, share, slope):
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def slacks(kind, width, t, delta, segments, rho, xi, gradient):
     """Slack of every example, and its derivatives with respect to the margins of its entries."""
     value, slope = np.empty(t.size), np.empty(t.size)
@@ -99,7 +100,7 @@ def slacks(kind, width, t, delta, segments, rho, xi, gradient):
         xi[i] = _soft_maximum(value, hi - lo, rho, gradient[lo:hi], slope)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def along(kind, width, weight, weights, t, dt, step, delta, segments, rho, gradient):
     """Weighted sum of slacks at the margins ``t + step dt`` and its slope along ``dt``; ``gradient`` is filled.
 

@@ -212,7 +212,7 @@ class Rows:
         if self.extra is not None:
             extra_bounds[self.bounds[:, 1] == n_known, 1] = self.extra.shape[0]
         extra = self._unit_scores(self.extra, extra_bounds, weights)
-        out = np.empty((self.n_rows, weights.shape[1]))
+        out = np.zeros((self.n_rows, weights.shape[1]))
         kernels.gather(
             self.slots, known, np.cumsum(sizes) - sizes - self.bounds[:, 0],
             extra, np.cumsum(extra_bounds[:, 1]) - extra_bounds[:, 1] - n_known, n_known, out,
@@ -229,7 +229,7 @@ class Rows:
     def _unit_scores(self, table: Table | None, bounds: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Products of the units ``bounds[k]`` of the table as slot ``k`` sees them, one slot after another."""
         ends = np.cumsum(bounds[:, 1] - bounds[:, 0])
-        out = np.empty((int(ends[-1]) if ends.size else 0, weights.shape[1]))
+        out = np.zeros((int(ends[-1]) if ends.size else 0, weights.shape[1]))
         for k, (first, last) in enumerate(bounds.tolist()):
             if table is None or first == last:
                 continue
@@ -253,7 +253,7 @@ class Rows:
             base, stride = int(rows.base[k]), int(rows.stride[k])
             first, last = (int(b) for b in rows.bounds[k])
             per_unit = np.zeros((last - first, coefficients.shape[1]))
-            kernels.scatter(rows.slots[:, k], first, coefficients, per_unit)
+            kernels.scatter(rows.slots, k, first, coefficients, per_unit)
             if isinstance(rows.table, np.ndarray):
                 out[base : base + rows.table.shape[1] * stride : stride] += rows.table[first:last].T @ per_unit
             else:

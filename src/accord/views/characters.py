@@ -36,11 +36,11 @@ def code_points(string: str) -> np.ndarray:
 
 
 def _classes_of(codes: np.ndarray) -> np.ndarray:
-    out = np.empty(codes.size, np.uint8)
-    if not text.classify(codes, _classes, out):
+    out = _classes[codes]
+    if not out.all():
         for code in np.unique(codes[out == 0]):
             _classes[code] = _class_of(chr(code))
-        text.classify(codes, _classes, out)
+        out = _classes[codes]
     return out
 
 

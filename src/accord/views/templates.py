@@ -35,7 +35,7 @@ _GROUP_NAME_OF_KIND: dict[Any, str] = {
     kernels.LOWER_AT: "clue",
 }
 GROUP_OF_KIND = np.array([GROUPS.index(_GROUP_NAME_OF_KIND[kind]) for kind in range(len(_GROUP_NAME_OF_KIND))])
-
+_GREEK_HASHES = kernels.hashes_of(GREEK_NAMES)
 
 LONGEST = 1000  # part of a word: no word is longer, and a table has an entry for every length
 
@@ -60,18 +60,17 @@ def emit(types: Sequence[str], templates: kernels.Wanted) -> tuple[kernels.Emitt
     most = n_affixes + templates.token + templates.lower + 2 * templates.shape
     most += templates.clues * (len(kernels.CLUES) + 1 + templates.case_positions)
     room = most * len(types) + n_grams * packed.codes.size
-    out = kernels.Emitted(
-        np.empty(room, np.uint64), np.empty(room, np.uint8), np.empty(room, np.int32), np.empty(room, np.int32)
-    )
+    out = kernels.Emitted(np.empty(room, np.uint64), np.empty(room, np.int64))
     indptr = np.zeros(len(types) + 1, np.int64)
-    n = kernels.emit(packed, lowered, pack(GREEK_NAMES), templates, indptr, out)
+    described = kernels.shapes_of(packed), kernels.clues_of(packed)
+    n = kernels.emit(packed, lowered, *described, _GREEK_HASHES, templates, indptr, out)
     return kernels.Emitted(*(array[:n] for array in out)), indptr
 
 
 def origins_at(emitted: kernels.Emitted, indptr: np.ndarray, at: np.ndarray, type_numbers: np.ndarray) -> np.ndarray:
     """Origins (n, 4) of the emitted features at the given places; ``type_numbers`` are those of the emitting types."""
     owners = type_numbers[np.searchsorted(indptr, at, side="right") - 1]
-    return np.stack([emitted.kinds[at], owners, emitted.begins[at], emitted.lengths[at]], axis=1).astype(np.int32)
+    return np.insert(kernels.unpacked(emitted.origins[at]), 1, owners, axis=1).astype(np.int32)
 
 
 def name_of(origin: np.ndarray, types: Sequence[str]) -> str:

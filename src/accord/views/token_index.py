@@ -45,9 +45,10 @@ class TokenIndex(dict[str, int]):
             return np.full(n_tokens, -1, np.int32)
 
     def _hash_table(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """That of the tokens' keys; None if one of them has a newline in it."""
+        """That of the tokens' keys; None if one of them has a newline in it, or two have one key."""
         if self._table is None:
             keys = np.empty(len(self), np.uint64)
             if hashing.word_keys(code_points("\n".join(self)), keys) == len(self):
-                self._table = hashing.hash_table(keys)
+                table = hashing.hash_table(keys)
+                self._table = table if table[1].max() == len(self) - 1 else None
         return self._table

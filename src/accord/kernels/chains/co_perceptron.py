@@ -9,17 +9,17 @@ every part of it that is not annotated counts ``unlabeled_weight``. Steps are mu
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from accord.kernels.chains.online import LabelMap, clear, refresh_chain, score_input, score_work, to_nodes
 from accord.kernels.chains.violator import Loss, copy_labels, same
 from accord.kernels.chains.viterbi import longest_chain, viterbi
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.features.sparse import Features, Window, add_row
 
 NEG_INF = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@helper
 def force(unary, y, out):
     """Copy label scores, forbidding everything but the annotated label where there is one."""
     for t in range(y.size):
@@ -27,7 +27,7 @@ def force(unary, y, out):
             out[t, c] = unary[t, c] if y[t] < 0 or y[t] == c else NEG_INF
 
 
-@njit(cache=True, nogil=True)
+@helper
 def known_labels(y):
     """How many rows are annotated."""
     n = 0
@@ -36,7 +36,7 @@ def known_labels(y):
     return n
 
 
-@njit(cache=True, nogil=True)
+@helper
 def has_labels(output, y):
     """Whether an output has all annotated labels."""
     missing = 0
@@ -45,14 +45,14 @@ def has_labels(output, y):
     return missing == 0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def transitions_of(weights, n_dims, n_transitions):
     """The transition weights at the end of one view's weights."""
     first = n_dims * weights.shape[1]
     return weights.reshape(-1)[first : first + n_transitions]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def count_weighted_transitions(labels, y, weight, scale, n_labels, order, counts):
     """Add the transitions of one output times ``scale``, and times ``weight`` unless all their rows are annotated."""
     n = labels.size
@@ -99,13 +99,13 @@ class Model(NamedTuple):
     final: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@helper
 def weight_of(views, i):
     """How much an example counts."""
     return views.weights[i] if views.weights.size > 0 else 1.0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def differing_tokens(outputs, n):
     """Of the first ``n`` tokens, how many do not have the same label in all views' outputs."""
     apart = 0
@@ -117,7 +117,7 @@ def differing_tokens(outputs, n):
     return apart
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def co_perceptron_epoch(views, model, order_of_examples, unlabeled_weight, pseudo, W_sum, clock):
     """One pass. ``W_sum`` is empty: do not average.
 
@@ -167,14 +167,14 @@ def co_perceptron_epoch(views, model, order_of_examples, unlabeled_weight, pseud
     return wrong, disagreements, disagreeing_tokens, updates
 
 
-@njit(cache=True, nogil=True)
+@helper
 def teaches(u, v, n_views, labeled):
     """Whether view ``v`` takes target ``u``: a labeled example has one target, the truth; a view without peers learns
     from itself."""
     return u == 0 if labeled else n_views == 1 or u != v
 
 
-@njit(cache=True, nogil=True)
+@helper
 def predict_and_teach(views, model, pseudo, lo, truth, known, unary, forced, scoring, found, target):
     """What each view predicts for an example, and what it teaches: the truth, or what it predicts beside it."""
     n = truth.size
@@ -194,7 +194,7 @@ def predict_and_teach(views, model, pseudo, lo, truth, known, unary, forced, sco
             viterbi(forced[:n], model.init[v], model.step[v], model.final[v], target[v, :n])
 
 
-@njit(cache=True, nogil=True)
+@helper
 def move_view(
     views, model, v, lo, truth, own, unlabeled_weight, found, target, counts, per_label, per_node, W_sum, clock
 ):  # fmt: skip

@@ -10,7 +10,6 @@ the block's variables with all others fixed. Rows, views and weights are laid ou
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from accord.kernels.chains.co_perceptron import differing_tokens, force, known_labels, transitions_of, weight_of
 from accord.kernels.chains.margin import best_with_margin
@@ -18,6 +17,7 @@ from accord.kernels.chains.online import path_score, refresh_chain, score_input,
 from accord.kernels.chains.subspace import add_difference, gram_row, maximise_subspace
 from accord.kernels.chains.violator import SLACK, copy_labels, find_violator, loss_value, same
 from accord.kernels.chains.viterbi import longest_chain
+from accord.kernels.compiling import ZERO, helper, kernel
 from accord.kernels.features.sparse import Window
 
 NEG_INF = -np.inf
@@ -64,7 +64,7 @@ class Room(NamedTuple):
     work_tw: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@helper
 def new_room(views, model, blocks, order_of_examples, work):
     n_views, n_labels = model.W.shape[0], model.init.shape[1]
     n_pairs, n_kept = blocks.learner.size, blocks.output.shape[1]
@@ -88,7 +88,7 @@ def new_room(views, model, blocks, order_of_examples, work):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def visit_unlabeled(views, model, blocks, order_of_examples, budget, pseudo, pseudo_margin, work):
     """Visit the given examples, whose labels are partly or wholly unknown (-1), and rebuild their blocks.
 
@@ -131,7 +131,7 @@ def visit_unlabeled(views, model, blocks, order_of_examples, budget, pseudo, pse
     return disagreements, disagreeing_tokens, n_steps, least_gain
 
 
-@njit(cache=True, nogil=True)
+@helper
 def forget_block(views, model, blocks, i, p):
     """Take the constraints of one block out of the weights; returns whether there were any."""
     lo, hi, v, n_labels = views.offsets[i], views.offsets[i + 1], blocks.learner[p], model.init.shape[1]
@@ -150,7 +150,7 @@ def forget_block(views, model, blocks, i, p):
     return had
 
 
-@njit(cache=True, nogil=True)
+@helper
 def compare_constraints(views, model, blocks, i, p, room):
     """Products of the constraints that a block has."""
     lo, hi, first_row = views.offsets[i], views.offsets[i + 1], blocks.learner[p] * views.y.size + views.offsets[i]
@@ -161,7 +161,7 @@ def compare_constraints(views, model, blocks, i, p, room):
         )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@helper
 def score_view(views, model, i, v, room):
     """Label scores of an example in one view."""
     lo, n = views.offsets[i], views.offsets[i + 1] - views.offsets[i]
@@ -170,7 +170,7 @@ def score_view(views, model, i, v, room):
     score_input(views.features, here, views.label_map, row, model.W[v], room.scoring, room.unary[v, :n])
 
 
-@njit(cache=True, nogil=True)
+@helper
 def predict_views(views, model, pseudo, pseudo_margin, i, room):
     """Bring scores, predictions and margins of all views up to date; returns whether all have an allowed output."""
     lo, hi = views.offsets[i], views.offsets[i + 1]
@@ -191,14 +191,14 @@ def predict_views(views, model, pseudo, pseudo_margin, i, room):
     return feasible
 
 
-@njit(cache=True, nogil=True)
+@helper
 def slack_weight(y, unlabeled_weight, margin):
     """Weight of the slack of a block: annotated labels (not -1) count in full."""
     annotated = known_labels(y) / y.size
     return annotated + (1.0 - annotated) * unlabeled_weight * min(margin, 1.0)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def learn_from_peer(views, model, blocks, budget, i, p, room):
     """One constraint more for pair ``p``, or a better dual solution: (weights changed, gain or -inf: no step)."""
     lo, hi = views.offsets[i], views.offsets[i + 1]
@@ -245,7 +245,7 @@ def learn_from_peer(views, model, blocks, budget, i, p, room):
     return changed or moved, gain
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_constraint(views, model, blocks, i, p, room, h):
     """Write the output that was found into the block, behind those it has."""
     lo, hi, v, size = views.offsets[i], views.offsets[i + 1], blocks.learner[p], blocks.size[i, p]
@@ -263,7 +263,7 @@ def add_constraint(views, model, blocks, i, p, room, h):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@helper
 def optimise_block(views, model, blocks, i, p, room, size, mass, mass_limit, ridge):
     """Maximise the dual over the block's variables and drop constraints without any: (weights changed, gain)."""
     lo, hi, v = views.offsets[i], views.offsets[i + 1], blocks.learner[p]
@@ -277,7 +277,7 @@ def optimise_block(views, model, blocks, i, p, room, size, mass, mass_limit, rid
     for k in range(size):
         alpha[k] *= shrink
     gain = maximise_subspace(gram, room.linear, size, ridge, mass_limit, alpha)
-    kept, moved = 0, False
+    kept, moved = ZERO, False
     for k in range(size):
         amount = (alpha[k] - room.before[k]) * blocks.scale[i, p, k]
         if amount != 0.0:
@@ -297,7 +297,7 @@ def optimise_block(views, model, blocks, i, p, room, size, mass, mass_limit, rid
     return moved, gain
 
 
-@njit(cache=True, nogil=True)
+@helper
 def keep_constraint(blocks, gram, i, p, lo, n, source, place, size):
     """Move a constraint of a block to an earlier place, over one that is dropped."""
     copy_labels(blocks.output[p, source, lo : lo + n], blocks.output[p, place, lo : lo + n])
@@ -310,7 +310,7 @@ def keep_constraint(blocks, gram, i, p, lo, n, source, place, size):
         gram[b, place] = gram[b, source]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def objective_of_blocks(views, model, blocks, order_of_examples, budget, pseudo, pseudo_margin, work, primal, dual):
     """What the given examples add to the primal and the dual objective of every view, for targets that stay.
 
@@ -346,7 +346,7 @@ def objective_of_blocks(views, model, blocks, order_of_examples, budget, pseudo,
                 dual[v] -= 0.5 * mass * mass / (budget.C * weight)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def predict_with_margin(offsets, unary, init, step, final, labels, margins):
     """Best output of every packed chain and the score by which it beats the second best (infinite: there is none)."""
     decoding = np.empty((longest_chain(offsets), step.shape[0] * step.shape[1]))

@@ -6,16 +6,16 @@ replaced by its root for r = 2. So rescaling concerns only how a constraint is m
 """
 
 import numpy as np
-from numba import njit
 
 from accord.kernels.chains.online import clear, path_score, refresh_chain, score_input, score_work, to_nodes
 from accord.kernels.chains.subspace import add_difference, clear_row
 from accord.kernels.chains.violator import MARGIN, find_violator, loss_value
 from accord.kernels.chains.viterbi import longest_chain
+from accord.kernels.compiling import kernel
 from accord.kernels.features.sparse import add_row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_mix(gain_old, gain_new, norm_old, cross, norm_new, mass_old, mass_new, ridge, budget):
     """Maximise ``a gain_old + g gain_new - quadratic / 2`` over ``a, g >= 0`` and ``a + g <= budget`` (if finite).
 
@@ -52,7 +52,7 @@ def best_mix(gain_old, gain_new, norm_old, cross, norm_new, mass_old, mass_new, 
     return best_a, best_g
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def frank_wolfe_epoch(
     features, window, label_map, offsets, y, weights, order_of_examples, order, eta, loss, rescaling, norm, C,
     W, tw, init, step, final, dual_rows, dual_tw, dual_linear, dual_mass, dual_norm, direction, gaps,
@@ -158,7 +158,7 @@ def frank_wolfe_epoch(
         dual_mass[i] = a * dual_mass[i] + g * mass_new
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def joint_difference(features, label_map, first_row, y, found, order, eta, n_transitions, direction):
     """Sparse difference of the joint features of ``y`` and ``found``: (flat indices, values), transitions last.
 
@@ -204,7 +204,7 @@ def joint_difference(features, label_map, first_row, y, found, order, eta, n_tra
     return indices[:used].copy(), values[:used].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def example_violator(features, window, label_map, first_row, y, loss, rescaling, norm, W, init, step, final, found):
     """Most violating output of one example, written into ``found``: (violation, loss or its root)."""
     unary = np.empty((y.size, init.size))

@@ -1,12 +1,13 @@
 """The best output of a chain and its margin: how much its score exceeds that of the second best."""
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import kernel
 
 NEG_INF = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_with_margin(unary, init, step, final, score, labels):
     """Write the best labels into ``labels``; returns (their score, margin).
 

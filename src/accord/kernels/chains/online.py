@@ -10,10 +10,10 @@ Label numbers ``y`` of -1 are hidden: the output is known to have the other labe
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from accord.kernels.chains.forward_backward import exponentials, forward_backward, workspace
+from accord.kernels.chains.forward_backward import forward_backward_one, shifted_exp
 from accord.kernels.chains.viterbi import force_labels, longest_chain, viterbi
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.features.sparse import add_row, score_rows
 
 NEG_INF = -np.inf
@@ -27,14 +27,14 @@ class LabelMap(NamedTuple):
     weights: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@helper
 def clear(vector):
     """``vector[:] = 0``, as a loop: numba takes seconds to compile slices."""
     for i in range(vector.size):
         vector[i] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def sum_nodes(label_map, node_scores, out):
     """Scores of labels from scores of nodes."""
     for c in range(out.size):
@@ -44,7 +44,7 @@ def sum_nodes(label_map, node_scores, out):
         out[c] = total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def score_input(features, window, label_map, first_row, W, work, out):
     """Write the label scores (n_rows, n_labels) of one input into ``out``; ``work`` is made by :func:`score_work`."""
     wide, nodes = work
@@ -56,13 +56,13 @@ def score_input(features, window, label_map, first_row, W, work, out):
         sum_nodes(label_map, nodes[t], out[t])
 
 
-@njit(cache=True, nogil=True)
+@helper
 def score_work(longest, window, W):
     """Buffers for scoring inputs of up to ``longest`` rows."""
     return np.empty((longest + 1, window.size * W.shape[1])), np.empty((longest, W.shape[1]))
 
 
-@njit(cache=True, nogil=True)
+@helper
 def to_nodes(label_map, per_label, per_node):
     """Coefficients of nodes from coefficients of labels."""
     if label_map.nodes.size == 0:
@@ -76,7 +76,7 @@ def to_nodes(label_map, per_label, per_node):
                 per_node[label_map.nodes[p]] += label_map.weights[p] * per_label[c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_transitions(labels, sign, n_labels, order, counts):
     """Add ``sign`` times the transition features of one output to ``counts`` (laid out like ``tw``)."""
     if counts.size == 0 or labels.size == 0:
@@ -91,7 +91,7 @@ def count_transitions(labels, sign, n_labels, order, counts):
             counts[2 * n_labels + n_labels * n_labels + before * n_labels * n_labels + pair] += sign
 
 
-@njit(cache=True, nogil=True)
+@helper
 def refresh_chain(tw, eta, n_labels, order, init, step, final):
     """Recompute the decoder's arrays from the transition weights, keeping what is forbidden."""
     if tw.size == 0:
@@ -113,7 +113,7 @@ def refresh_chain(tw, eta, n_labels, order, init, step, final):
                         step[a, b, c] = eta * (tw[2 * n_labels + pair] + tw[2 * n_labels + square + a * square + pair])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def path_score(unary, init, step, final, labels):
     """Score of one output."""
     total = 0.0
@@ -132,7 +132,7 @@ def path_score(unary, init, step, final, labels):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def perceptron_epoch(
     features, window, label_map, offsets, y, weights, order_of_examples, order, eta, W, tw, init, step, final,
     W_sum, tw_sum, clock,
@@ -198,25 +198,27 @@ def perceptron_epoch(
     return clock, wrong, wrong_tokens
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def crf_epoch(
     features, window, label_map, offsets, y, weights, order_of_examples, order, eta, decay, rate, W, tw,
-    init, step, final, clock,
+    init, step, final, work, clock,
 ):  # fmt: skip
     """One pass of stochastic gradient descent on ``decay/2 |w|^2 + mean negative log likelihood``.
 
     The likelihood of example ``i`` counts ``weights[i]`` times (empty: once). The step size after ``clock`` examples is
     ``rate / (1 + rate * decay * clock)``. Where labels are hidden, the
-    likelihood is that of all outputs that have the others. Returns (clock, summed loss).
+    likelihood is that of all outputs that have the others. ``work`` are buffers of ``forward_backward``. Returns
+    (clock, summed loss).
     """
     n_labels = init.size
     longest = longest_chain(offsets)
     unary = np.empty((longest, n_labels))
     scoring = score_work(longest, window, W)
     marginals, agreeing = np.empty((longest, n_labels)), np.empty((longest, n_labels))
-    work = workspace(longest, n_labels, step)
     per_node = np.empty(W.shape[1])
     d_init, d_step, d_final = np.empty_like(init), np.empty_like(step), np.empty_like(final)
+    e_init, e_step, e_final = np.empty_like(init), np.empty_like(step), np.empty_like(final)
+    shifts, log_z, once, ends = np.empty(3), np.empty(1), np.ones(1), np.zeros(2, np.int64)
     counts = np.zeros(tw.size)
     scale = 1.0  # the weights are scale * W, so that shrinking them costs nothing
     total = 0.0
@@ -235,8 +237,14 @@ def crf_epoch(
         clear(d_init)
         clear(d_step.reshape(-1))
         clear(d_final)
-        exps = exponentials(init, step, final)
-        log_z = forward_backward(unary[:n], init, step, final, exps, work, marginals[:n], d_init, d_step, d_final)
+        shifts[0] = shifted_exp(init, e_init)
+        shifts[1] = shifted_exp(step.reshape(-1), e_step.reshape(-1))
+        shifts[2] = shifted_exp(final, e_final)
+        ends[1] = n
+        loss = forward_backward_one(
+            ends, unary[:n], init, step, final, shifts, e_init, e_step, e_final, work, once, marginals[:n], log_z,
+            d_init, d_step, d_final,
+        )  # fmt: skip
         hidden = False
         for t in range(n):
             hidden |= y[lo + t] < 0
@@ -247,12 +255,13 @@ def crf_epoch(
             clear(d_step.reshape(-1))
             clear(d_final)
             force_labels(unary[:n], y[lo:hi])
-            loss = log_z - forward_backward(
-                unary[:n], init, step, final, exps, work, agreeing[:n], d_init, d_step, d_final
-            )
+            loss -= forward_backward_one(
+                ends, unary[:n], init, step, final, shifts, e_init, e_step, e_final, work, once, agreeing[:n], log_z,
+                d_init, d_step, d_final,
+            )  # fmt: skip
             subtract_expected(d_init, d_step, d_final, -eta, order, counts)
         else:
-            loss = log_z - path_score(unary[:n], init, step, final, y[lo:hi])
+            loss -= path_score(unary[:n], init, step, final, y[lo:hi])
             count_transitions(y[lo:hi], eta, n_labels, order, counts)
             subtract_expected(d_init, d_step, d_final, eta, order, counts)
         weight = weights[i] if weights.size > 0 else 1.0
@@ -281,7 +290,7 @@ def crf_epoch(
     return clock, total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def subtract_expected(d_init, d_step, d_final, eta, order, counts):
     """Subtract expected transition features, given expected uses of the decoder's arrays."""
     if counts.size == 0:

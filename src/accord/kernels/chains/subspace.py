@@ -1,15 +1,15 @@
 """The quadratic program over one block of constraints of the co-support vector machine, and what it is made of."""
 
 import numpy as np
-from numba import njit
 
 from accord.kernels.chains.online import clear, count_transitions, to_nodes
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.features.sparse import add_row
 
 PRECISION = 1e-10  # of slopes, relative to the largest violation
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def maximise_subspace(gram, linear, size, ridge, budget, alpha):
     """Maximise ``linear'a - a'(gram + ridge)a / 2`` over ``a >= 0`` and ``sum a <= budget``; returns the gain.
 
@@ -61,7 +61,7 @@ def maximise_subspace(gram, linear, size, ridge, budget, alpha):
     return gain
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_difference(features, label_map, first_row, target, output, amount, eta, order, n_labels, weights, tw):
     """Add ``amount`` times the difference of the joint features of ``target`` and ``output``."""
     per_label, per_node = np.zeros(n_labels), np.empty(weights.shape[1])
@@ -77,7 +77,7 @@ def add_difference(features, label_map, first_row, target, output, amount, eta, 
     count_transitions(output, -amount * eta, n_labels, order, tw)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def dot_difference(features, label_map, first_row, target, output, eta, order, n_labels, weights, tw):
     """Inner product of a joint-feature difference with ``weights``."""
     per_label, per_node = np.zeros(n_labels), np.empty(weights.shape[1])
@@ -109,7 +109,7 @@ def dot_difference(features, label_map, first_row, target, output, eta, order, n
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def clear_row(features, row, weights):
     """Set the weights of one row's features to zero."""
     for k in range(features.slots.shape[1]):
@@ -123,7 +123,7 @@ def clear_row(features, row, weights):
                 weights[base + features.indices[p] * stride] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def gram_row(features, label_map, first_row, target, outputs, scale, row, eta, order, n_labels, work, work_tw, gram):
     """Fill row and column ``row`` of the Gram matrix of one block's constraints. ``work`` is zero before and after."""
     add_difference(

@@ -14,12 +14,12 @@ With margin rescaling the violation of an output is ``loss + score - true score`
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from accord.kernels.chains.viterbi import best_per_level, k_best, trace_level, viterbi
+from accord.kernels.compiling import ONE, TWO, ZERO, helper, kernel
 
 ZERO_ONE, COST, MICRO_F1, MACRO_F1 = 0, 1, 2, 3
-MARGIN, SLACK = 0, 1
+MARGIN, SLACK = ZERO, ONE
 NEG_INF = -np.inf
 
 
@@ -35,14 +35,14 @@ class Loss(NamedTuple):
     relevant: np.ndarray  # (n_labels,) bool: labels that F1 counts
 
 
-@njit(cache=True, nogil=True)
+@helper
 def copy_labels(source, target):
     """``target[:] = source``, as a loop: numba takes seconds to compile the slice."""
     for t in range(source.size):
         target[t] = source[t]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def same(a, b):
     """Whether two outputs are equal."""
     different = 0
@@ -51,7 +51,7 @@ def same(a, b):
     return different == 0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def add_costs(cost, scale, y, unary, out):
     """Write ``unary`` with the costs of predicting labels for ``y``, times ``scale``, into ``out``."""
     for t in range(y.size):
@@ -66,7 +66,7 @@ def add_costs(cost, scale, y, unary, out):
         out[t, y[t]] = unary[t, y[t]] + 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def loss_value(loss, y, y_pred):
     """Loss of predicting ``y_pred`` for ``y``."""
     n = y.size
@@ -103,7 +103,7 @@ def loss_value(loss, y, y_pred):
     return 0.0 if present == 0 else 1.0 - total / present
 
 
-@njit(cache=True, nogil=True)
+@helper
 def violation(delta, gain, rescaling, norm):
     """Violation of an output with loss ``delta`` that scores ``gain`` more than the true one."""
     if norm == 2:
@@ -111,7 +111,7 @@ def violation(delta, gain, rescaling, norm):
     return delta + gain if rescaling == MARGIN else delta * (1.0 + gain)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _levels(loss, y):
     """Level of every token and label, and the loss of every level (nan: a level that no output has)."""
     n_tokens, n_labels = y.size, loss.relevant.size
@@ -145,7 +145,7 @@ def _levels(loss, y):
     return level, values
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _by_level(loss, rescaling, norm, unary, init, step, final, y, true_score, labels):
     level, values = _levels(loss, y)
     scores, back = best_per_level(unary, init, step, final, level, values.size)
@@ -163,7 +163,7 @@ def _by_level(loss, rescaling, norm, unary, init, step, final, y, true_score, la
     return top
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _by_sweep(loss, rescaling, norm, unary, init, step, final, y, true_score, labels):
     """Best output among those that maximise score + c * (Hamming or cost) for c = 0, 2^-6, ..., 2^6."""
     n_tokens, n_labels = unary.shape
@@ -188,14 +188,14 @@ def _by_sweep(loss, rescaling, norm, unary, init, step, final, y, true_score, la
     return top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_violator(loss, rescaling, norm, unary, init, step, final, y, true_score, labels):
     """Write the most violating output into ``labels`` and return its violation (0 for the true output itself)."""
     n_tokens = unary.shape[0]
     if n_tokens == 0:
         return 0.0
     if loss.kind == ZERO_ONE:
-        scores, outputs = k_best(unary, init, step, final, 2)
+        scores, outputs = k_best(unary, init, step, final, TWO)
         for j in range(scores.size):
             for t in range(n_tokens):
                 if outputs[j, t] != y[t]:
@@ -212,7 +212,7 @@ def find_violator(loss, rescaling, norm, unary, init, step, final, y, true_score
     return _by_sweep(loss, rescaling, norm, unary, init, step, final, y, true_score, labels)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_violators(loss, rescaling, norm, offsets, unary, init, step, final, y, true_scores, labels, violations):
     """:func:`find_violator` for packed chains."""
     for i in range(offsets.size - 1):

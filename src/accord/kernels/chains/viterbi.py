@@ -1,12 +1,13 @@
 """Viterbi decoding of chains: best output, k best outputs, and best output per loss level."""
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import helper, kernel
 
 NEG_INF = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@helper
 def longest_chain(offsets):
     """Rows of the longest of packed chains."""
     longest = 0
@@ -15,7 +16,7 @@ def longest_chain(offsets):
     return longest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def viterbi(unary, init, step, final, labels):
     """Write the best labels of one chain into ``labels`` and return its score (minus infinity: infeasible)."""
     n_tokens, n_labels = unary.shape
@@ -78,7 +79,7 @@ def viterbi(unary, init, step, final, labels):
     return top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def viterbi_batch(offsets, unary, init, step, final, labels, scores):
     """Decode packed chains: rows ``offsets[i]:offsets[i+1]`` of ``unary`` belong to input ``i``."""
     for i in range(offsets.size - 1):
@@ -86,7 +87,7 @@ def viterbi_batch(offsets, unary, init, step, final, labels, scores):
         scores[i] = viterbi(unary[lo:hi], init, step, final, labels[lo:hi])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def force_labels(unary, given):
     """Forbid, in place, every label but the given one of each row; -1 leaves a row free."""
     for t in range(given.size):
@@ -96,7 +97,7 @@ def force_labels(unary, given):
                     unary[t, c] = NEG_INF
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _insert(values, source, rank, size, k, v, a, r):
     """Insert ``v`` into the sorted list of the ``k`` largest; equal values keep their order of arrival."""
     if size == k:
@@ -115,7 +116,7 @@ def _insert(values, source, rank, size, k, v, a, r):
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def k_best(unary, init, step, final, k):
     """Return ``(scores, labels)`` of the at most ``k`` best feasible outputs, best first, all distinct."""
     n_tokens, n_labels = unary.shape
@@ -163,7 +164,7 @@ def k_best(unary, init, step, final, k):
     return top[:found], labels
 
 
-@njit(cache=True, nogil=True)
+@helper
 def best_per_level(unary, init, step, final, level, n_levels):
     """Best score for every value of an integer loss level that adds up over tokens.
 
@@ -198,7 +199,7 @@ def best_per_level(unary, init, step, final, level, n_levels):
     return score, back
 
 
-@njit(cache=True, nogil=True)
+@helper
 def trace_level(back, level, d, state, n_labels, labels):
     """Follow back pointers from the end in ``state`` at total level ``d``."""
     for t in range(labels.size - 1, -1, -1):

@@ -4,16 +4,16 @@ A working set holds, for each packed example, wrong outputs beside the target th
 """
 
 import numpy as np
-from numba import njit
 
 from accord.kernels.chains.online import path_score
 from accord.kernels.chains.violator import COST, MARGIN, ZERO_ONE, add_costs, find_violator, loss_value, same
 from accord.kernels.chains.viterbi import longest_chain
+from accord.kernels.compiling import ONE, helper, kernel
 
 NEG_INF = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_other(unary, init, step, final, y, score, on, labels):
     """Write the best output that is not ``y`` into ``labels``; returns its score (minus infinity: there is none).
 
@@ -82,7 +82,7 @@ def best_other(unary, init, step, final, y, score, on, labels):
     return top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def wrong_outputs(loss, offsets, unary, init, step, final, y, labels, delta, margin):
     """For every packed chain the output other than ``y`` with the largest loss plus score.
 
@@ -111,14 +111,14 @@ def wrong_outputs(loss, offsets, unary, init, step, final, y, labels, delta, mar
             if best_other(augmented[:n], init, step, final, target, score, on, found) == NEG_INF:
                 continue
         else:
-            find_violator(loss, MARGIN, 1, here, init, step, final, target, true_score, found)
+            find_violator(loss, MARGIN, ONE, here, init, step, final, target, true_score, found)
             if same(found, target):
                 continue
         delta[i] = loss_value(loss, target, found)
         margin[i] = true_score - path_score(here, init, step, final, found)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_listed(offsets, labels, first, starts, listed, out):
     """Whether the output of each packed chain is in its list.
 
@@ -133,7 +133,7 @@ def is_listed(offsets, labels, first, starts, listed, out):
                 break
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _step_parts(y, t, n_labels, order, parts):
     """Numbers of the transitions that end at token ``t`` (laid out like the weights); returns how many there are."""
     if t == 0:
@@ -148,7 +148,7 @@ def _step_parts(y, t, n_labels, order, parts):
     return 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def differences(
     rows, lengths, target_starts, targets, starts, listed, n_labels, n_label_parts, order, eta, transitions
 ):

@@ -8,8 +8,8 @@ into counts of numbered terms.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.features.text import SPACE, SYMBOL
 
 # Kinds of terms. Words and pairs of successive words span (begin, length); n-grams span what lies inside the word, with
@@ -35,7 +35,7 @@ class Terms(NamedTuple):
     lengths: np.ndarray  # (n,) int32
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _put(out, p, h, kind, begin, length):
     h = h + np.uint64(min(kind, GRAM)) * _MIX_2
     h = (h ^ (h >> _SHIFT)) * _MIX_1
@@ -47,7 +47,7 @@ def _put(out, p, h, kind, begin, length):
     return p + 1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _emit_words(text, first, last, pairs, out, p):
     """Runs of two or more letters, digits and underscores; with ``pairs``, two successive ones as well."""
     before, before_begin = np.uint64(0), np.int64(-1)
@@ -66,7 +66,7 @@ def _emit_words(text, first, last, pairs, out, p):
     return p
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _emit_grams_of_word(text, first, last, wanted, out, p):
     """N-grams of a word between two blanks, shortest first; a word that is shorter than they are counts once."""
     size = last - first + 2
@@ -85,7 +85,7 @@ def _emit_grams_of_word(text, first, last, wanted, out, p):
     return p
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def emit(text, words, wanted, out, indptr):
     """Fill ``out`` and ``indptr`` (n_texts + 1,): terms of every text; returns how many there are.
 
@@ -108,7 +108,7 @@ def emit(text, words, wanted, out, indptr):
     return p
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weigh(indptr, indices, counts, idf, sublinear, norm):
     """The tf-idf weights (n_entries,) of counted terms; rows of length 1 with ``norm``."""
     out = np.empty(indices.size)

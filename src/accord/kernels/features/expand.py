@@ -1,10 +1,11 @@
 """Joint features as sparse vectors: the features of rows, at the nodes that an output has there."""
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expand_nodes(features, first_row, nodes, signs, n_nodes):
     """Flat indices and values of (row, node) pairs times their signs; a weight may be listed several times."""
     size = 0

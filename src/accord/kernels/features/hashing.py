@@ -6,10 +6,11 @@ is a power of two.
 """
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import helper, kernel
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _find(slot_keys, slot_ids, key):
     """The slot of a key, or the empty slot where it belongs."""
     mask = np.uint64(slot_ids.size - 1)
@@ -19,77 +20,23 @@ def _find(slot_keys, slot_ids, key):
     return s
 
 
-@njit(cache=True, nogil=True)
-def hash_table(keys):
-    """A hash table (slot keys, slot ids) that numbers ``keys`` in order, with as much room again and some."""
-    capacity = 1
-    while capacity <= 2 * keys.size + 1024:
-        capacity *= 2
-    slot_keys, slot_ids = np.zeros(capacity, np.uint64), np.full(capacity, -1, np.int32)
-    for f in range(keys.size):
-        s = _find(slot_keys, slot_ids, keys[f])
-        slot_keys[s] = keys[f]
-        slot_ids[s] = f
-    return slot_keys, slot_ids
+def hash_table(keys, room=0):
+    """A hash table (slot keys, slot ids) that numbers distinct ``keys`` in order, with room for more."""
+    capacity = 1 << (2 * (keys.size + room) + 1024).bit_length()
+    empty = np.zeros(capacity, np.uint64), np.full(capacity, -1, np.int32)
+    return count(keys, np.array([0, keys.size]), *empty, 0, True)[-2:]
 
 
-@njit(cache=True, nogil=True)
-def _twice_as_large(slot_keys, slot_ids):
-    keys, ids = np.zeros(2 * slot_ids.size, np.uint64), np.full(2 * slot_ids.size, -1, np.int32)
-    for old in range(slot_ids.size):
-        if slot_ids[old] >= 0:
-            s = _find(keys, ids, slot_keys[old])
-            keys[s] = slot_keys[old]
-            ids[s] = slot_ids[old]
-    return keys, ids
+@kernel
+def _count(keys, indptr, slot_keys, slot_ids, grow, place, indices, counts, out_indptr, first, state):
+    """Count the features of one input after another, as long as the table has room for all that are new.
 
-
-@njit(cache=True, nogil=True)
-def number(keys, indptr, slot_keys, slot_ids, n_features, grow):
-    """Feature numbers of every type, each once.
-
-    Keys that are not in the table get the next numbers when ``grow``, otherwise they are left out. Returns
-    (indices, indptr, positions in ``keys`` of the new features, slot keys, slot ids); the table given may have been
-    filled further.
+    ``place`` is where a feature was counted last. ``state`` is how far it came: the next input, the next entry of
+    ``indices``, and the number of features.
     """
-    indices, out_indptr = np.empty(keys.size, np.int32), np.zeros(indptr.size, np.int64)
-    first = np.empty(keys.size if grow else 0, np.int64)
-    seen = np.full(n_features + first.size, -1, np.int32)
-    p, n = 0, n_features
-    for t in range(indptr.size - 1):
-        for q in range(indptr[t], indptr[t + 1]):
-            s = _find(slot_keys, slot_ids, keys[q])
-            f = slot_ids[s]
-            if f < 0:
-                if not grow:
-                    continue
-                f = n
-                first[n - n_features] = q
-                slot_keys[s] = keys[q]
-                slot_ids[s] = f
-                n += 1
-                if 2 * n > slot_ids.size:
-                    slot_keys, slot_ids = _twice_as_large(slot_keys, slot_ids)
-            if seen[f] != t:
-                seen[f] = t
-                indices[p] = f
-                p += 1
-        out_indptr[t + 1] = p
-    return indices[:p].copy(), out_indptr, first[: n - n_features].copy(), slot_keys, slot_ids
-
-
-@njit(cache=True, nogil=True)
-def count(keys, indptr, slot_keys, slot_ids, n_features, grow):
-    """Feature numbers of every input, each once, and how often it has them; otherwise as :func:`number`.
-
-    Returns (indices, counts, indptr, positions in ``keys`` of the new features, slot keys, slot ids).
-    """
-    indices, counts = np.empty(keys.size, np.int32), np.empty(keys.size, np.int32)
-    out_indptr = np.zeros(indptr.size, np.int64)
-    first = np.empty(keys.size if grow else 0, np.int64)
-    place = np.full(n_features + first.size, -1, np.int64)  # where a feature was counted last
-    p, n = 0, n_features
-    for t in range(indptr.size - 1):
+    t, p, n = state[0], state[1], state[2]
+    n_before = place.size - first.size
+    while t < indptr.size - 1 and 2 * (n + (indptr[t + 1] - indptr[t]) * grow) <= slot_ids.size:
         begin = p
         for q in range(indptr[t], indptr[t + 1]):
             s = _find(slot_keys, slot_ids, keys[q])
@@ -98,27 +45,53 @@ def count(keys, indptr, slot_keys, slot_ids, n_features, grow):
                 if not grow:
                     continue
                 f = n
-                first[n - n_features] = q
+                first[n - n_before] = q
                 slot_keys[s] = keys[q]
                 slot_ids[s] = f
                 n += 1
-                if 2 * n > slot_ids.size:
-                    slot_keys, slot_ids = _twice_as_large(slot_keys, slot_ids)
             if place[f] < begin:
                 place[f] = p
                 indices[p] = f
-                counts[p] = 1
+                counts[p] = 0
                 p += 1
-            else:
-                counts[place[f]] += 1
-        out_indptr[t + 1] = p
+            counts[place[f]] += 1
+        t += 1
+        out_indptr[t] = p
+    state[0], state[1], state[2] = t, p, n
+
+
+def count(keys, indptr, slot_keys, slot_ids, n_features, grow):
+    """Feature numbers of every input, each once, and how often it has them.
+
+    Keys that are not in the table get the next numbers when ``grow``, otherwise they are left out. Returns
+    (indices, counts, indptr, positions in ``keys`` of the new features, slot keys, slot ids); the table given may have
+    been filled further.
+    """
+    indices, counts = np.empty(keys.size, np.int32), np.empty(keys.size, np.int32)
+    out_indptr, first = np.zeros(indptr.size, np.int64), np.empty(keys.size if grow else 0, np.int64)
+    place, state = np.full(n_features + first.size, -1, np.int64), np.array([0, 0, n_features], np.int64)
+    while True:
+        _count(keys, indptr, slot_keys, slot_ids, grow, place, indices, counts, out_indptr, first, state)
+        done, p, n = state.tolist()
+        if done == indptr.size - 1:
+            break
+        used = slot_ids >= 0
+        known = np.empty(n, np.uint64)
+        known[slot_ids[used]] = slot_keys[used]
+        slot_keys, slot_ids = hash_table(known, slot_ids.size // 2)
     return indices[:p].copy(), counts[:p].copy(), out_indptr, first[: n - n_features].copy(), slot_keys, slot_ids
+
+
+def number(keys, indptr, slot_keys, slot_ids, n_features, grow):
+    """Feature numbers of every type, each once; as :func:`count`, without the counts."""
+    indices, _, *others = count(keys, indptr, slot_keys, slot_ids, n_features, grow)
+    return indices, *others
 
 
 SEPARATOR = np.uint32(10)  # a newline stands between words
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def word_keys(codes, keys):
     """Write a 64-bit key of every newline-separated word of code points; returns how many words there are.
 
@@ -138,7 +111,7 @@ def word_keys(codes, keys):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_up(keys, slot_keys, slot_ids, first, out):
     """Write the number of every key plus ``first``, or -1 if the table does not have it."""
     for i in range(keys.size):

@@ -8,7 +8,8 @@ or a dense array (then ``indptr`` is empty).
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import helper, kernel
 
 
 class Features(NamedTuple):
@@ -36,14 +37,14 @@ class Window(NamedTuple):
     outside: int
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _add(x, values, total):
     """Add ``x`` times ``values`` to ``total``."""
     for z in range(total.size):
         total[z] += x * values[z]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_rows(features, window, first_row, weights, wide, out):
     """Write the scores (n_rows, n_outputs) of one input's rows into ``out``.
 
@@ -72,7 +73,7 @@ def score_rows(features, window, first_row, weights, wide, out):
         _add_windows(features, window, first_row, weights, wide, out)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _add_windows(features, window, first_row, weights, wide, out):
     """Add the scores of the slots that are a window; see :func:`score_rows`."""
     n_rows, n_out = out.shape
@@ -113,7 +114,7 @@ def _add_windows(features, window, first_row, weights, wide, out):
                 total[z] += share[first + z]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_row(features, row, coefficients, weights):
     """Add the outer product of one row's features and ``coefficients`` (n_outputs,) to ``weights``."""
     for k in range(features.slots.shape[1]):
@@ -129,32 +130,35 @@ def add_row(features, row, coefficients, weights):
                 _add(features.data[p], coefficients, weights[base + features.indices[p] * stride])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_units(indptr, indices, data, first, base, stride, weights, out):
-    """Scores (n_units, n_outputs) of table rows ``first`` onwards, as they count in one slot."""
-    out[:] = 0.0
+    """Add scores (n_units, n_outputs) of table rows ``first`` onwards, as they count in one slot, to ``out``."""
     for u in range(out.shape[0]):
+        total = out[u]
         for p in range(indptr[first + u], indptr[first + u + 1]):
-            _add(data[p], weights[base + indices[p] * stride], out[u])
+            x, values = data[p], weights[base + indices[p] * stride]
+            for z in range(total.size):
+                total[z] += x * values[z]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_units(indptr, indices, data, first, base, stride, coefficients, weights):
     """Transpose of :func:`score_units`: add table rows times ``coefficients`` (n_units, n_outputs) to ``weights``."""
     for u in range(coefficients.shape[0]):
         share = coefficients[u]
         for p in range(indptr[first + u], indptr[first + u + 1]):
-            _add(data[p], share, weights[base + indices[p] * stride])
+            x, total = data[p], weights[base + indices[p] * stride]
+            for z in range(share.size):
+                total[z] += x * share[z]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather(slots, known, known_shift, extra, extra_shift, n_known, out):
-    """Sum for every row the scores of its units.
+    """Add the scores of its units to every row of ``out``.
 
     Unit ``u`` of slot ``k`` has those of ``known[u + known_shift[k]]``, or from ``n_known`` on of
     ``extra[u + extra_shift[k]]``.
     """
-    out[:] = 0.0
     for r in range(out.shape[0]):
         total = out[r]
         for k in range(slots.shape[1]):
@@ -164,10 +168,10 @@ def gather(slots, known, known_shift, extra, extra_shift, n_known, out):
                 total[z] += share[z]
 
 
-@njit(cache=True, nogil=True)
-def scatter(slot, first, rows, out):
-    """Transpose of :func:`gather` for one slot: add every row (n_rows, n_outputs) to its unit."""
+@kernel
+def scatter(slots, k, first, rows, out):
+    """Transpose of :func:`gather` for slot ``k``: add every row (n_rows, n_outputs) to its unit."""
     for r in range(rows.shape[0]):
-        total, share = out[slot[r] - first], rows[r]
+        total, share = out[slots[r, k] - first], rows[r]
         for z in range(rows.shape[1]):
             total[z] += share[z]

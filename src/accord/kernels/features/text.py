@@ -8,7 +8,8 @@ turns keys into consecutive feature numbers.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import helper, kernel
 
 # Bits of a character's class. KNOWN tells a class from a table entry not filled yet.
 KNOWN, UPPER, LOWER, DIGIT, LETTER, SYMBOL, GREEK, SPACE = 1, 2, 4, 8, 16, 32, 64, 128
@@ -42,6 +43,7 @@ CLUES = (
     "punctuation",
     "greek",
 )
+_N_CLUES = np.int64(len(CLUES))
 
 _BASIS = np.uint64(14695981039346656037)
 _PRIME = np.uint64(1099511628211)
@@ -50,6 +52,14 @@ _MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 _SHIFT = np.uint64(33)
 _DOT = ord(".")
 _SHAPE_UPPER, _SHAPE_LOWER, _SHAPE_DIGIT, _SHAPE_LETTER = (np.uint32(ord(c)) for c in "Xxdc")
+
+
+_BITS = np.int64(28)  # of a begin, and of a length
+
+
+def unpacked(origins):
+    """Kinds, begins and lengths (n, 3) of emitted features."""
+    return np.stack([origins >> 2 * _BITS, origins >> _BITS & 2**_BITS - 1, origins & 2**_BITS - 1], axis=1)
 
 
 class Text(NamedTuple):
@@ -76,40 +86,37 @@ class Emitted(NamedTuple):
     """Features in the order of the types that have them."""
 
     keys: np.ndarray  # (n,) uint64
-    kinds: np.ndarray  # (n,) uint8
-    begins: np.ndarray  # (n,) int32
-    lengths: np.ndarray  # (n,) int32
+    origins: np.ndarray  # (n,) int64: kind, begin and length, see `unpacked`
 
 
-@njit(cache=True, nogil=True)
-def classify(codes, table, out):
-    """Write the class of every code point that the table has; returns whether all are known."""
-    known = True
-    for i in range(codes.size):
-        out[i] = table[codes[i]]
-        known &= out[i] != 0
-    return known
-
-
-@njit(cache=True, nogil=True)
+@helper
 def _step(h, code):
     return (h ^ np.uint64(code)) * _PRIME
 
 
-@njit(cache=True, nogil=True)
+def hashes_of(strings):
+    """What :func:`_step` makes of each string."""
+    found = []
+    for string in strings:
+        h = int(_BASIS)
+        for code in map(ord, string):
+            h = (h ^ code) * int(_PRIME) % 2**64
+        found.append(h)
+    return np.array(found, np.uint64)
+
+
+@helper
 def _put(out, p, h, kind, begin, length):
     """Write one feature whose text hashes to ``h``; the key also covers the kind."""
     h = h + np.uint64(kind) * _MIX_2
     h = (h ^ (h >> _SHIFT)) * _MIX_1
     h = (h ^ (h >> _SHIFT)) * _MIX_2
     out.keys[p] = h ^ (h >> _SHIFT)
-    out.kinds[p] = kind
-    out.begins[p] = begin
-    out.lengths[p] = length
+    out.origins[p] = (kind << _BITS | begin) << _BITS | length
     return p + 1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _emit_strings(text, first, last, wanted, out, p):
     """The token, its prefixes and suffixes (suffixes are hashed backwards, so each costs one step) and n-grams."""
     longest = wanted.affixes.size - 1
@@ -136,7 +143,7 @@ def _emit_strings(text, first, last, wanted, out, p):
     return p
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _emit_lower(lowered, t, out, p):
     h = _BASIS
     for i in range(lowered.starts[t], lowered.starts[t + 1]):
@@ -144,92 +151,83 @@ def _emit_lower(lowered, t, out, p):
     return _put(out, p, h, LOWERED, _NOTHING, _NOTHING)
 
 
-@njit(cache=True, nogil=True)
-def _shape_symbol(code, character_class):
-    if character_class & UPPER:
-        return _SHAPE_UPPER
-    if character_class & LOWER:
-        return _SHAPE_LOWER
-    if character_class & DIGIT:
-        return _SHAPE_DIGIT
-    if character_class & LETTER:
-        return _SHAPE_LETTER
-    return code
+def shapes_of(text):
+    """Every character by its class (n_characters,)."""
+    cases = ((UPPER, _SHAPE_UPPER), (LOWER, _SHAPE_LOWER), (DIGIT, _SHAPE_DIGIT), (LETTER, _SHAPE_LETTER))
+    return np.select([text.classes & bit != 0 for bit, _ in cases], [code for _, code in cases], text.codes)
 
 
-@njit(cache=True, nogil=True)
-def _emit_shape(text, first, last, out, p):
+@helper
+def _emit_shape(shapes, first, last, out, p):
     """Every character by its class, and the same with runs of one symbol written once."""
     full, short = _BASIS, _BASIS
-    before = np.uint32(0)
     for i in range(first, last):
-        symbol = _shape_symbol(text.codes[i], text.classes[i])
-        full = _step(full, symbol)
-        if i == first or symbol != before:
-            short = _step(short, symbol)
-        before = symbol
+        full = _step(full, shapes[i])
+        if i == first or shapes[i] != shapes[i - 1]:
+            short = _step(short, shapes[i])
     p = _put(out, p, full, SHAPE, _NOTHING, _NOTHING)
     return _put(out, p, short, SHORT_SHAPE, _NOTHING, _NOTHING)
 
 
-@njit(cache=True, nogil=True)
-def _has_greek_name(lowered, t, names):
-    """Whether a run of letters spells the name of a Greek letter, as in ``TGF-alpha1``."""
-    last = lowered.starts[t + 1]
-    i = lowered.starts[t]
-    while i < last:
-        begin = i
-        while i < last and lowered.classes[i] & LETTER:
-            i += 1
-        for g in range(names.starts.size - 1):
-            if np.array_equal(names.codes[names.starts[g] : names.starts[g + 1]], lowered.codes[begin:i]):
-                return True
-        i += 1
+@helper
+def _has_run(text, t, hashes):
+    """Whether a run of letters has one of the hashes (the name of a Greek letter, as in ``TGF-alpha1``)."""
+    h = _BASIS
+    last = text.starts[t + 1]
+    for i in range(text.starts[t], last + 1):
+        if i < last and text.classes[i] & LETTER:
+            h = _step(h, text.codes[i])
+        else:
+            for k in range(hashes.size):
+                if hashes[k] == h:
+                    return True
+            h = _BASIS
     return False
 
 
-@njit(cache=True, nogil=True)
-def _emit_clues(text, first, last, greek_name, case_positions, out, p):
-    n = last - first
-    upper, lower, digit, symbol, greek, late_upper, decimal = 0, 0, 0, 0, 0, 0, 0
-    for i in range(first, last):
-        c = text.classes[i]
-        upper += (c & UPPER) != 0
-        lower += (c & LOWER) != 0
-        digit += (c & DIGIT) != 0
-        symbol += (c & SYMBOL) != 0
-        greek += (c & GREEK) != 0
-        late_upper += i > first and (c & UPPER) != 0
-        if text.codes[i] == _DOT and first < i < last - 1 and text.classes[i - 1] & text.classes[i + 1] & DIGIT:
-            decimal += 1
-        if 0 < i - first < case_positions:  # the first position is the clue initial-upper or initial-lower
-            if c & UPPER:
-                p = _put(out, p, np.uint64(i - first), UPPER_AT, i - first, _NOTHING)
-            elif c & LOWER:
-                p = _put(out, p, np.uint64(i - first), LOWER_AT, i - first, _NOTHING)
-    found = (
-        n > 0 and text.classes[first] & UPPER != 0,
-        n > 0 and text.classes[first] & LOWER != 0,
-        upper > 0 and lower == 0,
-        late_upper > 0 and lower > 0,
-        decimal > 0,
-        digit > 0,
-        n > 0 and digit == n,
-        symbol > 0,
-        n > 0 and symbol == n,
-        greek > 0 or greek_name,
-    )
-    for k in range(len(found)):
-        if found[k]:
+def clues_of(text):
+    """Bit ``k`` of entry ``t`` says whether string ``t`` has clue ``k`` (n_strings,)."""
+    lengths = np.diff(text.starts)
+    full = lengths > 0
+    starts = text.starts[:-1][full]
+    classes, later = text.classes, text.classes.copy()
+    later[starts] = 0  # the classes of characters but the first
+    point = text.codes[1:-1] == _DOT
+    decimal = np.zeros(classes.size, np.bool_)
+    decimal[1:-1] = point & (classes[:-2] & classes[2:] & DIGIT != 0)
+    decimal[starts] = decimal[text.starts[1:][full] - 1] = False
+    out = np.zeros(lengths.size, np.int64)
+    if starts.size:
+        some, every = np.bitwise_or.reduceat(classes, starts), np.bitwise_and.reduceat(classes, starts)
+        upper, lower = some & UPPER != 0, some & LOWER != 0
+        found = (
+            classes[starts] & UPPER, classes[starts] & LOWER, upper & ~lower,
+            lower & (np.bitwise_or.reduceat(later, starts) & UPPER != 0), np.logical_or.reduceat(decimal, starts),
+            some & DIGIT, every & DIGIT, some & SYMBOL, every & SYMBOL, some & GREEK,
+        )  # fmt: skip
+        out[full] = sum((bits != 0).astype(np.int64) << k for k, bits in enumerate(found))
+    return out
+
+
+@helper
+def _emit_clues(text, first, last, clues, case_positions, out, p):
+    for i in range(1, min(last - first, case_positions)):  # the first position is a clue of its own
+        c = text.classes[first + i]
+        if c & (UPPER | LOWER):
+            p = _put(out, p, np.uint64(i), UPPER_AT if c & UPPER else LOWER_AT, i, _NOTHING)
+    for k in range(_N_CLUES):
+        if clues >> k & 1:
             p = _put(out, p, np.uint64(k), CLUE, k, _NOTHING)
-    return _put(out, p, np.uint64(min(n, MAX_LENGTH)), LENGTH, min(n, MAX_LENGTH), _NOTHING)
+    n = min(last - first, MAX_LENGTH)
+    return _put(out, p, np.uint64(n), LENGTH, n, _NOTHING)
 
 
-@njit(cache=True, nogil=True)
-def emit(text, lowered, greek_names, wanted, indptr, out):
+@kernel
+def emit(text, lowered, shapes, clues, greek_names, wanted, indptr, out):
     """Write the features of every type into ``out``; type ``t`` owns ``indptr[t]:indptr[t + 1]``. Returns their number.
 
-    A type may have the same n-gram twice; ``hashing.number`` counts it once.
+    ``shapes`` come from :func:`shapes_of`, ``clues`` from :func:`clues_of`, ``greek_names`` from :func:`hashes_of`. A
+    type may have the same n-gram twice; ``hashing.number`` counts it once.
     """
     p = _NOTHING
     for t in range(text.starts.size - 1):
@@ -239,9 +237,9 @@ def emit(text, lowered, greek_names, wanted, indptr, out):
         if wanted.lower:
             p = _emit_lower(lowered, t, out, p)
         if wanted.shape:
-            p = _emit_shape(text, first, last, out, p)
+            p = _emit_shape(shapes, first, last, out, p)
         if wanted.clues:
-            greek_name = _has_greek_name(lowered, t, greek_names)
-            p = _emit_clues(text, first, last, greek_name, wanted.case_positions, out, p)
+            greek = np.int64(_has_run(lowered, t, greek_names)) << (_N_CLUES - 1)
+            p = _emit_clues(text, first, last, clues[t] | greek, wanted.case_positions, out, p)
     indptr[text.starts.size - 1] = p
     return p

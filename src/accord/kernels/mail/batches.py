@@ -9,6 +9,7 @@ differ. The decision is the same as without.
 import numpy as np
 from numba import njit
 
+from accord.kernels.compiling import HELPER, ZERO, helper, kernel
 from accord.kernels.mail.pairs import (
     N_PADDED,
     N_TEXTS,
@@ -22,7 +23,7 @@ from accord.kernels.mail.pairs import (
 )
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc"})
+@njit(**HELPER, fastmath={"reassoc"})
 def _numbers_score(a, b, j, weights):
     """Weighted sum of the closeness of numbers, in single precision and any order: four at a time."""
     total = np.float32(0)
@@ -31,7 +32,7 @@ def _numbers_score(a, b, j, weights):
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _tags_bound(a, b, j, weights):
     """At most this much do equal marks add, in the units of ``weights`` (rounded up)."""
     total = np.int32(0)
@@ -40,7 +41,7 @@ def _tags_bound(a, b, j, weights):
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _tag_weights(new, weights, tags, out):
     """Fill the tags of the new mail, 255 for those without a mark, and their weights; returns the unit of these."""
     unit = max(weights[: new.marks.shape[1]].max() / 127.0, 1e-300)
@@ -52,7 +53,7 @@ def _tag_weights(new, weights, tags, out):
     return unit
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _drop_hopeless(rows, n_rows, places, bounds, rest, sums):
     """Keep the rows of batches whose bounds, ``rest`` added to each, sum up to zero. Returns their number."""
     for r in range(n_rows):
@@ -67,7 +68,7 @@ def _drop_hopeless(rows, n_rows, places, bounds, rest, sums):
     return kept
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _first_step(new, window, n_rows, places, weights, w_numbers, bias, high, rest, rows, scores, bounds):
     """Words and numbers of all rows that take part, and an upper bound of the rest. Returns the number of rows."""
     n_marks, n_numbers = new.marks.shape[1], w_numbers.size
@@ -76,7 +77,7 @@ def _first_step(new, window, n_rows, places, weights, w_numbers, bias, high, res
     for m in range(n_numbers):
         padded[m], w_padded[m] = new.numbers[0, m], w_numbers[m]
     tags, w_tags = np.empty(N_PADDED, np.uint8), np.empty(N_PADDED, np.int8)
-    q_single, q_triples = without_zeros(new.single, 0), without_zeros(new.triples, 0)
+    q_single, q_triples = without_zeros(new.single, ZERO), without_zeros(new.triples, ZERO)
     unit = _tag_weights(new, weights, tags, w_tags)
     kept = 0
     for k in range(n_rows):
@@ -84,7 +85,7 @@ def _first_step(new, window, n_rows, places, weights, w_numbers, bias, high, res
             continue
         rows[kept] = k
         kept += 1
-        words = cosine(new.words, 0, window.words, k)
+        words = cosine(new.words, ZERO, window.words, k)
         single = equal_bins(q_single, window.single, k, new.lengths[0, 0], window.lengths[k, 0])
         triples = equal_bins(q_triples, window.triples, k, new.lengths[0, 1], window.lengths[k, 1])
         total = bias + w_texts[0] * words + w_texts[1] * above(words, high[0])
@@ -95,7 +96,7 @@ def _first_step(new, window, n_rows, places, weights, w_numbers, bias, high, res
     return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_batch(new, window, n_rows, places, serials, weights, bias, high, prune, rows, scores, bounds, sums):
     """The place of the batch that a mail joins and the sum of similarities to its members, or -1 and the largest sum
     looked at; and the number of rows looked at to the end.
@@ -119,7 +120,7 @@ def best_batch(new, window, n_rows, places, serials, weights, bias, high, prune,
         kept = _drop_hopeless(rows, kept, places, bounds, 0.0, sums)
     for r in range(kept):
         k = rows[r]
-        bigrams = cosine(new.bigrams, 0, window.bigrams, k)
+        bigrams = cosine(new.bigrams, ZERO, window.bigrams, k)
         total = scores[k] + w_bigrams * bigrams + w_above * above(bigrams, high[1])
         for m in range(n_marks):
             if new.marks[0, m] == window.marks[k, m] and new.marks[0, m] != 0:
@@ -133,13 +134,13 @@ def best_batch(new, window, n_rows, places, serials, weights, bias, high, prune,
         k = rows[r]
         total = scores[k]
         for s in range(n_sets):
-            total += weights[w_sets + s] * jaccard(new.sets, 0, window.sets, k, s)
+            total += weights[w_sets + s] * jaccard(new.sets, ZERO, window.sets, k, s)
         same = edit_similarity(positions, new.lengths[0, 2], window.subject, k, window.lengths[k, 2])
         scores[k] = total + weights[w_subject] * same
     return _largest(rows, kept, places, serials, scores, sums)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _largest(rows, n_rows, places, serials, scores, sums):
     for r in range(n_rows):
         sums[places[rows[r]]] = 0.0

@@ -1,8 +1,8 @@
 """HTML to text, byte by byte (UTF-8): what a reader would see of it."""
 
 import numpy as np
-from numba import njit
 
+from accord.kernels.compiling import ZERO, helper, kernel
 from accord.kernels.mail.text import FNV_PRIME, FNV_START, mixed
 
 _BLOCK_TAGS = "p br div td tr li ul ol table h1 h2 h3 h4 h5 h6 hr title body html blockquote pre center form option"
@@ -23,7 +23,7 @@ HIDDEN_TAGS = np.array(sorted(_tag_hash(name) for name in _HIDDEN_TAGS.split()),
 IMAGE_TAG = _tag_hash("img")
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _among(value, values):
     found = False
     for other in values:
@@ -31,7 +31,7 @@ def _among(value, values):
     return found
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _put_utf8(code, out, p):
     if code < 0x80:
         out[p] = code
@@ -47,7 +47,7 @@ def _put_utf8(code, out, p):
     return p + 4
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _entity(html, i):
     """The character of ``&...;`` at ``i`` and the position after it, or -1. Numbers and the few common names."""
     n = min(html.size, i + 12)
@@ -80,7 +80,7 @@ def _entity(html, i):
     return -1, i
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _skip_to_close(html, i, tag):
     """Position of the ``</script`` or ``</style`` that ends hidden text begun before ``i``, or the end."""
     n = html.size
@@ -96,7 +96,7 @@ def _skip_to_close(html, i, tag):
     return n
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _after_comment(html, i):
     """Position after the comment or declaration that begins at ``i``."""
     n = html.size
@@ -107,7 +107,7 @@ def _after_comment(html, i):
     return i + 1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _read_tag(html, j):
     """The hash of the tag whose name begins at ``j``, and the position after its ``>``."""
     n, tag = html.size, np.int64(0)
@@ -119,14 +119,14 @@ def _read_tag(html, j):
     return tag, j + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def html_to_text(html, out, block_tags, hidden_tags, image_tag):
     """Write the visible text of ``html`` to ``out`` (of the same size). Returns its length, the numbers of tags and of
     images, and a hash of the first 100 opening tags.
 
     Tags that begin a block become a line end. Others vanish, because ``mort<b></b>gage`` reads as one word.
     """
-    n, i, p = html.size, 0, 0
+    n, i, p = html.size, ZERO, ZERO
     n_tags, n_images = 0, 0
     skeleton = FNV_START
     while i < n:

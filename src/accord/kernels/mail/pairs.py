@@ -18,8 +18,8 @@ known length are unrolled, which is four times slower.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.mail.text import N_BINS
 
 N_TEXTS, N_PADDED = 8, 32
@@ -42,7 +42,7 @@ class Signatures(NamedTuple):
     lengths: np.ndarray  # (n, 3) uint8: bins filled in single and triples, bytes of subject
 
 
-@njit(cache=True, nogil=True)
+@helper
 def cosine(a, i, b, j):
     """Of rows that are scaled to length 127; not below 0."""
     total = np.int32(0)
@@ -51,7 +51,7 @@ def cosine(a, i, b, j):
     return min(max(total / 16129.0, 0.0), 1.0)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def equal_bins(a, b, j, n_a, n_b):
     """Share of equal bins; empty ones are 0 in ``b`` and 255, which is no value, in ``a``."""
     n = np.uint8(0)
@@ -60,7 +60,7 @@ def equal_bins(a, b, j, n_a, n_b):
     return n / max(n_a, n_b, 1)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def without_zeros(bins, i):
     """A row of bins with 255 for those that are empty."""
     out = np.empty(N_BINS, np.uint8)
@@ -69,7 +69,7 @@ def without_zeros(bins, i):
     return out
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _n_bits(x):
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -77,7 +77,7 @@ def _n_bits(x):
     return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
+@helper
 def jaccard(a, i, b, j, s):
     """Bits in common by bits in either, of bit map ``s``."""
     both = _n_bits(a[i, 2 * s] & b[j, 2 * s]) + _n_bits(a[i, 2 * s + 1] & b[j, 2 * s + 1])
@@ -85,7 +85,7 @@ def jaccard(a, i, b, j, s):
     return both / max(either, 1)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def letter_positions(pattern, n, positions):
     """For each byte the positions in ``pattern[:n]`` where it stands, as bits."""
     positions[:] = 0
@@ -93,7 +93,7 @@ def letter_positions(pattern, n, positions):
         positions[pattern[j]] |= np.uint64(1) << np.uint64(j)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def edit_similarity(positions, n, texts, j, n_text):
     """1 - Levenshtein distance / longer length; a column of the table is two bit vectors (Myers 1999)."""
     if n == 0 or n_text == 0:
@@ -118,13 +118,13 @@ def edit_similarity(positions, n, texts, j, n_text):
     return 1.0 - distance / max(n, n_text)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def above(value, threshold):
     """What a value has above a threshold, as a part of what it could have."""
     return max(0.0, value - threshold) / (1.0 - threshold)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _fill(a, i, single, triples, b, j, positions, high, out):
     """All features of one pair; ``single``, ``triples`` and ``positions`` are made of row ``i`` of ``a``."""
     n_marks, n_sets = a.marks.shape[1], a.sets.shape[1] // 2
@@ -146,7 +146,7 @@ def _fill(a, i, single, triples, b, j, positions, high, out):
     out[at + n_sets] = edit_similarity(positions, a.lengths[i, 2], b.subject, j, b.lengths[j, 2])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def features_between(a, b, high, out):
     """Features ``out`` (rows of a, rows of b, d)."""
     positions = np.empty(256, np.uint64)
@@ -157,7 +157,7 @@ def features_between(a, b, high, out):
             _fill(a, i, single, triples, b, j, positions, high, out[i, j])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def features_of_pairs(a, high, out):
     """Features ``out`` (pairs, d) of all pairs of rows, in condensed order."""
     positions = np.empty(256, np.uint64)
@@ -170,7 +170,7 @@ def features_of_pairs(a, high, out):
             p += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def finish_row(row, marks, numbers, is_count, scales):
     """Fill marks, tags, numbers and lengths of a mail whose sketches and subject are there.
 

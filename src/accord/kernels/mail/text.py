@@ -15,7 +15,8 @@ Runs with a digit (amounts, telephone numbers, random strings) vary from copy to
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import ZERO, helper, kernel
 
 N_WORDS, N_BIGRAMS, N_BINS = 128, 128, 64
 TABLE = 4096  # slots of the table of a text's words; at most half of them are used
@@ -38,7 +39,7 @@ class Sketches(NamedTuple):
     triples: np.ndarray  # (N_BINS,) uint8
 
 
-@njit(cache=True, nogil=True)
+@helper
 def mixed(h):
     """A hash whose bits all matter: 32 bits, never 0."""
     h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
@@ -47,7 +48,7 @@ def mixed(h):
     return h if h != np.uint64(0) else np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _add_word(keys, tallies, used, n_used, h):
     """Count word ``h`` in the open-addressing table; words beyond half of the table are not counted."""
     mask = np.uint64(keys.size - 1)
@@ -65,7 +66,7 @@ def _add_word(keys, tallies, used, n_used, h):
     return n_used
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _put_bin(bins, h):
     """Keep the smallest hash of a bin: bits 0-5 choose the bin, further bits make the value (1 to 254)."""
     where = np.int64(h & np.uint64(N_BINS - 1))
@@ -74,7 +75,7 @@ def _put_bin(bins, h):
         bins[where] = value
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _scaled(values, out):
     """Write ``values``, scaled to length 127, as whole numbers."""
     norm = 0.0
@@ -85,7 +86,7 @@ def _scaled(values, out):
         out[j] = np.int8(np.rint(values[j] * factor))
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _take_word(word, n_words, sequence, recent, sketches, hashes):
     """Take in the next word, after ``n_words`` others; returns the hash of all words so far."""
     _put_bin(sketches.single, word)
@@ -99,7 +100,7 @@ def _take_word(word, n_words, sequence, recent, sketches, hashes):
     return sequence
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _finish_hashes(n_words, sequence, recent, hashes):
     """Hashes of all words and of the last ones."""
     hashes[0] = np.int64(mixed(sequence)) if n_words else 0
@@ -109,7 +110,7 @@ def _finish_hashes(n_words, sequence, recent, hashes):
     hashes[2] = np.int64(mixed(tail)) if n_words >= EDGE else 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scan_text(text, idf, sketches, counts, hashes, word_keys, word_counts):
     """One pass over a text.
 
@@ -123,7 +124,7 @@ def scan_text(text, idf, sketches, counts, hashes, word_keys, word_counts):
     sketches.single[:] = 0
     sketches.triples[:] = 0
     counts[:] = 0
-    n_used, n_words, sequence = 0, 0, FNV_START
+    n_used, n_words, sequence = ZERO, ZERO, FNV_START
     hashes[1] = 0
     last_letter = np.uint64(0)
     h, length, has_digit = FNV_START, 0, False
@@ -173,7 +174,7 @@ def scan_text(text, idf, sketches, counts, hashes, word_keys, word_counts):
     return n_listed
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _fill_words(keys, tallies, used, n_used, idf, out, word_keys, word_counts):
     """The tf-idf sketch, (1 + log tf) * idf with the sign of another hash bit, and the list of words."""
     sums = np.zeros(N_WORDS)
@@ -189,7 +190,7 @@ def _fill_words(keys, tallies, used, n_used, idf, out, word_keys, word_counts):
     _scaled(sums, out)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_counts(words, counts, more_words, more_counts, limit):
     """Add up two lists of words, sorted by word, and their counts. Beyond ``limit`` words, new ones are left out."""
     out_words = np.empty(words.size + more_words.size, np.uint32)

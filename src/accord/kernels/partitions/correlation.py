@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from accord.exceptions import InputError
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.partitions.condensed import condensed, n_objects, square
 
 
@@ -95,7 +95,7 @@ def components(values: np.ndarray) -> np.ndarray:
     return numbered(parent)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _value(values, labels):
     total, pair = 0.0, 0
     for j in range(1, labels.size):
@@ -106,7 +106,7 @@ def _value(values, labels):
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _choose(sums, n_clusters):
     """The cluster with the largest sum if that is not negative, else a new one."""
     best = n_clusters
@@ -116,7 +116,7 @@ def _choose(sums, n_clusters):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extend(block, first, labels, n_clusters):
     sums = np.zeros(labels.size)
     for r in range(block.shape[0]):
@@ -129,7 +129,7 @@ def _extend(block, first, labels, n_clusters):
     return n_clusters
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _best_partner(between, alive, a):
     """The later cluster with the largest sum to cluster ``a``; -1 without later clusters."""
     best = -1
@@ -139,7 +139,7 @@ def _best_partner(between, alive, a):
     return best
 
 
-@njit(cache=True, nogil=True)
+@helper
 def merge_clusters(between, alive, partner, threshold, parent):
     """Greedy merging; every cluster keeps its best later partner, which few merges change."""
     n, merges = alive.size, 0
@@ -172,7 +172,7 @@ def merge_clusters(between, alive, partner, threshold, parent):
                     partner[c] = a
 
 
-@njit(cache=True, nogil=True)
+@helper
 def follow(parent, a):
     while parent[a] != a:
         parent[a] = parent[parent[a]]  # shorter ways for the next
@@ -180,7 +180,7 @@ def follow(parent, a):
     return a
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _merge(between, labels):
     """From singletons; changes ``between``. A cluster has the number of its first member."""
     n = labels.size
@@ -190,7 +190,7 @@ def _merge(between, labels):
         labels[j] = follow(parent, j)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _components(values, parent):
     pair = 0
     for j in range(1, parent.size):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from accord.kernels.compiling import kernel
 from accord.kernels.partitions.condensed import n_objects, square
 from accord.kernels.partitions.correlation import components, follow, merge_clusters, numbered
 
@@ -37,7 +37,7 @@ def pivoted(values: np.ndarray, threshold: float) -> np.ndarray:
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _merge_from(sim, labels, threshold):
     """From clusters numbered by first appearance; whether anything was merged."""
     n = labels.size
@@ -56,7 +56,7 @@ def _merge_from(sim, labels, threshold):
     return merges > 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(sim, labels, threshold):
     """Move objects to their best clusters until none gains. Cluster numbers may get gaps."""
     n = labels.size
@@ -92,7 +92,7 @@ def _move(sim, labels, threshold):
                         sums[k, own] = 0.0  # not what rounding left of it
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pivot(values, threshold, labels):
     n_clusters = 0
     for k in range(labels.size):

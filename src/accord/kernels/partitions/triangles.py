@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from accord.kernels.compiling import kernel
 from accord.kernels.partitions.condensed import n_pairs, pair_numbers, square
 
 # Triangle inequalities broken by less than this count as kept (HiGHS itself is content with 1e-7).
@@ -138,7 +138,7 @@ def closed(z: np.ndarray) -> np.ndarray:
     return 1.0 - distance[pair_numbers(distance.shape[0])]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _most_broken(z, middle, broken):
     """For each pair (j, l) the k whose inequality ``z_jk + z_kl - z_jl <= 1`` is broken most, and by how much."""
     n, pair = z.shape[0], 0
@@ -153,7 +153,7 @@ def _most_broken(z, middle, broken):
             pair += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shortest_paths(distance):
     n = distance.shape[0]
     for k in range(n):

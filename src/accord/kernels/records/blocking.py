@@ -1,10 +1,11 @@
 """Pairs of rows that share keys: the nearest rows by an inverted index, without looking at all pairs."""
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import ZERO, helper, kernel
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _put(scores, rows, n, limit, score, row):
     """Insert into a list that is sorted by descending score, then ascending row, and has at most `limit` entries."""
     if n == limit and (score < scores[n - 1] or (score == scores[n - 1] and row > rows[n - 1])):
@@ -19,7 +20,7 @@ def _put(scores, rows, n, limit, score, row):
     return min(n + 1, limit)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest(indptr, keys, values, key_indptr, key_rows, key_values, first, last, below, limit, out_rows, out_scores):
     """For each of the rows ``first .. last - 1`` the `limit` rows with the largest product of values at shared keys.
 
@@ -43,7 +44,7 @@ def nearest(indptr, keys, values, key_indptr, key_rows, key_values, first, last,
                     touched[n_touched] = other
                     n_touched += 1
                 sums[other] += values[e] * key_values[f]
-        n = 0
+        n = ZERO
         out_rows[row - first] = -1
         for t in range(n_touched):
             n = _put(out_scores[row - first], out_rows[row - first], n, limit, sums[touched[t]], touched[t])

@@ -6,7 +6,8 @@ Distinct strings arrive as one array of symbol numbers (0, 1, ... without gaps, 
 """
 
 import numpy as np
-from numba import njit
+
+from accord.kernels.compiling import NONE, ONE, helper, kernel
 
 _ZERO, _ONE, _ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 _LAST = np.uint64(63)
@@ -15,7 +16,7 @@ _SIMILAR_WORD, _SHORTENED_WORD = 0.8, 0.6
 _LONG_WORD = 4  # shorter words differ from others by one letter too easily
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _n_same(codes, i, j, step, most):
     """How many symbols are the same from places ``i`` and ``j`` on, forwards (1) or backwards (-1); `most` at most."""
     n = 0
@@ -24,7 +25,7 @@ def _n_same(codes, i, j, step, most):
     return n
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b):
     """Similarity of Jaro with Winkler's reward of a common beginning."""
     n_a, n_b = a_end - a, b_end - b
@@ -51,11 +52,11 @@ def _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b):
             n_moved += codes[a + i] != codes[b + j]
             j += 1
     jaro = (n_common / n_a + n_common / n_b + (n_common - n_moved // 2) / n_common) / 3.0
-    same = _n_same(codes, a, b, 1, min(min(n_a, n_b), _PREFIX_LENGTH))
+    same = _n_same(codes, a, b, ONE, min(min(n_a, n_b), _PREFIX_LENGTH))
     return jaro + same * _PREFIX_SCALE * (1.0 - jaro)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _levenshtein(codes, a, a_end, b, b_end, places, up, down):
     """Insertions, deletions and replacements from one string to the other.
 
@@ -97,7 +98,7 @@ def _levenshtein(codes, a, a_end, b, b_end, places, up, down):
     return distance
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _longest_run(codes, a, a_end, b, b_end):
     """Length of the longest piece that both strings contain.
 
@@ -114,14 +115,14 @@ def _longest_run(codes, a, a_end, b, b_end):
             if codes[i + place] != codes[j + place]:
                 first = place + 1
                 continue
-            begin = place - _n_same(codes, i + place - 1, j + place - 1, -1, place - first)
-            end = place + _n_same(codes, i + place, j + place, 1, length - place)
+            begin = place - _n_same(codes, i + place - 1, j + place - 1, NONE, place - first)
+            end = place + _n_same(codes, i + place, j + place, ONE, length - place)
             best = max(best, end - begin)
             first = end + 1
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def compare(codes, starts, n_symbols, longest, left, right, out):
     """Five similarities of every pair of strings, all between 0 and 1.
 
@@ -143,19 +144,19 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
             out[p, 2:] = 1.0 if longer == 0 else 0.0
             continue
         out[p, 2] = _longest_run(codes, a, a_end, b, b_end) / shorter
-        out[p, 3] = _n_same(codes, a, b, 1, shorter) / shorter
-        out[p, 4] = _n_same(codes, a_end - 1, b_end - 1, -1, shorter) / shorter
+        out[p, 3] = _n_same(codes, a, b, ONE, shorter) / shorter
+        out[p, 4] = _n_same(codes, a_end - 1, b_end - 1, NONE, shorter) / shorter
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _one_edit(codes, a, a_end, b, b_end):
     """Whether one replacement, insertion, deletion or swap of neighbours makes the strings equal."""
     n_a, n_b = a_end - a, b_end - b
     if abs(n_a - n_b) > 1:
         return False
     shorter = min(n_a, n_b)
-    head = _n_same(codes, a, b, 1, shorter)
-    tail = _n_same(codes, a_end - 1, b_end - 1, -1, shorter - head)
+    head = _n_same(codes, a, b, ONE, shorter)
+    tail = _n_same(codes, a_end - 1, b_end - 1, NONE, shorter - head)
     left = max(n_a, n_b) - head - tail
     if left <= 1:
         return True
@@ -163,7 +164,7 @@ def _one_edit(codes, a, a_end, b, b_end):
     return left == 2 and n_a == n_b and codes[i] == codes[j + 1] and codes[i + 1] == codes[j]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _word_match(codes, starts, s, t):
     """How much word ``s`` is like word ``t``: 1 the same, less for one edit, least if one begins with the other."""
     if s == t:
@@ -172,10 +173,10 @@ def _word_match(codes, starts, s, t):
     shorter = min(a_end - a, b_end - b)
     if shorter >= _LONG_WORD and _one_edit(codes, a, a_end, b, b_end):
         return _SIMILAR_WORD
-    return _SHORTENED_WORD if _n_same(codes, a, b, 1, shorter) == shorter else 0.0
+    return _SHORTENED_WORD if _n_same(codes, a, b, ONE, shorter) == shorter else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def align_words(codes, word_starts, indptr, words, weights, left, right, out):
     """How much of each string's words the other one has, by weight, spelling errors and initials included.
 
@@ -201,7 +202,7 @@ def align_words(codes, word_starts, indptr, words, weights, left, right, out):
         out[p, 1] = high
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shared_weight(indptr, items, weights, left, right, out):
     """Summed weights of the items that two rows share, or their number if there are no weights.
 
@@ -224,7 +225,7 @@ def shared_weight(indptr, items, weights, left, right, out):
         out[p] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def trigrams(codes, starts, boundary, keys, indptr):
     """Different runs of three symbols of every string as 63-bit keys, sorted; a boundary is added at either end.
 

@@ -5,14 +5,14 @@ Back pointers are not kept: the way back finds the best edge of each node again.
 """
 
 import numpy as np
-from numba import njit
 
+from accord.kernels.compiling import NONE, ZERO, helper, kernel
 from accord.kernels.trees.cky import cell, count_labels, fill_chart, first_label, leaf_score, width_class
 
 NEG_INF = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _node_terms(grammar, scores, left, right, rules, terms):
     """Scores of the given rules over one span, without the split."""
     for k in range(rules.size):
@@ -24,7 +24,7 @@ def _node_terms(grammar, scores, left, right, rules, terms):
             terms[k] += first[a] + last[a] + width[a]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _edges_at_split(rules, left_child, right_child, terms, anchor, at_split, lefts, rights, out):
     """Write the scores of a node's edges at one split, with the best trees below, into ``out``."""
     for k in range(rules.size):
@@ -33,7 +33,7 @@ def _edges_at_split(rules, left_child, right_child, terms, anchor, at_split, lef
         out[k] = v + at_split[anchor[p]] if at_split.size else v
 
 
-@njit(cache=True, nogil=True)
+@helper
 def best_root(scores, chart, n_tokens):
     """The two best symbols over the whole sentence: (symbol, score, score of the second, the second)."""
     top = cell(0, n_tokens, n_tokens)
@@ -47,7 +47,7 @@ def best_root(scores, chart, n_tokens):
     return symbol, best, second, other
 
 
-@njit(cache=True, nogil=True)
+@helper
 def trace(grammar, scores, chart, start, end, symbol, turn_left, turn_right, tree):
     """Write the best tree of ``symbol`` over the tokens ``start .. end - 1`` into ``tree``: (by how much the best other
     tree is worse, the span of the node where the two part).
@@ -93,7 +93,7 @@ def trace(grammar, scores, chart, start, end, symbol, turn_left, turn_right, tre
     return margin, part_left, part_right
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parse(grammar, scores, brackets, chart, tree):
     """The best tree: (score, margin to the second best). Minus infinity: there is none, and the tree is all -1."""
     n_tokens = scores.leaf.shape[0]
@@ -104,30 +104,39 @@ def parse(grammar, scores, brackets, chart, tree):
     symbol, best, second, _ = best_root(scores, chart, n_tokens)
     if best == NEG_INF:
         return NEG_INF, NEG_INF
-    margin, _, _ = trace(grammar, scores, chart, 0, n_tokens, symbol, -1, -1, tree)
+    margin, _, _ = trace(grammar, scores, chart, ZERO, n_tokens, symbol, NONE, NONE, tree)
     return best, min(best - second, margin)
 
 
-@njit(cache=True, nogil=True)
+@helper
+def _same_tree(a, b):
+    same = True
+    for t in range(a.shape[0]):
+        for k in range(4):
+            same &= a[t, k] == b[t, k]
+    return same
+
+
+@kernel
 def parse_other(grammar, scores, brackets, chart, avoid, tree):
     """Like :func:`parse`, but the best tree that is not ``avoid``."""
     best, margin = parse(grammar, scores, brackets, chart, tree)
-    if best == NEG_INF or not np.array_equal(tree, avoid):
+    if best == NEG_INF or not _same_tree(tree, avoid):
         return best
     if margin == np.inf:
         tree[:] = -1
         return NEG_INF
     n_tokens = tree.shape[0]
     symbol, top, second, other = best_root(scores, chart, n_tokens)
-    below, left, right = trace(grammar, scores, chart, 0, n_tokens, symbol, -1, -1, tree)
+    below, left, right = trace(grammar, scores, chart, ZERO, n_tokens, symbol, NONE, NONE, tree)
     if top - second <= below:
-        trace(grammar, scores, chart, 0, n_tokens, other, -1, -1, tree)
+        trace(grammar, scores, chart, ZERO, n_tokens, other, NONE, NONE, tree)
     else:
-        trace(grammar, scores, chart, 0, n_tokens, symbol, left, right, tree)
+        trace(grammar, scores, chart, ZERO, n_tokens, symbol, left, right, tree)
     return best - margin
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parse_pieces(grammar, scores, chart, whole, tree):
     """Cover a sentence that has no parse by as few trees as possible, and among those by the best; the chart is filled.
 
@@ -157,17 +166,17 @@ def parse_pieces(grammar, scores, chart, whole, tree):
     while right > 0:
         left = came[right]
         if by[right] >= 0:
-            trace(grammar, scores, chart, left, right, by[right], -1, -1, tree)
+            trace(grammar, scores, chart, left, right, by[right], NONE, NONE, tree)
         right = left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tree_score(grammar, scores, tree):
     """Score of a tree, without brackets."""
     n_tokens = tree.shape[0]
     total = 0.0
     for t in range(n_tokens):
-        total += leaf_score(grammar, scores, t, tree[t, 0])
+        total += leaf_score(grammar, scores, t, np.int64(tree[t, 0]))
         if t > 0:
             p, left, right = tree[t, 1], tree[t, 2], tree[t, 3]
             total += scores.rule[p]
@@ -179,7 +188,7 @@ def tree_score(grammar, scores, tree):
     return total + (scores.start[root_symbol(grammar, tree)] if n_tokens else 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def root_symbol(grammar, tree):
     """The symbol over the whole sentence."""
     n_tokens = tree.shape[0]
@@ -191,18 +200,18 @@ def root_symbol(grammar, tree):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def node_of(parent, tree, t):
     """Span and symbol of a tree's node: leaves are the first ones. -1: none, between the pieces of a sentence."""
     n_tokens = tree.shape[0]
     if t < n_tokens:
-        return t, t + 1, tree[t, 0]
+        return t, t + 1, np.int64(tree[t, 0])
     split = t - n_tokens + 1
     rule = tree[split, 1]
-    return tree[split, 2], tree[split, 3], parent[rule] if rule >= 0 else np.int32(-1)
+    return tree[split, 2], tree[split, 3], np.int64(parent[rule]) if rule >= 0 else NONE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_constituents(grammar, tree, gold):
     """Write the labels over each span of a tree into ``gold`` (n_cells, max_chain); returns their number."""
     n_tokens = tree.shape[0]
@@ -220,7 +229,7 @@ def mark_constituents(grammar, tree, gold):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def compare_constituents(grammar, tree, gold):
     """How many constituents a tree has, and how many of them are in ``gold``."""
     n_tokens = tree.shape[0]
@@ -235,7 +244,7 @@ def compare_constituents(grammar, tree, gold):
     return total, matched
 
 
-@njit(cache=True, nogil=True)
+@helper
 def best_edges(grammar, scores, chart, left, right, symbol, k, out):
     """The ``k`` best edges of a node by the best trees below them: their number; ``out`` (k, 3) gets score, rule and
     split, best first."""
@@ -255,7 +264,7 @@ def best_edges(grammar, scores, chart, left, right, symbol, k, out):
                 continue
             j = min(size, k - 1)
             while j > 0 and out[j - 1, 0] < v:
-                out[j] = out[j - 1]
+                out[j, 0], out[j, 1], out[j, 2] = out[j - 1, 0], out[j - 1, 1], out[j - 1, 2]
                 j -= 1
             out[j, 0], out[j, 1], out[j, 2] = v, rules[i], m
             size = min(size + 1, k)

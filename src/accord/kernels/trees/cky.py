@@ -21,6 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from accord.kernels.compiling import KERNEL, ZERO, helper, kernel
+
 NEG_INF = -np.inf
 ANY_LABEL = -2
 
@@ -65,13 +67,13 @@ class Brackets(NamedTuple):
     # ANY_LABEL in the first place: the node must not be one that binarisation put in
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(**KERNEL, inline="always")
 def cell(left, right, n_tokens):
     """Number of the span of the tokens ``left .. right - 1``."""
     return left * n_tokens - left * (left - 1) // 2 + right - left - 1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def width_class(width):
     """Widths 1 to 5 by themselves, then 6-7, 8-10, 11-15, 16-20, 21-30, more."""
     if width <= 5:
@@ -90,7 +92,7 @@ def width_class(width):
 N_WIDTHS = 11
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_label(grammar, symbol, is_root):
     """Where the labels of a symbol's constituents start that count: after the root's, at the top of a tree."""
     start = grammar.label_ptr[symbol]
@@ -99,7 +101,7 @@ def first_label(grammar, symbol, is_root):
     return start
 
 
-@njit(cache=True, nogil=True)
+@helper
 def count_labels(grammar, symbol, gold, is_root):
     """How many constituents a symbol stands for, and how many of them are among the labels ``gold``."""
     start, end = first_label(grammar, symbol, is_root), grammar.label_ptr[symbol + 1]
@@ -114,7 +116,7 @@ def count_labels(grammar, symbol, gold, is_root):
     return end - start, matched
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _has_labels(grammar, symbol, required):
     """Whether a symbol stands for all required labels (each as often as it is required)."""
     if required[0] == ANY_LABEL:
@@ -132,7 +134,7 @@ def _has_labels(grammar, symbol, required):
     return True
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _finish_cell(grammar, brackets, row, at, is_root, low, high):
     """Add to the symbols ``low .. high - 1`` of a chart row what the brackets say about its span."""
     if brackets.blocked.size and brackets.blocked[at]:
@@ -161,7 +163,7 @@ def _finish_cell(grammar, brackets, row, at, is_root, low, high):
             row[symbol] += n * per_label + matched * per_match
 
 
-@njit(cache=True, nogil=True)
+@helper
 def span_scores(scores, left, right, out):
     """Write what one span adds to the rules of each anchor, without the split, into ``out`` (n_anchors,)."""
     first, last, width = scores.first[left], scores.last[right - 1], scores.width[width_class(right - left)]
@@ -169,7 +171,7 @@ def span_scores(scores, left, right, out):
         out[a] = first[a] + last[a] + width[a]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def leaf_score(grammar, scores, t, leaf):
     """Score of a leaf symbol at a token, anchors and all."""
     s = scores.leaf[t, leaf]
@@ -179,7 +181,7 @@ def leaf_score(grammar, scores, t, leaf):
     return s
 
 
-@njit(cache=True, nogil=True)
+@helper
 def fill_leaves(grammar, scores, brackets, chart):
     """Fill the chart rows of single tokens."""
     n_tokens, n_leaves = scores.leaf.shape
@@ -191,10 +193,10 @@ def fill_leaves(grammar, scores, brackets, chart):
         for j in range(n_leaves):
             if leaf[j] > NEG_INF:  # few are; a call passes all arrays, which costs more than what it computes
                 row[j] = leaf_score(grammar, scores, t, j)
-        _finish_cell(grammar, brackets, row, at, n_tokens == 1, 0, n_leaves)
+        _finish_cell(grammar, brackets, row, at, n_tokens == 1, ZERO, n_leaves)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _combine(active, by_left, right_child, parent, rule, lefts, rights, row):
     """Raise the scores of a span's symbols to those of their best edges at one split.
 
@@ -210,7 +212,7 @@ def _combine(active, by_left, right_child, parent, rule, lefts, rights, row):
                 row[a] = v
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _combine_anchored(active, by_left, right_child, parent, rule, anchor, at_span, at_split, lefts, rights, row):
     """:func:`_combine` with the scores of the span and of the split token."""
     for k in range(active.size):
@@ -225,7 +227,7 @@ def _combine_anchored(active, by_left, right_child, parent, rule, anchor, at_spa
                     row[a] = v
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _sum_edges(active, by_left, right_child, parent, rule, anchor, at_span, at_split, lefts, rights, best, total):
     """Add the exponentials of all edges at one split, less the best score of their parent, to ``total``."""
     for k in range(active.size):
@@ -239,7 +241,7 @@ def _sum_edges(active, by_left, right_child, parent, rule, anchor, at_span, at_s
                 total[parent[p]] += np.exp(v - best[parent[p]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_chart(grammar, scores, brackets, sums, chart):
     """Fill ``chart`` (n_cells, n_symbols) with the best scores of all symbols over all spans.
 

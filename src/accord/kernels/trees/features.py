@@ -4,13 +4,12 @@ Weights are flat: feature ``f`` at node column ``z`` is ``f * n_nodes + z``; the
 and widths by anchor. Node columns are tags (``n_tag_nodes`` of them), then anchors at first, last and split token.
 """
 
-from numba import njit
-
+from accord.kernels.compiling import kernel
 from accord.kernels.trees.best_trees import root_symbol
 from accord.kernels.trees.cky import width_class
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tree_entries(grammar, leaf_tag, n_tag_nodes, n_anchors, tree, nodes, counts):
     """Write the node columns that a tree uses as (token, column) into ``nodes`` (at least 6 a token) and add to the
     ``counts`` (n_transitions,); returns the number of columns."""

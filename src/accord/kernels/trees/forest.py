@@ -8,8 +8,8 @@ only.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.trees.cky import cell, count_labels, span_scores
 
 NEG_INF = -np.inf
@@ -30,7 +30,7 @@ class Forest(NamedTuple):
     back: np.ndarray  # (n_nodes,) int32 scratch: best edge
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _edges_of_split(lefts, by_left, right_child, parent, rule, anchor, at_span, at_split, rights, useful, found, value):
     """Write rules and scores of the edges at one split whose parents are useful; returns their number."""
     n = 0
@@ -47,7 +47,7 @@ def _edges_of_split(lefts, by_left, right_child, parent, rule, anchor, at_span, 
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pack_forest(grammar, scores, gold, chart):
     """The forest of a sentence whose chart is filled, without brackets: (forest, whether it has all edges)."""
     n_tokens, n_symbols, n_rules = scores.leaf.shape[0], chart.shape[1], grammar.parent.size
@@ -129,7 +129,7 @@ def pack_forest(grammar, scores, gold, chart):
     return forest, complete
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _raise_nodes(edge, score, low, high, value, back):
     """Raise the values of nodes to those of their best edges."""
     for e in range(low, high):
@@ -139,17 +139,19 @@ def _raise_nodes(edge, score, low, high, value, back):
             value[node], back[node] = v, e
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parse_forest(forest, start, per_match, per_label, tree):
     """Write the best tree, with bonuses for constituents, into ``tree``; returns its score.
 
     Ties are broken as in :mod:`accord.kernels.trees.cky`.
     """
     span, value, back = forest.span, forest.value, forest.back
-    value[:] = forest.leaf_score
+    for i in range(value.size):
+        value[i] = forest.leaf_score[i]
     for k in range(span.shape[0] - 2, -1, -1):
         if span[k, 1] - span[k, 0] > 1:
-            value[span[k, 2] : span[k + 1, 2]] = NEG_INF
+            for i in range(span[k, 2], span[k + 1, 2]):
+                value[i] = NEG_INF
             _raise_nodes(forest.edge, forest.score, span[k, 3], span[k + 1, 3], value, back)
         for i in range(span[k, 2], span[k + 1, 2]):
             value[i] += forest.n_labels[i] * per_label + forest.n_matched[i] * per_match

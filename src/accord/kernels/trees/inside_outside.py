@@ -7,8 +7,8 @@ numbers that are never above zero, so that no weights are too large.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.trees.cky import cell, fill_chart, span_scores, width_class
 
 NEG_INF = -np.inf
@@ -26,7 +26,7 @@ class Expected(NamedTuple):
     width: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def inside(grammar, scores, brackets, chart):
     """Fill ``chart`` with the inside sums (logarithms); returns the log of the sum over all trees.
 
@@ -41,7 +41,7 @@ def inside(grammar, scores, brackets, chart):
     return top + np.log(np.sum(np.exp(values - top))) if top > NEG_INF else NEG_INF
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _share_out(by_left, right_child, parent, rule, anchor, at_span, at_split, lefts, rights, own, shares, to_left,
                to_right, of_rule, weight, split_counts):  # fmt: skip
     """Hand the probabilities of a node's symbols down to the two nodes of one split, and count the edges."""
@@ -64,7 +64,7 @@ def _share_out(by_left, right_child, parent, rule, anchor, at_span, at_split, le
                 split_counts[anchor[p]] += weight * share
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def outside(grammar, scores, chart, log_z, weight, expected):
     """Add ``weight`` times the expected counts of all parts to ``expected``, after :func:`inside`.
 

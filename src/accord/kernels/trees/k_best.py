@@ -10,8 +10,8 @@ All whole numbers are int64: functions that get other types, or literals, are co
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from accord.kernels.compiling import ZERO, helper, kernel
 from accord.kernels.trees.best_trees import best_edges
 from accord.kernels.trees.cky import NEG_INF, cell
 
@@ -44,7 +44,7 @@ def new_nodes(size: int, k: int) -> Nodes:
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _slot(keys, key):
     """Where a node is, or would be, in the hash table."""
     mask = keys.size - 1
@@ -54,7 +54,7 @@ def _slot(keys, key):
     return at
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _before(scores, entries, a, b):
     """Whether heap place ``a`` comes before ``b``: a larger score, then a smaller split, rule, rank."""
     if scores[a] != scores[b]:
@@ -65,14 +65,14 @@ def _before(scores, entries, a, b):
     return False
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _swap(scores, entries, a, b):
     scores[a], scores[b] = scores[b], scores[a]
     for c in range(4):
         entries[a, c], entries[b, c] = entries[b, c], entries[a, c]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _push(scores, entries, size, score, rule, split, left_rank, right_rank):
     """Add to a heap of ``size`` entries."""
     scores[size] = score
@@ -84,11 +84,11 @@ def _push(scores, entries, size, score, rule, split, left_rank, right_rank):
         at = (at - 1) // 2
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _drop_first(scores, entries, size):
     """Take the first out of a heap of ``size`` entries; it is then behind the others."""
-    _swap(scores, entries, 0, size - 1)
-    at = 0
+    _swap(scores, entries, ZERO, size - 1)
+    at = ZERO
     while True:
         child = 2 * at + 1
         if child >= size - 1:
@@ -101,7 +101,7 @@ def _drop_first(scores, entries, size):
         at = child
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _find(nodes, grammar, scores, chart, left, right, symbol):
     """Number of a node, which is made when first asked for; -1: no room."""
     n_tokens, n_symbols = scores.leaf.shape[0], chart.shape[1]
@@ -122,11 +122,11 @@ def _find(nodes, grammar, scores, chart, left, right, symbol):
     nodes.n_best[node], nodes.n_waiting[node], nodes.followed[node] = 0, size, True
     for i in range(size):
         score, rule, split = nodes.edges[i, 0] + bonus, int(nodes.edges[i, 1]), int(nodes.edges[i, 2])
-        _push(nodes.waiting[node], nodes.waiting_entry[node], i, score, rule, split, 0, 0)
+        _push(nodes.waiting[node], nodes.waiting_entry[node], i, score, rule, split, ZERO, ZERO)
     return node
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _known(nodes, grammar, scores, chart, left, right, symbol, rank):
     """Score of the tree of a rank below a node: -inf if there is none, nan if it has not been found yet.
 
@@ -144,12 +144,12 @@ def _known(nodes, grammar, scores, chart, left, right, symbol, rank):
     return np.nan
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _put(row, left, right, symbol, rank):
     row[0], row[1], row[2], row[3] = left, right, symbol, rank
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _tree(nodes, grammar, scores, chart, left, right, symbol, rank, stack):
     """Score of the tree of a rank below a node, -inf if there is none, inf if there is no room to find out.
 
@@ -207,10 +207,10 @@ def _tree(nodes, grammar, scores, chart, left, right, symbol, rank, stack):
     return score
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _write(nodes, grammar, scores, chart, symbol, rank, stack, todo, tree):
     """Write the tree of a rank of the whole sentence; False: no room."""
-    _put(todo[0], 0, tree.shape[0], symbol, rank)
+    _put(todo[0], ZERO, tree.shape[0], symbol, rank)
     size = 1
     while size > 0:
         size -= 1
@@ -229,7 +229,7 @@ def _write(nodes, grammar, scores, chart, symbol, rank, stack, todo, tree):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def k_best_trees(nodes, grammar, scores, chart, trees, values):
     """Write the best trees, in order, into ``trees`` (k, n_tokens, 4), which is -1 everywhere: how many; -1: no room.
 

@@ -1,14 +1,14 @@
 """The tree whose nodes are worth most, where every node has a worth of its own and rules only say what is allowed."""
 
 import numpy as np
-from numba import njit
 
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.trees.cky import cell
 
 NEG_INF = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _raise_parents(grammar, rule, lefts, rights, best):
     """Raise the values of parents to those of their best edges at one split."""
     for symbol in range(lefts.size):
@@ -20,7 +20,7 @@ def _raise_parents(grammar, rule, lefts, rights, best):
                 best[grammar.parent[p]] = v
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _best_edge(grammar, rule, chart, left, right, symbol, n_tokens):
     """The split and the rule of a node's best edge; ties go to the smallest split, then to the first rule."""
     best, at, by = NEG_INF, -1, -1
@@ -34,7 +34,7 @@ def _best_edge(grammar, rule, chart, left, right, symbol, n_tokens):
     return at, by
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def worthiest_tree(grammar, rule, start, worth, chart, tree):
     """Write the tree with the largest sum of ``worth`` (n_cells, n_symbols) of its nodes into ``tree``; returns it.
 

@@ -9,9 +9,9 @@ through the packed forest of the sentence, unless that is too large.
 """
 
 import numpy as np
-from numba import njit
 
 from accord.kernels.chains.violator import MARGIN
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.trees.best_trees import compare_constituents, parse, parse_other, tree_score
 from accord.kernels.trees.cky import Brackets
 from accord.kernels.trees.forest import pack_forest, parse_forest
@@ -20,7 +20,7 @@ ZERO_ONE, BRACKET_HAMMING, BRACKET_F1 = 0, 1, 2
 MAX_STEPS = 5
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bracket_loss(kind, unit, n_gold, n_found, n_both):
     """Loss of a tree with ``n_found`` constituents, ``n_both`` of them right; ``unit`` scales the Hamming loss."""
     if kind == BRACKET_F1:
@@ -28,7 +28,7 @@ def bracket_loss(kind, unit, n_gold, n_found, n_both):
     return unit * (n_gold + n_found - 2.0 * n_both)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _tangent(kind, unit, n_gold, n_found, n_both, rescaling, norm, gain):
     """What a match and a constituent add to the tangent of the objective: (per match, per constituent)."""
     loss = bracket_loss(kind, unit, n_gold, n_found, n_both)
@@ -46,34 +46,41 @@ def _tangent(kind, unit, n_gold, n_found, n_both, rescaling, norm, gain):
     return by_match, by_label
 
 
-@njit(cache=True, nogil=True)
+@helper
 def violation(rescaling, loss, gain):
     """Violation by a tree whose (rooted) loss and margin deficit ``1 - (true score - score)`` are given."""
     return loss + gain - 1.0 if rescaling == MARGIN else loss * gain
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _judge(kind, unit, rescaling, norm, grammar, scores, trial, gold, n_gold, true_score):
     """Of a tree: (violation, rooted loss, margin deficit, constituents, those of them in ``gold``)."""
     n_found, n_both = compare_constituents(grammar, trial, gold)
     gain = 1.0 + tree_score(grammar, scores, trial) - true_score
-    loss = bracket_loss(kind, unit, n_gold, n_found, n_both)
+    loss = bracket_loss(kind, unit, n_gold, float(n_found), float(n_both))
     if norm == 2:
         loss = np.sqrt(loss)
     return violation(rescaling, loss, gain), loss, gain, float(n_found), float(n_both)
 
 
-@njit(cache=True, nogil=True)
+@helper
+def _copy_tree(source, target):
+    for t in range(source.shape[0]):
+        for k in range(4):
+            target[t, k] = source[t, k]
+
+
+@kernel
 def find_tree_violator(kind, unit, rescaling, norm, grammar, scores, tree, gold, n_gold, true_score, chart, found):
     """Write the most violating tree into ``found``: (violation, its rooted loss). 0: the true tree itself."""
     no_blocks, no_labels = np.empty(0, np.bool_), np.empty((0, 0), np.int32)
-    found[:] = tree
+    _copy_tree(tree, found)
     trial = np.empty_like(tree)
     if tree.shape[0] == 0:
         return 0.0, 0.0
     linear = kind == BRACKET_HAMMING and rescaling == MARGIN and norm == 1
     if linear:
-        by_match, by_label = _tangent(kind, unit, n_gold, n_gold, n_gold, rescaling, norm, 1.0)
+        by_match, by_label = _tangent(kind, unit, n_gold, float(n_gold), float(n_gold), rescaling, norm, 1.0)
         top, _ = parse(grammar, scores, Brackets(gold, by_match, by_label, no_blocks, no_labels), chart, trial)
     else:  # the runner-up, if the true tree is the best
         top = parse_other(grammar, scores, Brackets(gold, 0.0, 0.0, no_blocks, no_labels), chart, tree, trial)
@@ -86,7 +93,7 @@ def find_tree_violator(kind, unit, rescaling, norm, grammar, scores, tree, gold,
             kind, unit, rescaling, norm, grammar, scores, trial, gold, n_gold, true_score
         )
     if best > 0.0:
-        found[:] = trial
+        _copy_tree(trial, found)
     else:
         best, best_loss = 0.0, 0.0
     if linear or kind == ZERO_ONE:
@@ -110,7 +117,7 @@ def find_tree_violator(kind, unit, rescaling, norm, grammar, scores, tree, gold,
             )
             if v > best:
                 best, best_loss = v, loss
-                found[:] = trial
+                _copy_tree(trial, found)
             known = False
             for i in range(n_seen):
                 known |= seen[i, 0] == n_found and seen[i, 1] == n_both

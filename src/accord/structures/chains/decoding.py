@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from accord.exceptions import InfeasibleError, InputError
 from accord.kernels.chains import forward_backward as fb
 from accord.kernels.chains import viterbi as vit
-from accord.kernels.chains.online import LabelMap, path_score, refresh_chain
+from accord.kernels.chains.online import LabelMap, path_score
 from accord.kernels.chains.violator import Loss, find_violator, loss_value
 from accord.packed.rescaling import RESCALINGS
 from accord.packed.weights import Parts
@@ -97,8 +97,18 @@ class ChainDecoders(LabelStructure):
         if not constrained:
             for array in (init, step, final):
                 array[:] = 0.0
-        refresh_chain(np.asarray(transitions, np.float64), self.eta_, self.n_labels_, self.order_, init, step, final)
+        if np.size(transitions):
+            n = self.n_labels_
+            start, end, pairs, triples = np.split(np.asarray(transitions, np.float64), np.cumsum([n, n, n * n]))
+            moves = pairs + triples.reshape(-1, n * n) if self.order_ == 2 else pairs
+            for array, scores in ((init, start), (step, moves), (final, end)):
+                np.copyto(array, self.eta_ * scores.reshape(array.shape), where=array > -np.inf)
         return init, step, final
+
+    def transition_counts(self, init: np.ndarray, step: np.ndarray, final: np.ndarray) -> np.ndarray:
+        """Counts in the layout of a transition vector, given those of the decoder's arrays; transpose of `chain`."""
+        pairs = [step.sum(axis=0)] if self.order_ == 2 else []
+        return self.eta_ * np.concatenate([np.ravel(array) for array in (init, final, *pairs, step)])
 
     def parts(self, unary: np.ndarray, transitions: np.ndarray | None = None) -> Parts:
         """Part scores from label scores (n_rows, n_labels) and a transition vector (default: zeros)."""

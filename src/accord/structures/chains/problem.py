@@ -164,9 +164,11 @@ class ChainProblem:
     def crf_epoch(self, weights: Weights, order: np.ndarray, decay: float, rate: float, clock: float):
         """One pass of stochastic gradient descent in the given order: (clock, summed loss)."""
         s = self.structure
+        chain = self.chain(weights)
+        work = fb.workspace(int(np.diff(self.offsets).max(initial=0)), *chain[:2])
         return online.crf_epoch(
             self.features, self.window, self.label_map, self.offsets, self.y, self.rows.kernel_weights, order,
-            s.order_, s.eta_, decay, rate, weights.unary, weights.transitions, *self.chain(weights), clock,
+            s.order_, s.eta_, decay, rate, weights.unary, weights.transitions, *chain, work, clock,
         )  # fmt: skip
 
     # -- likelihood -----------------------------------------------------------------------------------------------
@@ -193,10 +195,8 @@ class ChainProblem:
         if self.rows.input_weights is not None:
             residual *= self.rows.row_weights()[:, None]
         if gradient.transitions.size:
-            d_init, d_step, d_final = (sum(d[k] for d in done) for k in (1, 2, 3))
-            for sign, arrays in ((-1.0, (d_init, d_step, d_final)), (1.0, self._observed)):
-                counts = (np.asarray(a) * -sign for a in arrays)
-                online.subtract_expected(*counts, s.eta_, s.order_, gradient.transitions)
+            expected = (np.asarray(sum(d[k] for d in done)) for k in (1, 2, 3))
+            gradient.transitions += s.transition_counts(*self._observed) - s.transition_counts(*expected)
         self.rows.transpose_scores(s.node_coefficients(residual), gradient.unary)
         return total
 
