@@ -42,7 +42,8 @@ def make_learner(
         owners += ["dicts"] if view == "texts" and _others(columns) else []
     refuse_foreign(given, [owner for owner in (*owners, composition if split else "") if owner])
     parts: dict[str, Any] = {"random_state": options["random_state"], "n_jobs": options["n_jobs"]}
-    structure = None if task.numeric or _finds_structure(takes, task, given, options) else _structure(task, given, options)
+    found = task.numeric or _finds_structure(takes, task, given, options)
+    structure = None if found else _structure(task, given, options)
     if learner == task.learner and view == "dicts":  # what it does with arrays if it is let
         given = {"standardize": True, **given}
     features = _features(task, view, given, options) if view else None
