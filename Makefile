@@ -22,7 +22,7 @@ DEMO_ARGS ?=
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed  ## generate a small task, train the learners on it, print a table, write a report
+demo: $(VENV)/.installed  ## one example of every kind of output, learned from generated data; write a report
 	@$(VENV)/bin/accord demo $(DEMO_ARGS)
 
 test: $(VENV)/.installed  ## run the tests (those on real data only where ACCORD_DATA names a data folder)

@@ -24,6 +24,7 @@ STYLE = """
 body { max-width: 52rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.55 system-ui, sans-serif; color: #1f2328; }
 nav { border-bottom: 1px solid #d0d7de; padding-bottom: .5rem; } nav a { margin-right: 1.2rem; }
 pre { background: #f6f8fa; padding: .8rem 1rem; overflow-x: auto; border-radius: 6px; }
+img { max-width: 100%; }
 code { font: .9em ui-monospace, monospace; } :not(pre) > code { background: #f6f8fa; padding: .1em .3em; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border: 1px solid #d0d7de; padding: .3rem .6rem; text-align: left; } a { color: #0550ae; }

@@ -112,7 +112,7 @@ def results(differences):
         ([0.03, 0.02, 0.025], False, "worse, +2.5 ± 0.3 points (p ="),
         ([0.03, -0.02, 0.01], None, "no clear difference, +0.7 ± 1.5 points (p ="),
         ([0.0, 0.0, 0.0], None, "no clear difference, +0.0 ± 0.0 points"),
-        ([-0.03], None, "no clear difference, -3.0 ± 0.0 points"),
+        ([-0.03], None, "no clear difference, -3.0 points in one draw"),
     ],
 )
 def test_demo_says_whether_unlabeled_sentences_help(differences, helped, said):

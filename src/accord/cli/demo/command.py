@@ -123,6 +123,7 @@ mark { color: inherit; background: var(--soft); border: 2px solid var(--line); b
 mark small { font-weight: 600; letter-spacing: .03em; }
 mark.PER { border-color: #0072b2; } mark.LOC { border-color: #009e73; } mark.ORG { border-color: #d55e00; }
 .records th, .records td { text-align: left; white-space: normal; } .records .same td { background: var(--soft); }
+.records td:last-child { white-space: nowrap; }
 .records thead th { background: none; } .records .kind th { color: var(--quiet); padding-top: .8rem; }
 @media (max-width: 40rem) {
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .6rem; }

@@ -123,7 +123,7 @@ def verdict(found: Results, learner: str) -> Verdict:
 
 def _said(v: Verdict) -> str:
     word = {True: "better", False: "worse", None: "no clear difference"}[v.helped]
-    return f"{word}, {v.difference:+.1f} ± {v.error:.1f} points" + f" ({v.p})" * bool(v.p)
+    return f"{word}, {v.difference:+.1f}{f' ± {v.error:.1f} points ({v.p})' if v.p else ' points in one draw'}"
 
 
 def _arrows(axes: Axes, verdicts: list[Verdict], dark: bool) -> None:

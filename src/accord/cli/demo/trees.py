@@ -32,5 +32,5 @@ def trees(seed: int) -> Scene:
         f"A grammar read off {N_LABELED} parsed sentences finds trees of new ones with {alone:.1f} % of the phrases "
         f"right (F1); with {N_UNLABELED} more sentences that nobody parsed it is {helped:.1f} %."
     )
-    legend = "S is a sentence, NP a noun phrase, VP a verb phrase, PP a phrase with a preposition."
+    legend = "S is a sentence, NP a noun phrase, VP a verb phrase, PP a phrase with a preposition, SBAR a clause."
     return Scene("A parse tree", lesson, draw_text(tree, width=100), f"<figure>{draw_svg(tree)}</figure>", legend)
