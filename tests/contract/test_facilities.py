@@ -119,6 +119,8 @@ def routed(model, X, y, scoring=None):
     each = np.linspace(0.2, 2.0, len(X))
     with sklearn.config_context(enable_metadata_routing=True):
         asking = clone(model).set_fit_request(sample_weight=True)
+        if hasattr(asking, "set_score_request"):  # of regressors
+            asking.set_score_request(sample_weight=True)
         search = GridSearchCV(asking, grid(model), cv=2, scoring=scoring, error_score="raise")
         found = search.fit(X, y, sample_weight=each).best_estimator_
     expected = clone(found).fit(X, y, sample_weight=each)

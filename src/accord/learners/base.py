@@ -93,7 +93,7 @@ class StructuredLearner(OutputEstimator):
         A labeled example of weight 0 is in neither: it extends the feature space, and that is all.
         """
         X = inputs.as_inputs(X)
-        outputs = inputs.output_list(X, Y, self.structure)
+        outputs = inputs.output_list(X, Y, self._new_structure() if self.structure is None else self.structure)
         weights = settings.example_weights(sample_weight, len(outputs))
         every, labeled = inputs.labeled_inputs(outputs), inputs.labeled_inputs(outputs, weights)
         if not outputs:

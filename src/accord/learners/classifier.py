@@ -162,6 +162,7 @@ class Classifier(ProbabilisticLearner):
         """Those of a classifier, also if the structure is left open."""
         tags = super().__sklearn_tags__()
         tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        tags.input_tags.two_d_array = tags.target_tags.one_d_labels = True
         return tags
 
     # -- what is compared -------------------------------------------------------------------------------------------
