@@ -284,6 +284,10 @@ def more_uses() -> dict[str, Callable[[], Any]]:
     mails = [b"From: a@example.org\n\nSome words to be looked at, number %d" % k for k in range(4)]
     some = {"unlabeled_weight": 0.1, "random_state": 0}
 
+    def unlikely() -> None:
+        structure = Sequence().fit(TAGS)
+        structure.marginals(structure.parts(1000.0 * np.eye(structure.n_labels_)))
+
     def decoders() -> None:
         for decoder in ("lp", "exact", "moves"):
             Partition().loss_augmented(NUMBERS.ravel()[:28], np.repeat(range(4), 2), decoder)
@@ -292,6 +296,8 @@ def more_uses() -> dict[str, Callable[[], Any]]:
         "frank-wolfe": lambda: StructuredSVM(Sequence(), solver="frank-wolfe", random_state=0).fit(WORDS, TAGS),
         "smooth machines of chains": lambda: GradientSVM(Sequence()).fit(WORDS, TAGS),
         "balance": lambda: CoSVM(MultiClass(), balance=True, **some).fit(NUMBERS, SOME_CLASSES),
+        "unlikely scores": unlikely,
+        "brackets": lambda: TokenFeatures().fit_rows([["(", "a", ")"]]),
         "many tokens": lambda: StructuredPerceptron(Sequence()).fit(WORDS, TAGS).predict(NEW_WORDS * 50),
         "no parse": lambda: PCFG(Tree()).fit(SENTENCES, TREES).predict([["barks", "the", "the"]]),
         "joint features of any structure": lambda: StructuredSVM(Matching()).fit(PAIRS, [[(0, 0), (1, 1)], [(0, 0)]]),

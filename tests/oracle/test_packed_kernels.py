@@ -86,7 +86,7 @@ def test_forward_backward_batch(data, weighted):
     moves, weights = case.parts[1:], case.rng.uniform(0.0, 3.0, len(chains)) if weighted else np.empty(0)
     counts = [a + 1.0 for a in empty_counts(case)]
     table, log_z = np.zeros_like(unary), np.full(len(chains), np.nan)
-    fb.forward_backward_batch(offsets, unary, *moves, weights, table, log_z, *counts)
+    fb.forward_backward_batch(offsets, unary, moves, weights, table, log_z, counts)
     expected = [a + 1.0 for a in empty_counts(case)]
     for i, (lo, hi) in enumerate(spans(offsets)):
         np.testing.assert_allclose(log_z[i], log_partition(chains[i]), rtol=1e-10, atol=1e-9)
@@ -96,7 +96,7 @@ def test_forward_backward_batch(data, weighted):
             add_to_counts(expected, {k: weight * v for k, v in expected_transitions(chains[i]).items()}, case.order)
         one_z, one_table = np.zeros(1), np.zeros_like(unary[lo:hi])
         fb.forward_backward_batch(
-            np.array([0, hi - lo]), unary[lo:hi], *moves, weights[i : i + 1], one_table, one_z, *empty_counts(case)
+            np.array([0, hi - lo]), unary[lo:hi], moves, weights[i : i + 1], one_table, one_z, empty_counts(case)
         )  # fmt: skip
         assert one_z[0] == log_z[i]
         np.testing.assert_array_equal(one_table, table[lo:hi])

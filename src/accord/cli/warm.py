@@ -81,6 +81,8 @@ def _jobs() -> Iterator[Job]:
     for structure, learner, settings in _VARIANTS:
         yield f"{learner}({structure}())", partial(_fit, structure, {}, learner, settings)
     yield "views of words", _words
+    yield "texts", _texts
+    yield "unlikely scores", _unlikely
     yield "clusters", _clusters
     yield "records", _records
     yield "mail", _mail
@@ -123,6 +125,7 @@ def _fit(structure: str, of_structure: dict[str, Any], name: str, settings: dict
 
 def _words() -> None:
     X, Y = _data("Sequence")
+    X = [["(", *x[1:-1], ")"] for x in X]
     crf = find("CRF")
     small = {"n_components": 2, "min_count": 1, "random_state": 0}
     for view in (
@@ -130,7 +133,24 @@ def _words() -> None:
         find("CanonicalFeatures")(n_classes=2, **small),
         find("TokenFeatures")(window=2, ngrams=(2, 3), min_count=2),
     ):
-        crf(find("Sequence")(), view=view, max_iter=2).fit(X, Y).predict(X)
+        crf(find("Sequence")(), view=view, max_iter=2).fit(X, Y).predict(X * 40)  # many words are looked up by a kernel
+
+
+def _texts() -> None:
+    texts = ["the cat sat", "a dog ran", "the dog sat down", "a cat ran up"] * 3
+    classes = ["a", "b"] * 5 + [None, None]
+    find("Classifier")(random_state=0).fit(texts, classes).predict(texts)
+    view = find("TextFeatures")(2, (2, 3), min_count=1)
+    find("CRF")(find("MultiClass")(), view=view, max_iter=2).fit(texts[:10], classes[:10]).predict(texts)
+
+
+def _unlikely() -> None:
+    """Scores so far apart that probabilities are computed in log space."""
+    import numpy as np
+
+    for order in (1, 2):
+        structure = find("Sequence")(order=order).fit([["a", "b"]])
+        structure.marginals(structure.parts(np.diag([1000.0, -1000.0])))
 
 
 def _clusters() -> None:

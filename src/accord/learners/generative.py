@@ -244,7 +244,7 @@ class HMM(ProbabilisticLearner):
         chain = s.chain(self.weights_.transitions)
         marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
         transitions = [np.zeros_like(a) for a in chain]
-        fb.forward_backward_batch(rows.offsets, unary, *chain, rows.kernel_weights, marginals, log_z, *transitions)
+        fb.forward_backward_batch(rows.offsets, unary, chain, rows.kernel_weights, marginals, log_z, transitions)
         usable = log_z > -np.inf
         if not np.all(usable):
             marginals[np.repeat(~usable, np.diff(rows.offsets))] = 0.0

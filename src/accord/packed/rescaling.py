@@ -2,4 +2,4 @@
 
 from accord.kernels.chains.violator import MARGIN, SLACK
 
-RESCALINGS = {"margin": MARGIN, "slack": SLACK}
+RESCALINGS = {"margin": int(MARGIN), "slack": int(SLACK)}

@@ -132,7 +132,7 @@ class TextFeatures(View):
         check_is_fitted(self, "terms_")
         table = self._hashes()
         found = [
-            hashing.count(terms.keys, indptr, *table, self.keys_.size, False)[:3]
+            hashing.count(terms.keys, indptr, table, self.keys_.size, False)[:3]
             for terms, indptr, _ in self._terms(text_list(X))
         ]
         return self._rows(*_joined(found))
@@ -182,7 +182,7 @@ class TextFeatures(View):
         n_old = self.keys_.size
         n, found, fresh = n_old, [], []
         for terms, indptr, joined in self._terms(texts):
-            *counted, first, keys, ids = hashing.count(terms.keys, indptr, *table, n, True)
+            *counted, first, keys, ids = hashing.count(terms.keys, indptr, table, n, True)
             table, n = (keys, ids), n + first.size
             found.append(tuple(counted))
             spans = zip(terms.kinds[first].tolist(), terms.begins[first].tolist(), terms.lengths[first].tolist())

@@ -243,7 +243,7 @@ class TokenFeatures(View):
         if self.min_count == 1:
             known = self.table_
             emitted, starts = emit(new, self._wanted())
-            numbered = hashing.number(emitted.keys, starts, *self._hashes(), self.keys_.size, True)
+            numbered = hashing.number(emitted.keys, starts, self._hashes(), self.keys_.size, True)
             indices, indptr, found, *table = numbered
             self._add_columns(emitted, starts, found, np.arange(n_old, n_old + len(new)))
             self._hash_table = (table[0], table[1])
@@ -267,8 +267,8 @@ class TokenFeatures(View):
         index = self._type_index()
         own_units = np.array([index[token] for token in distinct], np.int64)
         emitted, starts = emit(distinct, self._wanted())
-        scratch = [array.copy() for array in self._hashes()]
-        indices, indptr, found, *_ = hashing.number(emitted.keys, starts, *scratch, self.keys_.size, True)
+        scratch = tuple(array.copy() for array in self._hashes())
+        indices, indptr, found, *_ = hashing.number(emitted.keys, starts, scratch, self.keys_.size, True)
         occurrences = np.repeat(np.bincount(units, minlength=1)[own_units], np.diff(indptr))
         counts = np.bincount(indices, occurrences, self.keys_.size + found.size)[self.keys_.size :]
         first_type = self._layout().outside + 1
@@ -278,7 +278,7 @@ class TokenFeatures(View):
     def _look_up(self, types: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Known features of the types, as CSR indices and row pointers."""
         emitted, starts = emit(types, self._wanted())
-        indices, indptr, *_ = hashing.number(emitted.keys, starts, *self._hashes(), self.keys_.size, False)
+        indices, indptr, *_ = hashing.number(emitted.keys, starts, self._hashes(), self.keys_.size, False)
         return indices, indptr
 
     def _rows(

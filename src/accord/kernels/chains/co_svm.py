@@ -10,6 +10,7 @@ the block's variables with all others fixed. Rows, views and weights are laid ou
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from accord.kernels.chains.co_perceptron import differing_tokens, force, known_labels, transitions_of, weight_of
 from accord.kernels.chains.margin import best_with_margin
@@ -17,7 +18,7 @@ from accord.kernels.chains.online import path_score, refresh_chain, score_input,
 from accord.kernels.chains.subspace import add_difference, gram_row, maximise_subspace
 from accord.kernels.chains.violator import SLACK, copy_labels, find_violator, loss_value, same
 from accord.kernels.chains.viterbi import longest_chain
-from accord.kernels.compiling import ZERO, helper, kernel
+from accord.kernels.compiling import HELPER, ZERO, helper, kernel
 from accord.kernels.features.sparse import Window
 
 NEG_INF = -np.inf
@@ -198,7 +199,8 @@ def slack_weight(y, unlabeled_weight, margin):
     return annotated + (1.0 - annotated) * unlabeled_weight * min(margin, 1.0)
 
 
-@helper
+# into its only caller: alone it would be compiled once more, which takes four seconds
+@njit(**HELPER, inline="always")
 def learn_from_peer(views, model, blocks, budget, i, p, room):
     """One constraint more for pair ``p``, or a better dual solution: (weights changed, gain or -inf: no step)."""
     lo, hi = views.offsets[i], views.offsets[i + 1]

@@ -236,24 +236,24 @@ def forward_backward_one(
     return log_z[0]
 
 
-def forward_backward_batch(offsets, unary, init, step, final, weights, marginals, log_z, d_init, d_step, d_final):
+def forward_backward_batch(offsets, unary, chain, weights, marginals, log_z, counts):
     """Log partition functions and marginals of packed chains; expected transition counts are added up.
 
-    Those of chain ``i`` are counted ``weights[i]`` times (empty: once).
+    ``chain`` and ``counts`` are arrays (init, step, final). Chain ``i`` is counted ``weights[i]`` times (empty: once).
     """
     lengths = np.diff(offsets)
     weights = weights if weights.size else np.ones(lengths.size)
-    chain = (init, step, final)
     tops = [array.max(initial=NEG_INF) for array in chain]
     shifts = np.array([top if top > NEG_INF else 0.0 for top in tops])
+    counts = tuple(counts)
     log_z[:] = np.where(lengths > 0, np.nan, 0.0)
     if all(np.all((a >= top - SPREAD) | (a == NEG_INF)) for a, top in zip(chain, shifts)):
         exps = (np.exp(array - top) for array, top in zip(chain, shifts))
-        work = workspace(int(lengths.max(initial=0)), init, step)
-        forward_backward(offsets, unary, shifts, *exps, *work, weights, marginals, log_z, d_init, d_step, d_final)
+        work = workspace(int(lengths.max(initial=0)), *chain[:2])
+        forward_backward(offsets, unary, shifts, *exps, *work, weights, marginals, log_z, *counts)
     wild = np.flatnonzero(np.isnan(log_z))
     if wild.size:
-        _log_batch(wild, offsets, unary, init, step, final, weights, marginals, log_z, d_init, d_step, d_final)
+        _log_batch(wild, offsets, unary, *chain, weights, marginals, log_z, *counts)
 
 
 @kernel

@@ -24,7 +24,7 @@ def hash_table(keys, room=0):
     """A hash table (slot keys, slot ids) that numbers distinct ``keys`` in order, with room for more."""
     capacity = 1 << (2 * (keys.size + room) + 1024).bit_length()
     empty = np.zeros(capacity, np.uint64), np.full(capacity, -1, np.int32)
-    return count(keys, np.array([0, keys.size]), *empty, 0, True)[-2:]
+    return count(keys, np.array([0, keys.size]), empty, 0, True)[-2:]
 
 
 @kernel
@@ -60,13 +60,14 @@ def _count(keys, indptr, slot_keys, slot_ids, grow, place, indices, counts, out_
     state[0], state[1], state[2] = t, p, n
 
 
-def count(keys, indptr, slot_keys, slot_ids, n_features, grow):
+def count(keys, indptr, table, n_features, grow):
     """Feature numbers of every input, each once, and how often it has them.
 
     Keys that are not in the table get the next numbers when ``grow``, otherwise they are left out. Returns
     (indices, counts, indptr, positions in ``keys`` of the new features, slot keys, slot ids); the table given may have
     been filled further.
     """
+    slot_keys, slot_ids = table
     indices, counts = np.empty(keys.size, np.int32), np.empty(keys.size, np.int32)
     out_indptr, first = np.zeros(indptr.size, np.int64), np.empty(keys.size if grow else 0, np.int64)
     place, state = np.full(n_features + first.size, -1, np.int64), np.array([0, 0, n_features], np.int64)
@@ -82,9 +83,9 @@ def count(keys, indptr, slot_keys, slot_ids, n_features, grow):
     return indices[:p].copy(), counts[:p].copy(), out_indptr, first[: n - n_features].copy(), slot_keys, slot_ids
 
 
-def number(keys, indptr, slot_keys, slot_ids, n_features, grow):
+def number(keys, indptr, table, n_features, grow):
     """Feature numbers of every type, each once; as :func:`count`, without the counts."""
-    indices, _, *others = count(keys, indptr, slot_keys, slot_ids, n_features, grow)
+    indices, _, *others = count(keys, indptr, table, n_features, grow)
     return indices, *others
 
 

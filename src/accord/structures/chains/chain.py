@@ -69,7 +69,7 @@ class ChainStructure(ChainDecoders):
         chain = self.chain(transitions)
         found, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
         counts = (np.zeros_like(a) for a in chain)
-        fb.forward_backward_batch(rows.offsets, unary, *chain, np.empty(0), found, log_z, *counts)
+        fb.forward_backward_batch(rows.offsets, unary, chain, np.empty(0), found, log_z, counts)
         raise_infeasible(log_z, first, unary, rows.offsets)
         cost = self.loss_.cost
         if cost.shape[1:] == (self.n_labels_,):
@@ -110,7 +110,7 @@ class ChainStructure(ChainDecoders):
         chain = self.chain(transitions)
         marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
         counts = (np.zeros_like(a) for a in chain)
-        fb.forward_backward_batch(rows.offsets, unary, *chain, np.empty(0), marginals, log_z, *counts)
+        fb.forward_backward_batch(rows.offsets, unary, chain, np.empty(0), marginals, log_z, counts)
         raise_infeasible(log_z, first, unary, rows.offsets)
         return [marginals[lo:hi] for lo, hi in pairwise(rows.offsets.tolist())]
 

@@ -215,7 +215,7 @@ class ChainDecoders(LabelStructure):
         n = parts.unary.shape[0]
         log_z, marginals = np.zeros(1), np.zeros_like(parts.unary)
         counts = [np.zeros_like(a) for a in parts[1:]]
-        fb.forward_backward_batch(np.array([0, n]), *parts, np.empty(0), marginals, log_z, *counts)
+        fb.forward_backward_batch(np.array([0, n]), parts.unary, parts[1:], np.empty(0), marginals, log_z, counts)
         return float(log_z[0]), marginals
 
     def count_labels(self, offsets: np.ndarray, unary: np.ndarray, chain: tuple, bias: np.ndarray) -> np.ndarray:

@@ -215,7 +215,7 @@ class ChainProblem:
         log_z, path = np.zeros(hi - lo), np.zeros(hi - lo)
         counts = [np.zeros_like(a) for a in chain]
         weights = self.rows.kernel_weights[lo:hi]
-        fb.forward_backward_batch(offsets, unary[first:last], *chain, weights, marginals[first:last], log_z, *counts)
+        fb.forward_backward_batch(offsets, unary[first:last], chain, weights, marginals[first:last], log_z, counts)
         fb.path_scores(offsets, self.y[first:last], unary[first:last], *chain, path)  # means nothing with hidden labels
         if np.any(self.partial[lo:hi]):
             self._force_block(lo, hi, unary, chain, marginals, path, counts)
@@ -234,7 +234,7 @@ class ChainProblem:
         agreeing_counts = [np.zeros_like(a) for a in chain]
         weights = self.rows.kernel_weights[lo:hi]
         weights = weights[partial] if weights.size else weights
-        fb.forward_backward_batch(offsets, forced, *chain, weights, agreeing, log_z, *agreeing_counts)
+        fb.forward_backward_batch(offsets, forced, chain, weights, agreeing, log_z, agreeing_counts)
         path[partial] = log_z
         marginals[rows] -= agreeing
         for a, b in zip(counts, agreeing_counts):
