@@ -23,6 +23,7 @@ from accord.exceptions import FormatError, InputError
 _DELIMITERS = ",;\t|"
 # A column is free text if its cells have so many words on the average, and so many of them are distinct.
 _WORDS_OF_TEXT, _DISTINCT_OF_TEXT, _CELLS_OF_TEXT = 3.0, 0.5, 4
+_FEW_WORDS, _ALL_DISTINCT = 1.5, 0.9  # or this
 _LONGEST_TEXT = 2**31 - 1  # of the csv module's own limit, 128 KB, texts know nothing
 Column = int | str
 
@@ -140,11 +141,15 @@ def floats(cells: Sequence[str]) -> np.ndarray | None:
 
 
 def is_free_text(cells: Sequence[str]) -> bool:
-    """Whether a column looks like texts that people wrote: several words, mostly distinct."""
+    """Whether a column looks like texts that people wrote: several words, mostly distinct.
+
+    Two words are enough where hardly anything occurs twice: as categories, such values would say nothing about others.
+    """
     filled = [cell for cell in cells if cell]
     if len(filled) < _CELLS_OF_TEXT or len(set(filled)) < _DISTINCT_OF_TEXT * len(filled):
         return False
-    return sum(len(cell.split()) for cell in filled) >= _WORDS_OF_TEXT * len(filled)
+    words = _FEW_WORDS if len(set(filled)) >= _ALL_DISTINCT * len(filled) else _WORDS_OF_TEXT
+    return sum(len(cell.split()) for cell in filled) >= words * len(filled)
 
 
 def _build(
