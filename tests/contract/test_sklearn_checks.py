@@ -49,7 +49,7 @@ CHOICE = "chooses its settings by leaving out single examples, and one that occu
 TOLERANCE = "ends within its tolerance of the optimum, not within 1e-7"
 NOT_REPEATED = {
     StructuredPerceptron: ORDER, CoPerceptron: ORDER, SumOfViews: ORDER, RLSR: CHOICE, CoRLSR: CHOICE,
-    StructuredSVM: TOLERANCE, CoSVM: TOLERANCE,
+    StructuredSVM: TOLERANCE, CoSVM: TOLERANCE, Classifier: CHOICE,
 }  # fmt: skip
 
 

@@ -39,6 +39,8 @@ FIRST_C = 100.0  # if there are too few labels to compare
 STUDENT_C = 10.0
 COPIES = 3.0  # a labeled example counts so many times for the student
 MAX_UNLABELED = 2000  # while candidates are compared; the chosen one learns from all
+MAX_ROUNDS = 5  # of folds, drawn anew as long as the comparison is within DOUBT standard errors
+DOUBT = 2.0
 SUPERVISED, SEMI_SUPERVISED = "labels alone", "labels and unlabeled examples"
 
 
@@ -132,11 +134,14 @@ class Classifier(ProbabilisticLearner):
         held: dict[str, np.ndarray] = {}  # scores of labeled examples that were held out
         with self._progress(len(CS) + 2, "classifier") as progress:
             self.C_, held[SUPERVISED] = self._choose_C(examples, folds, progress.advance)
+            gain = np.zeros(labeled.n_inputs)
             if hidden.n_inputs and folds and self.learn_unlabeled == "auto":
                 some = np.sort(rng.permutation(hidden.n_inputs)[:MAX_UNLABELED])
                 held[SEMI_SUPERVISED] = _held_out(examples, folds, some, self._learn_all)
+                redraw = partial(labeled_folds, labeled.n_inputs, self.structure_.strata(y), rng)
+                gain = self._gain(held, examples, some, redraw)
             progress.advance()
-            chosen = self._chosen(held, examples)
+            chosen = self._chosen(gain, examples)
             learn = self._learn_all if chosen == SEMI_SUPERVISED else self._learn_labels
             weights = learn(examples)
             progress.advance()
@@ -179,14 +184,29 @@ class Classifier(ProbabilisticLearner):
             advance()
         return best[1], best[2]
 
-    def _chosen(self, held: dict[str, np.ndarray], examples: Examples) -> str:
+    def _gain(
+        self, held: dict[str, np.ndarray], examples: Examples, some: np.ndarray, redraw: Callable[[], list[np.ndarray]]
+    ) -> np.ndarray:
+        """How many errors less unlabeled examples make on each labeled one, on average over rounds of folds.
+
+        With few labels it depends on the folds which examples are wrong, so other folds are asked while in doubt.
+        """
+        before, after = (_wrong(held[name], examples).astype(float) for name in (SUPERVISED, SEMI_SUPERVISED))
+        gains = [before - after]
+        while len(gains) < MAX_ROUNDS:
+            gain, error = _total(np.mean(gains, axis=0), examples)
+            if abs(gain) > DOUBT * error:
+                break
+            folds = redraw()
+            before = _wrong(_held_out(examples, folds, some[:0], self._learn_labels), examples).astype(float)
+            gains.append(before - _wrong(_held_out(examples, folds, some, self._learn_all), examples))
+        return np.mean(gains, axis=0)
+
+    def _chosen(self, gains: np.ndarray, examples: Examples) -> str:
         if examples.hidden.shape[0] and self.learn_unlabeled == "always":
             return SEMI_SUPERVISED
-        if SEMI_SUPERVISED not in held:
-            return SUPERVISED
-        before, after = (_wrong(held[name], examples).astype(float) for name in (SUPERVISED, SEMI_SUPERVISED))
-        gain = examples.weights * (before - after)  # 1, 0 or -1 times the weight of an example
-        return SEMI_SUPERVISED if gain.sum() > np.sqrt(np.sum(gain**2)) else SUPERVISED
+        gain, error = _total(gains, examples)
+        return SEMI_SUPERVISED if gain > error else SUPERVISED
 
     # -- how it is learned ------------------------------------------------------------------------------------------
     def _learn_labels(self, examples: Examples) -> np.ndarray:
@@ -240,6 +260,12 @@ def _held_out(
     for held_out in folds:
         found[held_out] = examples.X[held_out] @ learn(examples.without(held_out, hidden))
     return found
+
+
+def _total(gains: np.ndarray, examples: Examples) -> tuple[float, float]:
+    """The sum over labeled examples, and its standard error if there were no gain."""
+    weighted = examples.weights * gains
+    return float(weighted.sum()), float(np.sqrt(np.sum(weighted**2)))
 
 
 def _wrong(scores: np.ndarray, examples: Examples) -> np.ndarray:
