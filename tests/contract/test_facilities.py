@@ -1,5 +1,6 @@
 """docs/scikit-learn.md is true: every cell of its tables of learners and tools happens, or does not."""
 
+import inspect
 import pickle
 import re
 from itertools import product
@@ -28,6 +29,7 @@ from accord.registry import learners_for
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "scikit-learn.md"
 QUICK = {"max_iter": 3, "random_state": 0}
+ABOUT_UNLABELED = {"unlabeled_weight": 0.1, "freeze": False}
 
 
 def tables():
@@ -50,9 +52,13 @@ def learner(name, structure):
         return cls(random_state=0)
     if name in ("RLSR", "CoRLSR"):
         return cls()
-    if name in ("SumOfViews", "TypeConsistency"):
+    if name == "SumOfViews":
         return cls(StructuredPerceptron(structure, **QUICK))
-    quick = {key: value for key, value in QUICK.items() if key in cls(structure).get_params(deep=False)}
+    if name == "TypeConsistency":
+        return cls(StructuredPerceptron(structure, **QUICK), random_state=0)
+    quick = {
+        key: value for key, value in (QUICK | ABOUT_UNLABELED).items() if key in cls(structure).get_params(deep=False)
+    }
     more = {"emission": "gaussian"} if name == "HMM" and structure.single_row else {}
     return cls(structure, **quick, **more)
 
@@ -119,7 +125,7 @@ def routed(model, X, y, scoring=None):
     each = np.linspace(0.2, 2.0, len(X))
     with sklearn.config_context(enable_metadata_routing=True):
         asking = clone(model).set_fit_request(sample_weight=True)
-        if hasattr(asking, "set_score_request"):  # of regressors
+        if "sample_weight" in inspect.signature(asking.score).parameters:  # of regressors
             asking.set_score_request(sample_weight=True)
         search = GridSearchCV(asking, grid(model), cv=2, scoring=scoring, error_score="raise")
         found = search.fit(X, y, sample_weight=each).best_estimator_

@@ -35,13 +35,12 @@ FAST = [
 ]
 # some checks have 80 points that nothing separates, far from the origin: machines need not come to rest there
 SOON = {"max_iter": 30, **SEED}
-SLOW = [
-    StructuredSVM(MultiClass(), **SOON),
+SLOW = [StructuredSVM(MultiClass(), **SOON), TransductiveSVM(MultiClass(), **SOON)]
+LONG = [
     GradientSVM(MultiClass(), **SOON),
-    TransductiveSVM(MultiClass(), **SOON),
     GradientCoSVM(MultiClass(), **SOON),
+    CoSVM(MultiClass(), **SOON),  # max_iter does not count its passes over labels
 ]
-LONG = [CoSVM(MultiClass(), **SOON)]  # max_iter does not count its passes over labels
 
 # Why a weight of two is not an example that occurs twice; test_sample_weight.py holds what is promised instead.
 ORDER = "visits examples in random order, and one that occurs twice is visited at two times"

@@ -138,7 +138,7 @@ def test_debug_shows_the_traceback(args):
         (["--stream", "--unlabeled", "x.txt"], "x.txt"),
         (["--window", "a"], "'a' is not a number of neighbours"),
         (["--task", "taxonomy"], "needs the classes: --taxonomy FILE"),
-        (["--task", "multiclass", "--format", "conll"], "classes are read from text, csv, svmlight"),
+        (["--task", "multiclass", "--format", "conll"], "classes are read from text, csv, jsonl, parquet, svmlight"),
         (["--format", "text"], "--task multiclass"),
         (["--task", "sequence", "--format", "text"], "plain text has no label sequences"),
     ],

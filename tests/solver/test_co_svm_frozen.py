@@ -73,8 +73,14 @@ def listed_objectives(case, machine, given, before, rescaling, norm):
     return primal, dual
 
 
-@pytest.mark.parametrize(("rescaling", "norm"), MACHINES)
-@pytest.mark.parametrize(("name", "n_views"), EVERY)
+@pytest.mark.parametrize(
+    ("name", "n_views", "rescaling", "norm"),
+    [
+        pytest.param(*case, *machine, marks=[] if (i + j) % len(MACHINES) == 0 else [pytest.mark.long])
+        for i, case in enumerate(EVERY)
+        for j, machine in enumerate(MACHINES)
+    ],
+)
 def test_gaps_are_those_of_all_outputs_listed_and_small(name, n_views, rescaling, norm):
     case = make(name, n_views)
     hidden = case.hidden(1 if case.data.structure.single_row else 0.6, seed=1)

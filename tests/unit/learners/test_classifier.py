@@ -211,11 +211,12 @@ def test_weights_of_examples_are_how_often_they_count(monkeypatch, learn_unlabel
     assert np.abs(plain.decision_function(X) - expected).max() > 0.05 * np.abs(expected).max()
 
 
-def test_whether_unlabeled_examples_help_is_counted_in_weights_whatever_their_scale():
+def test_whether_unlabeled_examples_help_is_counted_in_weights_whatever_their_scale(monkeypatch):
     y = np.eye(2)[[0] * 12]
     before, after = np.tile([0.0, 1.0], (12, 1)), np.tile([1.0, 0.0], (12, 1))
     before[:4], after[:4] = [1.0, 0.0], [0.0, 1.0]  # of twelve, eight are mended and four broken
     held, rows = {SUPERVISED: before, SEMI_SUPERVISED: after}, sp.csr_array((12, 1))
+    monkeypatch.setattr(classifier, "MAX_ROUNDS", 1)
     for weights, chosen in (
         (np.ones(12), SEMI_SUPERVISED),
         (np.full(12, 0.01), SEMI_SUPERVISED),
@@ -224,7 +225,24 @@ def test_whether_unlabeled_examples_help_is_counted_in_weights_whatever_their_sc
         (np.r_[50.0, np.ones(11)], SUPERVISED),
     ):
         examples = classifier.Examples(rows, y, rows, weights, np.ones(12))
-        assert Classifier()._chosen(held, examples) == chosen
+        gain = Classifier()._gain(held, examples, np.arange(12), list)
+        assert Classifier()._chosen(gain, examples) == chosen
+
+
+def test_other_folds_are_asked_while_in_doubt(monkeypatch):
+    """Whether a decision hangs on the draw of the folds: the more rounds, the less."""
+    X, Y = texts(60, 3)
+    Y = [*Y[:24], *[None] * 36]
+    asked = []
+    original = classifier.labeled_folds
+    monkeypatch.setattr(classifier, "labeled_folds", lambda *args: asked.append(1) or original(*args))
+    monkeypatch.setattr(classifier, "DOUBT", np.inf)
+    Classifier(random_state=0).fit(X, Y)
+    assert len(asked) == classifier.MAX_ROUNDS
+    asked.clear()
+    monkeypatch.setattr(classifier, "DOUBT", -1.0)
+    Classifier(random_state=0).fit(X, Y)
+    assert len(asked) == 1
 
 
 def test_examples_of_weight_zero_are_not_there():

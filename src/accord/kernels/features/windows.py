@@ -13,13 +13,14 @@ def window_slots(units, offsets, before, after, outside, slots, first_column):
     lengths = np.diff(offsets)
     rows = np.arange(units.size)
     place, left = rows - np.repeat(offsets[:-1], lengths), np.repeat(offsets[1:], lengths) - rows
+    n = units.size
     for shift in range(-before, after + 1):
         column = slots[:, first_column + before + shift]
         if shift < 0:
-            column[-shift:] = units[:shift]
+            column[-shift:] = units[: max(n + shift, 0)]
             column[place < -shift] = outside
         else:
-            column[: units.size - shift] = units[shift:]
+            column[: max(n - shift, 0)] = units[shift:]
             column[left <= shift] = outside
 
 
