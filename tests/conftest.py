@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,29 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 CACHES = ROOT / ".numba_cache"
 STALE_SECONDS = 2 * 3600  # longer than any test run, so that a run going on elsewhere keeps its cache
+# Variants that take seconds, of tests whose other variants run every time.
+LONG_VARIANTS = re.compile(
+    r"test_sklearn_checks\.py::test_checks\[(HMM|CoRLSR|CoPerceptron|SumOfViews)"
+    r"|test_sklearn_checks\.py::test_checks_of_slower_learners\[Trans"
+    r"|test_facilities\.py::.*\[(CoSVM|Gradient\w+|Trans\w+|TypeConsistency|Tagger|Classifier|PCFG)-(?!GridSearchCV)"
+    r"|test_facilities\.py::.*\[CoSVM"
+    r"|test_scikit_learn\.py::.*\[(False-|True-)?(tagger|co-svm)"
+    r"|contract/test_sample_weight\.py::.*\[(tagger|co-svm)"
+    r"|solver/test_sample_weight\.py::test_large_margins.*second order"
+    r"|test_copies\.py::.*\[(tagger|type consistency|co-svm)-"
+    r"|test_predictions\.py::.*\[tagger-"
+    r"|test_gradient\.py::test_a_fit_can_be_stopped_and_continued\[True"
+    r"|test_(auto_weight|consensus)\.py::.*(what_auto_tries|bit_for_bit).*co-SVM"
+    r"|test_consensus_experiments\.py::.*\[coSVM, auto"
+    r"|test_graph_kernels\.py::.*\[co-svm"
+    r"|test_partial_labels\.py::.*better_than_dropped.*cutting planes"
+    r"|test_mail_http\.py::test_(signals_end|an_http_service_that_ends).*\[(15|return)"
+    r"|test_tree_learners\.py::.*\[(sum of machines|gradient-co-svm)"
+)
+# The quick subset: what all others are made of, every learner once, and every kernel that decodes.
+QUICK = [TESTS / "unit", *(TESTS / "unit" / name for name in ("datasets", "mail", "structures", "views"))]
+QUICK += [TESTS / "contract" / "test_predictions.py"]
+QUICK += [TESTS / "oracle" / f"test_{name}.py" for name in ("every_structure", "partition_decoders", "trees")]
 
 # Tests run side by side; threads for their small matrices would only wait for each other. Programs that tests start
 # inherit this. NumPy, which reads it, is not imported yet.
@@ -76,16 +100,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Unit tests are quick unless marked slow; tests elsewhere join the quick subset by their own mark.
+    """Tests of QUICK are quick unless marked slow; others join the quick subset by their own mark.
 
     What is slow comes first, so that no worker is left alone with it at the end. Whole experiments on real data are
     long.
     """
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
-        if "quick_run" in getattr(item, "fixturenames", ()):
+        if "quick_run" in getattr(item, "fixturenames", ()) or LONG_VARIANTS.search(item.nodeid):
             item.add_marker(pytest.mark.long)
-        if item.path.is_relative_to(TESTS / "unit") and item.get_closest_marker("slow") is None:
+        if (item.path in QUICK or item.path.parent in QUICK) and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.quick)
 
 

@@ -103,7 +103,7 @@ def test_first_commands_after_warm_compile_nothing(tmp_path):
         (tmp_path / "m").unlink()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_first_run_says_that_it_compiles(tmp_path):
     """One line on standard error, and none the second time."""
     write_points(tmp_path / "points.csv")

@@ -78,6 +78,7 @@ def test_tuning_on_two_workers_gives_the_same_table(client):
         assert tune(LogisticRegression(), grid, X, Y, n_repeats=2).table == expected.table
 
 
+@pytest.mark.long
 def test_batch_prediction_on_two_workers_gives_the_same_outputs(client):
     from accord import Sequence, StructuredPerceptron
     from accord.datasets import embedded_ner

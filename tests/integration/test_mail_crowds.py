@@ -199,6 +199,7 @@ def test_few_files_that_may_be_open(ports_of_few_files):
             assert is_answered_in_time(port, 5)
 
 
+@pytest.mark.long
 def test_a_milter_among_a_thousand_connections(ports_of_few_files):
     port, http_port = ports_of_few_files
     with Crowd(port) as crowd, MilterClient(port) as before:
