@@ -1,5 +1,6 @@
 """Settings shared by all tests: threads, the kernel cache, hypothesis profiles, the data folder, the quick subset."""
 
+import gc
 import hashlib
 import os
 import re
@@ -123,3 +124,9 @@ def data_dir() -> Path:
     if not path.is_dir():
         pytest.skip(f"ACCORD_DATA={name} is not a folder: no real data")
     return path
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and modules stay until the end: the collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
