@@ -17,6 +17,7 @@ from accord.forms import Unfit, any_of, array, fitted, items, mapping, optional,
 from accord.packed.weights import Weights
 from accord.persistence import read_model, write_model
 from accord.settings import whole
+from accord.views.type_odds import TypeOdds
 
 WORDS, TAGS = [["Ana", "lives"], ["Tom", "left"], ["Eva", "saw", "Tom"]], [["P", "O"], ["P", "O"], ["P", "O", "P"]]
 SENTENCES, TREES = (
@@ -237,3 +238,22 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path):
     with pytest.raises(InputError, match=r"CRF.weights_.unary has \d+ entries"):
         model.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_a_fitted_view_that_is_a_parameter_is_proved_too():
+    words = accord.CanonicalFeatures(n_components=2, min_count=1, n_classes=2, random_state=0)
+    words.fit_rows(WORDS)
+    odds = TypeOdds(keys=("class",), words=words).learn(WORDS, np.array([0, 1, 0, 1, 0, 1, 0]), 2)
+    prove(odds, "odds")
+    words.center_ = words.center_[:1]
+    with pytest.raises(Unfit, match=r"odds\.words\.center_"):
+        prove(odds, "odds")
+
+
+def test_files_of_earlier_versions_do_not_say_what_columns_are_called():
+    view = accord.ArrayFeatures()
+    expected = view.fit_rows([[1.0, 2.0], [3.0, 4.0]]).matrix().toarray()
+    del view.columns_
+    prove(view, "view")
+    np.testing.assert_array_equal(view.transform([[1.0, 2.0], [3.0, 4.0]]).matrix().toarray(), expected)
+    assert view.feature_names(range(2)) == ["x0", "x1"]

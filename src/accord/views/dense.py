@@ -101,13 +101,14 @@ class ArrayFeatures(View):
     def transform(self, X: Any) -> Rows:
         """Rows of new data, which must have the same columns."""
         check_is_fitted(self, "n_columns_")
-        return self._rows(pack_matrix(X, self.n_columns_, self.columns_))
+        # files of earlier versions do not say what columns are called
+        return self._rows(pack_matrix(X, self.n_columns_, getattr(self, "columns_", None)))
 
     def feature_names(self, features: Any) -> list[str]:
         """Names of columns, with the position in the window where there is one."""
         check_is_fitted(self, "n_columns_")
         window = parse_window(self.window)
-        own = [*(self.columns_ or [f"x{k}" for k in range(self.n_columns_)]), "boundary"]
+        own = [*(getattr(self, "columns_", None) or [f"x{k}" for k in range(self.n_columns_)]), "boundary"]
         names = []
         for f in features:
             if self.bias and f == self.n_dims_ - 1:

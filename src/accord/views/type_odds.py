@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.forms import COUNT, LABEL, array, items, mapping
+from accord.forms import COUNT, LABEL, array, fitted, items, mapping, optional
 from accord.packed.rows import Rows
 from accord.views.base import View
 from accord.views.inputs import distinct_tokens, flatten_tokens, token_numbers
@@ -41,6 +41,7 @@ class TypeOdds(View):
     stored: ClassVar = {
         "kinds_": items(mapping(LABEL, COUNT), "n_keys"),
         "odds_": items(array("f8", "*", "n_dims"), "n_keys"),
+        "words": optional(fitted("view split")),  # a parameter, but a fitted one
     }
     agrees: ClassVar = {
         "every kind of kinds_ has a row of odds_": lambda self: (
