@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tables import each_row
 
 import accord
 from accord import forms, registry
@@ -53,7 +54,7 @@ def test_what_fits_is_taken():
     prove(without, "thing")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "says"),
     [
         ({"table_": np.zeros((3, 3))}, "thing.table_ has 3 entries; expected 2 (n_rows)"),
@@ -85,7 +86,7 @@ def test_a_missing_field_is_named():
         prove(thing, "thing")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("form", "good", "bad"),
     [
         (items(forms.TEXT, distinct=True), ["a", "b"], ["a", "a"]),

@@ -14,6 +14,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from accord import persistence
 from accord.exceptions import InputError, ModelFileError
@@ -101,7 +102,7 @@ def test_symbolic_link_is_followed(path):
     assert read_model(path) == ({"new": 1}, {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metadata", "arrays", "message"),
     [
         ({}, {"a": np.array([{}], dtype=object)}, r"arrays\['a'\] has dtype object"),
@@ -186,7 +187,7 @@ def test_pickled_array_is_never_unpickled(path, monkeypatch):
     assert not (path.parent / "bomb-went-off").exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "message"),
     [
         ({"format_version": 2}, "format version 2, but this Accord reads up to 1; upgrade Accord"),
@@ -202,7 +203,7 @@ def test_wrong_index(path, change, message):
         read_model(path)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "message"),
     [
         ({"accord.json": "{"}, "is not JSON"),
@@ -240,7 +241,7 @@ def test_a_header_of_many_digits_is_refused_at_once(path):
         read_model(path)
 
 
-@pytest.mark.parametrize("shape", [(1 << 40,), (-1, -3)])
+@each_row("shape", [(1 << 40,), (-1, -3)])
 def test_impossible_shapes(path, shape):
     index = index_of(path)
     index["arrays"]["weights"] = ["<f8", list(shape)]

@@ -4,9 +4,9 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = [f"locks/{name}.lock" for name in ("accord", "dask", "federated", "mail", "pandas", "parquet")]
@@ -28,7 +28,7 @@ def declared() -> list[Requirement]:
     return [r for r in map(Requirement, every) if r.name != PROJECT["name"]]
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@each_row("lock", LOCKS)
 def test_lock_pins_one_version_and_names_no_place(lock):
     for requirement in pins(lock).values():
         assert re.fullmatch(r"==[^*,=]+", str(requirement.specifier)), requirement
@@ -36,7 +36,7 @@ def test_lock_pins_one_version_and_names_no_place(lock):
     assert not re.search(r"https?:|file:|--index|--find-links|^-", (ROOT / lock).read_text("utf-8"), re.MULTILINE)
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", *EXTRAS])
+@each_row("lock", ["requirements.lock", *EXTRAS])
 def test_every_pin_has_checksums(lock):
     text = (ROOT / lock).read_text("utf-8")
     entries = [entry for entry in text.replace(" \\\n", " ").splitlines() if not entry.startswith("#")]
@@ -44,7 +44,7 @@ def test_every_pin_has_checksums(lock):
     assert all(re.search(r"( +--hash=sha256:[0-9a-f]{64})+$", entry) for entry in entries)
 
 
-@pytest.mark.parametrize("extra", [*PROJECT["optional-dependencies"], ""])
+@each_row("extra", [*PROJECT["optional-dependencies"], ""])
 def test_every_extra_has_a_lock_of_the_same_versions(extra):
     lock = "requirements.lock" if extra == "dev" else f"locks/{extra or 'accord'}.lock"
     own = PROJECT["optional-dependencies"].get(extra, []) + PROJECT["dependencies"]
@@ -56,7 +56,7 @@ def test_every_extra_has_a_lock_of_the_same_versions(extra):
     assert {name: str(pin) for name, pin in pinned.items()} == {name: str(everything[name]) for name in pinned}
 
 
-@pytest.mark.parametrize("requirement", declared(), ids=str)
+@each_row("requirement", declared())
 def test_lock_satisfies_what_the_project_declares(requirement):
     lock = "locks/parquet.lock" if requirement.name in APART else "requirements.lock"
     pinned = next(iter(pins(lock)[canonicalize_name(requirement.name)].specifier)).version
@@ -67,7 +67,7 @@ def test_peers_do_not_repin_what_the_main_lock_pins():
     assert not pins(LOCKS[0]).keys() & pins(LOCKS[1]).keys()
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "test-all", "fuzz", "lint", "bench", "docs", "clean", "help"])
+@each_row("target", ["demo", "test", "test-all", "fuzz", "lint", "bench", "docs", "clean", "help"])
 def test_make_help_tells_every_promised_target(target):
     assert re.search(rf"^{target}:.*## \w", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 

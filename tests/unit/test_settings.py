@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from tables import each_row
 
 import accord
 from accord import registry, settings
@@ -47,13 +48,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@each_row("name", LEARNERS)
 def test_every_parameter_has_a_check(name):
     params = set(make(name).get_params(deep=False))
     assert params - OBJECTS <= set(expected_of(name)), "say in settings.SHARED, or in `expects`, what is expected"
 
 
-@pytest.mark.parametrize(("name", "parameter"), CASES)
+@each_row(("name", "parameter"), CASES)
 def test_what_makes_no_sense_is_refused(name, parameter):
     kind = expected_of(name)[parameter]
     unbounded = parameter in ("degree", "coef0")
@@ -77,7 +78,7 @@ LIMITS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "parameter"), [case for case in CASES if case[1] in LIMITS])
+@each_row(("name", "parameter"), [case for case in CASES if case[1] in LIMITS])
 def test_limits(name, parameter):
     outside, inside = LIMITS[parameter]
     assert refused(name, parameter, outside).startswith(f"{parameter} is {outside!r}; expected ")
@@ -89,7 +90,7 @@ def test_all_numbers_have_a_limit():
     assert numeric - {"degree", "coef0"} <= set(LIMITS)
 
 
-@pytest.mark.parametrize(("name", "parameter"), CASES)
+@each_row(("name", "parameter"), CASES)
 def test_numbers_of_any_type(name, parameter):
     kind = expected_of(name)[parameter]
     for value in (1, np.int64(1), np.int8(1), np.uint16(1)):
@@ -102,7 +103,7 @@ def test_numbers_of_any_type(name, parameter):
         assert kind.accepts(1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "good", "bad"),
     [
         (settings.NUMBER, [0, -1.5, np.float32(1)], [np.nan, np.inf, -np.inf, 10**400, True, "1", None, [1]]),
@@ -199,7 +200,7 @@ def test_integers_are_floats(name, more):
     assert signatures() == known
 
 
-@pytest.mark.parametrize("learner", [accord.StructuredPerceptron, accord.CRF])
+@each_row("learner", [accord.StructuredPerceptron, accord.CRF])
 def test_batches_are_refused_before_what_was_learned_is_lost(learner):
     X, Y = [[0.0, 1.0], [1.0, 0.0]], ["a", "b"]
     model = learner(accord.MultiClass(), view=accord.ArrayFeatures(), random_state=0).fit(X, Y)

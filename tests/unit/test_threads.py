@@ -6,12 +6,13 @@ import time
 
 import joblib
 import pytest
+from tables import each_row
 
 from accord.threads import map_anywhere, map_in_order, map_threads
 
 
-@pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
-@pytest.mark.parametrize("function", [map_threads, map_anywhere])
+@each_row("n_jobs", [None, 1, 2, -1])
+@each_row("function", [map_threads, map_anywhere])
 def test_results_come_in_order(function, n_jobs):
     assert function(pow, ((i, 2) for i in range(50)), n_jobs) == [i * i for i in range(50)]
 
@@ -29,8 +30,8 @@ def test_a_backend_that_is_asked_for_is_used():
 # -- a stream ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_jobs", [None, 1, 2, 3, -1])
-@pytest.mark.parametrize("n", [0, 1, 5, 50])
+@each_row("n_jobs", [None, 1, 2, 3, -1])
+@each_row("n", [0, 1, 5, 50])
 def test_a_stream_keeps_its_order(n_jobs, n):
     """Later items are done first."""
 
@@ -41,7 +42,7 @@ def test_a_stream_keeps_its_order(n_jobs, n):
     assert list(map_in_order(slow_at_first, iter(range(n)), n_jobs)) == [i * i for i in range(n)]
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@each_row("n_jobs", [1, 2])
 def test_few_items_of_a_stream_are_in_memory(n_jobs):
     read = []
 
@@ -55,7 +56,7 @@ def test_few_items_of_a_stream_are_in_memory(n_jobs):
     assert len(read) == 1000
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@each_row("n_jobs", [1, 2])
 def test_an_error_in_a_stream_comes_at_its_place(n_jobs):
     stream = map_in_order(lambda i: 10 // (3 - i), range(1000), n_jobs)
     assert [next(stream) for _ in range(3)] == [3, 5, 10]
@@ -63,7 +64,7 @@ def test_an_error_in_a_stream_comes_at_its_place(n_jobs):
         next(stream)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@each_row("n_jobs", [1, 2])
 def test_an_error_of_the_stream_itself_is_raised(n_jobs):
     def broken():
         yield from range(3)

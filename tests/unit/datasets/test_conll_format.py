@@ -7,6 +7,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from accord.datasets import iter_conll, read_conll, write_conll
 from accord.exceptions import FormatError, InputError
@@ -58,7 +59,7 @@ def test_unlabeled_files():
     assert read("Tom\nsleeps\n", labeled=False) == ([["Tom", "sleeps"]], [None])
 
 
-@pytest.mark.parametrize("second", ["b N _\nc N _", "b\tN\t\nc\tN\t", "b N\nc N"])
+@each_row("second", ["b N _\nc N _", "b\tN\t\nc\tN\t", "b N\nc N"])
 def test_partial_labels(second):
     assert read(f"a N X\n\n{second}\n", labeled="partial") == ([["a"], ["b", "c"]], [["X"], None])
 
@@ -74,7 +75,7 @@ def test_underscore_is_an_ordinary_label_otherwise():
     assert read("a _\nb X\n")[1] == [["_", "X"]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "options", "line", "message"),
     [
         ("a X\n\nb X\nc X Y\n", {}, 4, "expected 2 columns as in the lines before, found 3"),
@@ -145,7 +146,7 @@ def test_write_to_standard_output(capsys):
     assert not sys.stdout.closed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         (([["a", "b"]], [["X"]]), r"Y\[0\] has 1 entries but X\[0\] has 2 tokens"),

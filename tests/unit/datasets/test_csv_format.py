@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from accord.datasets import iter_csv, read_csv
 from accord.exceptions import FormatError, InputError
@@ -31,7 +32,7 @@ def test_words_make_dicts():
     assert table.categorical == ["city"]
 
 
-@pytest.mark.parametrize("cell", ["?", "1_000"])
+@each_row("cell", ["?", "1_000"])
 def test_one_unparsable_cell_makes_a_column_categorical(cell):
     table = read(f"1,2,x\n{cell},4,y\n")
     assert table.X == [{"0=1": 1.0, "1": 2.0}, {f"0={cell}": 1.0, "1": 4.0}]
@@ -55,7 +56,7 @@ def test_label_column_by_name_position_or_none():
     np.testing.assert_array_equal(table.X, [[1, 2]])
 
 
-@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+@each_row("delimiter", [";", "\t", "|"])
 def test_delimiter_is_found(delimiter):
     table = read(f"a{delimiter}b,c{delimiter}kind\n1{delimiter}2{delimiter}x\n")
     assert table.feature_names == ["a", "b,c"]
@@ -74,7 +75,7 @@ def test_ambiguous_header_asks():
     assert read("red,x\nblue,y\n", header=True).y == ["y"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "options", "message"),
     [
         ("", {}, "the file is empty"),

@@ -7,6 +7,7 @@ import pytest
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestCentroid
+from tables import each_row
 
 from accord.datasets import (
     embedded_ner,
@@ -40,7 +41,7 @@ def same(a, b):
     return np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
 
 
-@pytest.mark.parametrize("generator", GENERATORS)
+@each_row("generator", GENERATORS)
 def test_seed_decides_everything(generator):
     first, again, other = generator(30, random_state=5), generator(30, random_state=5), generator(30, random_state=6)
     assert all(same(a, b) for a, b in zip(first, again))
@@ -50,7 +51,7 @@ def test_seed_decides_everything(generator):
         generator(-1)
 
 
-@pytest.mark.parametrize("generator", GENERATORS)
+@each_row("generator", GENERATORS)
 def test_no_examples(generator):
     X, Y, *_ = generator(0, random_state=0)
     assert (X.shape[0] if hasattr(X, "shape") else len(X)) == len(Y) == 0
@@ -161,7 +162,7 @@ def test_gaussian_classes_get_easier_with_separation():
     assert accuracies[2] > 0.95
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("generator", "argument", "value"),
     [
         (hmm_sequences, "n_labels", 0),

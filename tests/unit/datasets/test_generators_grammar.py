@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from tables import each_row
 
 from accord.datasets import grammar_sentences
 from accord.datasets.grammar import ENGLISH
@@ -86,7 +87,7 @@ def test_other_start_symbols_and_lists_as_rules():
     assert bracketed(trees[0]) == "(N dogs)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         (

@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
+from tables import each_row
 
 from accord.datasets import galaxy, gaussian_clusters, two_moons
 from accord.exceptions import InputError
@@ -99,7 +100,7 @@ def test_clusters_hold_the_cluster_assumption_or_break_it():
     assert purity[2] == pytest.approx(0.5, abs=0.05)
 
 
-@pytest.mark.parametrize("n_features", [2, 5])
+@each_row("n_features", [2, 5])
 def test_clusters_are_where_they_should_be(n_features):
     X, y = gaussian_clusters(1200, n_clusters=6, n_classes=3, n_features=n_features, separation=30.0, random_state=1)
     assert X.shape == (1200, n_features)
@@ -114,7 +115,7 @@ def test_clusters_are_where_they_should_be(n_features):
     np.testing.assert_allclose(spread, 1.0, atol=0.2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("generator", "argument", "value"),
     [
         (galaxy, "length", 0),

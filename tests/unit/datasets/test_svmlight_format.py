@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from tables import each_row
 
 from accord.datasets import iter_svmlight, read_svmlight
 from accord.exceptions import FormatError, InputError
@@ -53,7 +54,7 @@ def test_empty_file():
     assert y == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "message"),
     [
         ("3", "found '3'"),

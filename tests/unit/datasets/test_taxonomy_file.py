@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from tables import each_row
 
 from accord.datasets import read_taxonomy
 from accord.exceptions import FormatError
@@ -38,7 +39,7 @@ def test_deep_path_gives_every_prefix():
     assert read("a/b/c\n") == {"a/b/c": ["a/b"], "a/b": ["a"], "a": []}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ("b\ta\tc\n", r"line 1: expected child<TAB>parent, found 3 cells"),

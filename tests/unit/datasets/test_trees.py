@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from accord.datasets.trees import (
     Symbol,
@@ -51,7 +52,7 @@ def comb(depth):
 
 
 # --------------------------------------------------------------------------------------------------------- conversion
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         DOG,
@@ -71,7 +72,7 @@ def test_as_tree_copies():
     assert leaves(DOG) == ["the", "dog", "barks"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "message"),
     [
         (None, "Y[3] is None; expected nested lists"),
@@ -187,7 +188,7 @@ def test_binary_trees_can_be_read_by_people():
 FOUR = as_tree("(S (X (NP (A a) (U (B b)) (C c) (D d))) (E e))")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("horizontal", "first", "second"),
     [(None, ("A",), ("A", "U")), (2, ("A",), ("A", "U")), (1, ("A",), ("U",)), (0, (), ())],
 )
@@ -205,7 +206,7 @@ def test_factored_to_the_right(horizontal, first, second):
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("vertical", "phrase", "inside", "child"),
     [
         (1, (), (), ()),
@@ -279,7 +280,7 @@ def test_bad_options():
         binarise(DOG, vertical=0)
 
 
-@pytest.mark.parametrize("tree", [["S"], ["S", ["N"], ["V", "go"]], ["NP", "the", "dog"]])
+@each_row("tree", [["S"], ["S", ["N"], ["V", "go"]], ["NP", "the", "dog"]])
 def test_no_trees_are_not_binarised(tree):
     with pytest.raises(InputError, match="is no tree"):
         binarise(tree)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from record_cases import people
 from scipy.optimize import minimize
 from sklearn.base import clone
+from tables import each_row
 
 import accord
 from accord import ClusteringSVM, Deduplicator, InputError, RecordIndex
@@ -155,7 +156,7 @@ def test_the_sequential_rule(model):
             fresh += 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ids", "fresh"),
     [
         ([4, 9], [10, 11]),
@@ -413,7 +414,7 @@ def test_ctrl_c_while_it_learns(monkeypatch):
 
 
 # -- mistakes --------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "ids", "message"),
     [
         ({}, [0, 0, 1], "ids has 3 entries but there are 4 records"),

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from record_cases import people
+from tables import each_row
 
 from accord import InputError, RecordPairs
 from accord.dedupe.blocking import candidate_pairs
@@ -93,7 +94,7 @@ def test_numbers_dates_and_categories_by_hand():
     assert both["x: one is missing"] == 0.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "date"),
     [
         ("1999-12-31", (1999, 12, 31)), ("19991231", (1999, 12, 31)), ("31.12.1999", (1999, 12, 31)),
@@ -192,7 +193,7 @@ def test_two_threads_find_the_same():
         np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "sets", "message"),
     [
         (None, [["a record"]], r"sets\[0\]\[0\] is a str; expected a record"),

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from tables import each_row
 
 from accord import InputError
 from accord.evaluation import COLLINS, bracket_scores
@@ -11,7 +12,7 @@ WITH = "(TOP (S (NP (-NONE- *)) (VP (V b) (NP (N c) (-NONE- t)))))"
 WITHOUT = "(TOP (S (VP (V b) (NP (N c)))))"
 
 
-@pytest.mark.parametrize(("true", "found"), [(WITH, WITHOUT), (WITHOUT, WITH), (WITH, WITH), (WITHOUT, WITHOUT)])
+@each_row(("true", "found"), [(WITH, WITHOUT), (WITHOUT, WITH), (WITH, WITH), (WITHOUT, WITHOUT)])
 def test_traces_may_be_missing_where_they_are_deleted(true, found):
     scores = bracket_scores([true], [found], options=COLLINS)
     assert scores.totals == (3, 3, 3)

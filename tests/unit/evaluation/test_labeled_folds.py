@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from tables import each_row
 
 from accord import CRF, RLSR, CoPerceptron, MultiClass, Sequence, StructuredPerceptron
 from accord.evaluation import LabeledFolds, folds, scorer, token_error
@@ -51,7 +52,7 @@ def test_sequences_and_measurements_are_cut_at_random():
         assert all(np.array_equal(a, b) for a, b in zip(found, expected))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("y", "unlabeled"),
     [
         (np.array([0, -1, 1, 1, -1, 0]), -1),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn import metrics as reference
+from tables import each_row
 
 from accord.evaluation import (
     METRICS,
@@ -54,7 +55,7 @@ def test_empty_sequences_count_as_right_outputs_without_tokens():
         token_error([[]], [[]])
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
+@each_row("average", ["micro", "macro"])
 def test_f1_agrees_with_scikit_learn(average):
     rng = np.random.default_rng(0)
     labels = ["O", "A", "B", "C"]
@@ -93,7 +94,7 @@ def test_rmse():
         rmse(["a"], ["b"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("true", "pred", "message"),
     [
         ([["a", "b"], ["a"]], [["a", "b"], ["a", "b"]], r"y_pred\[1\] has 2 labels but y_true\[1\] has 1"),
@@ -111,7 +112,7 @@ def test_bad_input_is_named(true, pred, message):
             metric(true, pred)
 
 
-@pytest.mark.parametrize("name", [name for name, m in METRICS.items() if m.statistics is not None])
+@each_row("name", [name for name, m in METRICS.items() if m.statistics is not None])
 def test_metrics_equal_their_combined_statistics(name):
     metric = METRICS[name]
     rng = np.random.default_rng(1)

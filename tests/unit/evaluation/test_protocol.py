@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse, stats
+from tables import each_row
 
 from accord.evaluation import draw, folds, per_class_folds
 from accord.evaluation.protocol import take
@@ -83,7 +84,7 @@ def test_training_and_test_data():
     assert [SENTENCES[i] for (i,) in test_inputs] == test_outputs
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sizes", "message"),
     [
         ((5, 5, 5), r"n_labeled \+ n_unlabeled \+ n_holdout = 15 but Y has 10"),

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from tables import each_row
 
 from accord.evaluation import Results, Task, TaskFailedError, draw, make_tasks, run_experiment, token_error
 from accord.evaluation.journal import read_journal
@@ -79,7 +80,7 @@ def test_seeds_follow_from_the_names():
     assert Task("toy", "knn", {"n_labeled": 6}, 0).seed == 3707200356
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         ({"repetitions": 0}, "repetitions must be at least 1"),

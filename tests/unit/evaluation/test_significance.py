@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from tables import each_row
 
 from accord.evaluation import (
     corrected_resampled_t_test,
@@ -21,7 +22,7 @@ A, B = RNG.normal(size=25), RNG.normal(0.4, 1, size=25)
 ALTERNATIVES = ["two-sided", "less", "greater"]
 
 
-@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@each_row("alternative", ALTERNATIVES)
 def test_paired_t_agrees_with_scipy(alternative):
     ours, theirs = paired_t_test(A, B, alternative), stats.ttest_rel(A, B, alternative=alternative)
     assert ours.statistic == pytest.approx(theirs.statistic)
@@ -29,7 +30,7 @@ def test_paired_t_agrees_with_scipy(alternative):
     assert ours.difference == pytest.approx((A - B).mean())
 
 
-@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@each_row("alternative", ALTERNATIVES)
 def test_wilcoxon_agrees_with_scipy_without_ties(alternative):
     ours = wilcoxon_signed_ranks(A, B, alternative)
     theirs = stats.wilcoxon(A, B, alternative=alternative, method="exact")
@@ -39,8 +40,8 @@ def test_wilcoxon_agrees_with_scipy_without_ties(alternative):
         assert ours.statistic == theirs.statistic == min(ours.w_plus, ours.w_minus)
 
 
-@pytest.mark.parametrize("alternative", ALTERNATIVES)
-@pytest.mark.parametrize("zeros", ["discard", "split"])
+@each_row("alternative", ALTERNATIVES)
+@each_row("zeros", ["discard", "split"])
 def test_wilcoxon_is_exact_with_ties_and_zeros(alternative, zeros):
     d = np.array([1, -1, 2, 2, -3, 0, 4, 0, 5.0])
     kept = d[d != 0] if zeros == "discard" else d
@@ -109,7 +110,7 @@ def test_summaries_are_sentences():
     assert "W = 0, p = 0.25" in wilcoxon_signed_ranks([1, 2, 3.5], [2, 3, 4]).summary
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "message"),
     [
         (lambda: paired_t_test([1, 2], [1]), "same length"),

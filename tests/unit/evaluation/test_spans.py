@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from accord.evaluation import extract_spans, span_f1, span_scores
 from accord.evaluation.spans import span_statistics
@@ -33,7 +34,7 @@ def oracle_spans(labels):
     return spans
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("labels", "spans"),
     [
         ([], []),
@@ -105,7 +106,7 @@ def test_type_only_predicted_and_nothing_at_all():
     assert span_f1([[]], [[]]) == 0.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("true", "pred", "message"),
     [
         ([["O"], ["O", "NOUN"]], [["O"], ["O", "O"]], r"y_true\[1\]\[1\] is 'NOUN', but span scores need"),

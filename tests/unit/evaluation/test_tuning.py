@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsClassifier
+from tables import each_row
 
 from accord.evaluation import Metric, TreeLoss, expand_grid, tune
 from accord.exceptions import InputError
@@ -81,7 +82,7 @@ def test_grid_of_dicts_and_metrics_with_a_direction():
     assert tune(Recorder(), [{"answer": "b"}, {}], X, Y, metric=loss).best_params == {"answer": "b"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "message"),
     [
         ({"grid": {}}, None),

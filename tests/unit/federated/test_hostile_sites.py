@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from federated_cases import Problem, Watched, distance, silent
 from sklearn.exceptions import ConvergenceWarning
+from tables import each_row
 
 from accord import RLSR
 from accord.exceptions import InputError
@@ -109,9 +110,9 @@ def test_a_site_that_begins_to_lie_keeps_what_it_said(start):
 
 
 # -- honest sites are never refused -----------------------------------------------------------------------------------
-@pytest.mark.parametrize("mode", ["exact", "semiparametric"])
-@pytest.mark.parametrize("lambda_", [1e-6, 0.1, 100.0])
-@pytest.mark.parametrize(
+@each_row("mode", ["exact", "semiparametric"])
+@each_row("lambda_", [1e-6, 0.1, 100.0])
+@each_row(
     "settings", [{}, {"eta": 1e-8}, {"kernel": "linear"}, {"kernel": "poly", "degree": 3, "gamma": 30.0, "eta": 1e-3}]
 )
 def test_honest_answers_are_firmly_nonexpansive(mode, lambda_, settings):
@@ -197,7 +198,7 @@ def test_one_after_another_sites_guard_themselves():
     lone(sites["c"], problem, 2)
 
 
-@pytest.mark.parametrize("value", [1e6, -1e6, 1e200, 1.7e308])
+@each_row("value", [1e6, -1e6, 1e200, 1.7e308])
 def test_a_site_refuses_without_telling_its_labels(value):
     problem = Problem(n_views=2)
     site = problem.site(0)
@@ -208,7 +209,7 @@ def test_a_site_refuses_without_telling_its_labels(value):
     lone(site, problem, 0)
 
 
-@pytest.mark.parametrize("bound", [0.0, -1.0, np.nan, np.inf, "x"])
+@each_row("bound", [0.0, -1.0, np.nan, np.inf, "x"])
 def test_bad_bounds(bound):
     with pytest.raises(InputError, match=r"bound is .*; expected a positive number"):
         Site([[1.0], [2.0]], [1.0, 2.0], [[3.0]], bound=bound)
@@ -298,7 +299,7 @@ def test_a_latecomer_to_a_trimmed_mean():
     assert distance(late.predictions, run(problem, aggregation="trimmed").predictions) < 1e-6
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "message"),
     [
         ({"aggregation": "median"}, 'aggregation is \'median\'; expected "mean" or "trimmed"'),

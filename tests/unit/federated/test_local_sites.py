@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from federated_cases import Problem, Watched, distance, silent
+from tables import each_row
 
 from accord import RLSR, CoRLSR, KernelFeatures
 from accord.exceptions import AccordError, InputError, ModelFileError
@@ -344,7 +345,7 @@ def test_precomputed_kernels_at_a_site():
 X, Y = np.arange(12.0).reshape(6, 2), np.arange(6.0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "message"),
     [
         ({"mode": "parametric"}, "mode is 'parametric'; expected 'semiparametric' or 'exact'"),
@@ -362,7 +363,7 @@ def test_bad_sites(settings, message):
         Site(**{"X": X, "y": Y, "unlabeled": X, **settings})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("others", "lambda_", "message"),
     [
         (np.zeros((6, 1)), 0.1, r"others has shape \(6, 1\); expected \(number of other sites, 6, 1\)"),
@@ -378,7 +379,7 @@ def test_bad_questions(others, lambda_, message):
         Site(X, Y, X).predict(others, lambda_)
 
 
-@pytest.mark.parametrize("lambda_", [-0.1, np.inf, np.nan, "auto", None])
+@each_row("lambda_", [-0.1, np.inf, np.nan, "auto", None])
 def test_bad_weights(lambda_):
     with pytest.raises(InputError, match=f"lambda_ is {lambda_!r}"):
         agree(LocalSites([Site(X, Y, X), Site(X[:, :1], Y, X[:, :1])]), lambda_)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from consensus_cases import CLASSES, MAKERS, POINTS, Y_ALL, X, Y, classifier, each_learner, tagger
+from tables import each_row
 
 from accord import ArrayFeatures, CoPerceptron, MultiClass, Select, Sequence, StructuredSVM
 from accord.datasets import gaussian_classes
@@ -27,7 +28,7 @@ def chosen(errors, n_labeled=8, n_inputs=8, **options):
 # -- the rule ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("errors", "expected"),
     [
         ([[2, 2, 2, 2], [2, 2, 2, 2], [2, 2, 2, 2]], SUPERVISED),
@@ -79,7 +80,7 @@ def test_if_not_strict_the_total_decides():
     assert chosen([[2, 2], [2, 2]], n_labeled=2, strict=False)[0] is SUPERVISED, "a tie is no reason"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("errors", "expected"),
     [
         ([[1, 1, 1, 1], [1, 1, 1, 1]], SUPERVISED),

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from tables import each_row
 
 import accord
 from accord import ArrayFeatures, Classifier, InputError, MultiClass, Sequence, Taxonomy, TextFeatures
@@ -84,7 +85,7 @@ def plain_naive_bayes(X, labels, hidden, guesses, frequencies):
     return weights, guesses
 
 
-@pytest.mark.parametrize("most", [1, 3], ids=["no weights", "weights"])
+@each_row("most", [1, 3], ids=["no weights", "weights"])
 def test_naive_bayes_is_what_it_says(most):
     (X, labels), (hidden, guesses) = some_rows(8, 10, 2), some_rows(12, 10, 3)
     frequencies = np.array([0.5, 0.3, 0.2])
@@ -165,7 +166,7 @@ def test_a_taxonomy_and_a_view_may_be_given():
     np.testing.assert_allclose(model.decision_function(X), flat.decision_function(X), atol=1e-8)
 
 
-@pytest.mark.parametrize("n_labels", [1, 2, 3])
+@each_row("n_labels", [1, 2, 3])
 def test_very_few_labels(n_labels):
     X, Y = texts(30, 5)
     model = Classifier(random_state=0).fit(X, [*Y[:n_labels], *[None] * (30 - n_labels)])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from tables import each_row
 
 import accord
 from accord import CallablePairs, ClusteringSVM, InputError, Partition
@@ -181,7 +182,7 @@ def test_fitting_changes_nothing_that_was_given():
     assert not hasattr(view, "names_")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pairs", "together", "message"),
     [
         (np.zeros((3, 1)), [True] * 3, r"pairs has shape \(3, 1\); expected \(number of pairs, 2\)"),

@@ -13,6 +13,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tables import each_row
 
 import accord
 from accord import RLSR, CoRLSR, KernelFeatures, OddEvenSplit, RandomSplit, Select
@@ -316,7 +317,7 @@ def test_the_scale_does_not_depend_on_the_container(kind):
     np.testing.assert_allclose(model.predict(make(NEW)), expected.predict(NEW), atol=1e-9)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bad", "message"),
     [
         (3, "unlabeled is 3 of type int; expected rows of inputs, or an iterable of blocks"),
@@ -424,7 +425,7 @@ def candidate(name, weight, errors):
     return Candidate(name, weight, [tuned], [], [], dict(enumerate(errors)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("errors", "wins"),
     [
         ([0.5, 0.5, 0.5, 0.5], True),  # better everywhere, in the same way
@@ -458,7 +459,7 @@ def test_auto_with_a_single_view_is_rlsr():
     assert model.predict(NEW) == pytest.approx(RLSR(KernelFeatures(gamma=0.4), eta=0.2).fit(X, Y).predict(NEW))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
+@each_row("n", [1, 2, 3])
 def test_auto_with_few_labels(n):
     y = np.where(np.arange(80) < n, TRUE, np.nan)
     model = CoRLSR(random_state=0).fit(X, y)
@@ -480,7 +481,7 @@ def test_auto_weights_do_not_depend_on_the_order_of_views():
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "message"),
     [
         ({"mode": "fast"}, 'mode is \'fast\'; expected "semiparametric" or "exact"'),
@@ -508,7 +509,7 @@ def test_bad_settings(settings, message):
         fit(**settings)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("y", "message"),
     [
         ({"a": Y}, r"y has targets for \['a'\]; the views are \['view0', 'view1'\]"),

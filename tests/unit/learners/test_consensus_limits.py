@@ -24,6 +24,7 @@ from consensus_cases import (
 )
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
+from tables import each_row
 
 from accord import ArrayFeatures, CoPerceptron, InputError, MultiClass, RandomSplit, Select, Sequence
 from accord.structures.chains.consensus import ChainConsensusProblem
@@ -79,7 +80,7 @@ def test_what_the_interrupted_pass_has_learned_counts(interrupt, averaged):
     np.testing.assert_allclose(flat(model), flat(expected), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@each_row("name", MAKERS)
 def test_ctrl_c_before_anything_is_learned(name, interrupt):
     interrupt(name, 1, before=True)
     with pytest.warns(UserWarning, match="interrupted after 0 passes"):
@@ -180,10 +181,9 @@ BAD_MARGINS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("make", "options", "message"),
     [(make, *bad) for make in MAKERS.values() for bad in BAD] + [(MAKERS["co-SVM"], *bad) for bad in BAD_MARGINS],
-    ids=lambda value: None if callable(value) else str(value)[:30],
 )
 def test_parameters_that_make_no_sense(make, options, message):
     with pytest.raises(InputError) as error:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
+from tables import each_row
 
 import accord
 from accord import (
@@ -38,7 +39,7 @@ NAMES = np.array(["cat", "dog", "fox"])[CLASS]
 TREE = {"cat": "feline", "dog": "canine", "fox": "canine", "feline": "all", "canine": "all"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("labels", "kind"),
     [
         (["b", "a", "ccc"], "U"),
@@ -128,7 +129,7 @@ def test_coefficients_give_the_scores(case):
     np.testing.assert_allclose(found, model.decision_function(X), atol=1e-9)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "model",
     [
         CRF(MultiClass(), view=KernelFeatures()),
@@ -159,7 +160,7 @@ def test_columns_are_known_and_kept_in_files(model, tmp_path):
     assert not hasattr(model, "feature_names_in_")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("X", "width"),
     [
         (ROWS, 3),

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from tables import each_row
 from threadpoolctl import threadpool_limits
 
 import accord
@@ -337,12 +338,11 @@ BAD_UNLABELED = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "options", "message"),
     [(name, *bad) for name in MAKERS for bad in BAD]
     + [(name, *bad) for name in ("tsvm", "gradient-co-svm") for bad in BAD_UNLABELED]
     + [("tsvm", {"tau": -1.0}, "tau is -1.0; expected a positive number")],
-    ids=str,
 )
 def test_parameters_that_make_no_sense(name, options, message):
     with pytest.raises(InputError) as error:
@@ -409,7 +409,7 @@ def test_an_unlabeled_input_without_an_output_is_named():
         model.fit([["u"], ["v"], ["u", "v"]], [["I-X"], None, ["I-X", "I-X"]])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         ("C", "a"),

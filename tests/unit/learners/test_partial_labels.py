@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from tables import each_row
 
 from accord import (
     CRF,
@@ -270,7 +271,7 @@ def test_a_batch_with_impossible_labels_changes_nothing(name):
     assert len(model.predict([["new"]])) == 1
 
 
-@pytest.mark.parametrize("name", ["perceptron", "cutting planes", "CRF", "stochastic CRF"])
+@each_row("name", ["perceptron", "cutting planes", "CRF", "stochastic CRF"])
 def test_complete_labels_that_break_the_constraints_free_the_others(name):
     """Then training ignores the constraints, as it does without hidden labels; predictions obey them."""
     with pytest.warns(UserWarning, match="1 of 2 labeled outputs break the constraints"):

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from accord import PCFG, InputError, Sequence, Tree
 from accord.datasets import grammar_sentences
@@ -206,7 +207,7 @@ def test_unlabeled_sentences_without_a_parse_do_not_count():
 
 
 # -- parameters ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
+@each_row(
     ("options", "message"),
     [
         ({"structure": Sequence()}, r"structure is Sequence\(\), but PCFG needs trees of a grammar"),

@@ -11,6 +11,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tables import each_row
 
 import accord
 from accord import RLSR, KernelFeatures, OddEvenSplit, Select
@@ -53,8 +54,8 @@ PEERS = {
 }
 
 
-@pytest.mark.parametrize("name", PEERS)
-@pytest.mark.parametrize("n_outputs", [1, 2])
+@each_row("name", PEERS)
+@each_row("n_outputs", [1, 2])
 def test_equals_kernel_ridge(name, n_outputs):
     own, peer = PEERS[name]
     y = Y if n_outputs == 1 else np.column_stack([Y, Y**2])
@@ -82,7 +83,7 @@ def test_the_papers_rules():
     assert model.eta_ == pytest.approx(1 / np.mean(np.linalg.norm(X, axis=1)))
 
 
-@pytest.mark.parametrize("standardize", [True, "columns", False])
+@each_row("standardize", [True, "columns", False])
 def test_standardize(standardize):
     model = RLSR(gamma=0.3, eta=0.5, standardize=standardize).fit(X, 100 + 7 * Y)
     Z, Z_new = ((A - X.mean(axis=0)) / X.std(axis=0) if standardize else A for A in (X, NEW))
@@ -122,7 +123,7 @@ def test_auto_regularises_noise_more():
     assert clean.eta_ < 1e-3 < noise.eta_
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
+@each_row("n", [1, 2, 3])
 def test_few_labels(n):
     y = [*Y[:n], *[None] * (40 - n)]
     model = RLSR().fit(X, y)
@@ -159,7 +160,7 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
+@each_row("container", CONTAINERS)
 def test_targets_in_any_container(container):
     model = RLSR(**FIXED).fit(X, CONTAINERS[container])
     expected = RLSR(**FIXED).fit(X[~MISSING], Y[~MISSING])
@@ -188,7 +189,7 @@ def test_score_does_not_ask_for_what_is_unlabeled():
     assert np.isfinite(cross_val_score(RLSR(**FIXED), X, CONTAINERS["array"], cv=3, error_score="raise")).all()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("y", "message"),
     [
         (None, "fit requires y to be passed, but the target y is None; expected one number for each input"),
@@ -229,8 +230,8 @@ def test_targets_of_views():
 # -- inputs -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize(
+@each_row("standardize", [True, False])
+@each_row(
     "make",
     [pd.DataFrame, np.ndarray.tolist, list, lambda A: A.astype(np.float32).astype(float)],
     ids=["frame", "lists", "list of rows", "array"],
@@ -279,7 +280,7 @@ def test_many_inputs_are_predicted_in_blocks():
     assert model.predict(NEW[:0]).shape == (0,)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "message"),
     [
         ({"kernel": "cosine"}, "kernel is 'cosine'"),
@@ -310,7 +311,7 @@ def test_given_kernel_values_must_be_symmetric():
         RLSR(kernel="precomputed").fit(gram, Y)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bad", "message"),
     [
         (None, "X is a NoneType"),

@@ -8,6 +8,7 @@ from consensus_cases import CLASSES, HALVES, POINTS, X_NEW, Y_ALL, Y_NEW, X, Y
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
+from tables import each_row
 
 import accord
 from accord import (
@@ -149,7 +150,7 @@ def test_parameters():
     assert search.best_estimator_.n_views == search.best_params_["n_views"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "learner",
     [
         HMM(Sequence()),

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import accord
 from accord import CRF, InputError, MultiClass, Sequence, Tagger, TokenFeatures
@@ -24,7 +25,7 @@ def fitted():
 # -- the structure ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("outputs", "constraints"),
     [
         ([["B-PER", "I-PER", "O"], None], "iob2"),

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tables import each_row
 
 from accord import CRF, PCFG, InputError, NoParseWarning, StructuredPerceptron, Tree
 from accord.datasets.trees import as_tree, bracketed, leaves
@@ -49,8 +50,8 @@ def test_unknown_words_without_rare_ones():
     assert found["XP", 0, 1] == pytest.approx(0.75, abs=0.02)
 
 
-@pytest.mark.parametrize("vertical", [1, 2, 3, 4])
-@pytest.mark.parametrize("horizontal", [None, 0, 1])
+@each_row("vertical", [1, 2, 3, 4])
+@each_row("horizontal", [None, 0, 1])
 def test_a_tree_has_one_derivation(vertical, horizontal):
     """Chains of single children do not make two symbols of what is below them."""
     trees = ["(T (A (S (V a) (V b) (V c))) (V a))", "(T (S (V a) (V b) (V c)) (V a))", "(T (S (V a) (V a) (V b)))"]
@@ -76,7 +77,7 @@ def test_unlabeled_roots_of_pieces():
         assert model.predict([["a", "b", "c", "d"]])[0][0] == ""
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@each_row("n_jobs", [1, 2])
 def test_one_warning_names_all_sentences(parser, n_jobs):
     X = [SENTENCES[0] if i % 2 else ["sees", "sees"] for i in range(14)]
     with warnings.catch_warnings(record=True) as seen:
@@ -97,7 +98,7 @@ def test_brackets_that_no_tree_has(parser):
         parser.predict(SENTENCES[:1], given=[[(0, 2), (2, 5), (1, 3)]])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "message"),
     [
         (lambda m: m.predict(SENTENCES[:1], given=[5]), r"given\[0\] is 5; expected a list of brackets"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from tables import each_row
 
 import accord
 from accord import (
@@ -182,7 +183,7 @@ def test_given_brackets_without_label_are_in_the_tree():
     assert [bracketed(tree) for tree in model.predict([["a", "b", "c"]], given=[[(1, 3)]])] == [deep]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "message"),
     [
         ([("NP", 0, 2)], r"given has 1 entries but X has 2 inputs"),
@@ -195,7 +196,7 @@ def test_wrong_brackets(fitted, given, message):
         fitted("perceptron").predict(X[:2], given=given)
 
 
-@pytest.mark.parametrize("bracket", [3, ("NP", 0, 2, 3), ("NP", "0", "2"), ("NP",)])
+@each_row("bracket", [3, ("NP", 0, 2, 3), ("NP", "0", "2"), ("NP",)])
 def test_brackets_that_are_none(fitted, bracket):
     try:
         fitted("perceptron").predict(X[:1], given=[[bracket]])
@@ -203,7 +204,7 @@ def test_brackets_that_are_none(fitted, bracket):
         assert "given[0][0]" in str(error)  # noqa: PT017
 
 
-@pytest.mark.parametrize("name", PROBABILISTIC)
+@each_row("name", PROBABILISTIC)
 def test_marginals_are_those_of_the_listed_trees(fitted, name):
     model = fitted(name)
     for found, trees in zip(model.predict_marginals(AMBIGUOUS), model.predict_k_best(AMBIGUOUS, 300)):
@@ -352,7 +353,7 @@ def test_frank_wolfe_is_not_for_trees():
 
 
 # -- several views ------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["co-perceptron", "co-svm", "sum of views", "sum of machines"])
+@each_row("name", ["co-perceptron", "co-svm", "sum of views", "sum of machines"])
 def test_views_share_the_features_and_are_summed(fitted, name):
     model = fitted(name)
     weights = sum(w.flat() for w in model.view_weights_)
@@ -369,7 +370,7 @@ def test_views_share_the_features_and_are_summed(fitted, name):
     assert 0 <= quiet(model.disagreement, X_NEW) < 0.7
 
 
-@pytest.mark.parametrize("name", ["co-perceptron", "co-svm"])
+@each_row("name", ["co-perceptron", "co-svm"])
 def test_transduction_is_what_is_predicted_for_the_unlabeled_sentences(fitted, name):
     model = fitted(name)
     hidden = [x for x, y in zip(X, PARTLY) if y is None]
@@ -439,7 +440,7 @@ def test_one_view_without_unlabeled_sentences_is_the_machine():
     assert quiet(one.predict, X_NEW) == quiet(machine.predict, X_NEW)
 
 
-@pytest.mark.parametrize("name", ["co-perceptron", "co-svm"])
+@each_row("name", ["co-perceptron", "co-svm"])
 def test_trees_cannot_be_balanced(name):
     with pytest.raises(InputError, match="balance=True needs a label for every row"):
         MAKERS[name](Tree(), balance=True).fit(X, PARTLY)
@@ -473,7 +474,7 @@ def test_scores_are_for_trees_over_the_same_words(fitted):
         fitted("pcfg").score(X[:1], Y[1:2])
 
 
-@pytest.mark.parametrize(("name", "value"), [("rare", -1), ("rare", None), ("horizontal", "2"), ("horizontal", 1.5)])
+@each_row(("name", "value"), [("rare", -1), ("rare", None), ("horizontal", "2"), ("horizontal", 1.5)])
 def test_numbers_of_the_structure_are_checked(name, value):
     with pytest.raises(InputError, match=f"{name} "):
         PCFG(Tree(**{name: value})).fit(X[:5], Y[:5])

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import accord
 from accord.exceptions import InputError, ModelFileError
@@ -242,7 +243,7 @@ def test_ties_go_to_the_oldest_batch():
     assert detector.assign(OFFER % (b"ann", b"a", 9)) == "b1"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         ({"window": 0}, "window is 0; expected a whole number from 1 to 10,000,000"),
@@ -329,7 +330,7 @@ def test_bad_spam_filters():
         fitted.decision("b1")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         (([b"x", 1], [True, False]), r"messages\[1\] is a int; expected the bytes"),
@@ -346,7 +347,7 @@ def test_bad_training_mail(arguments, message):
         CollectiveSpamFilter().fit(*arguments)
 
 
-@pytest.mark.parametrize("C", [-1, 0, float("nan"), "1", True])
+@each_row("C", [-1, 0, float("nan"), "1", True])
 def test_bad_weight_of_errors(C):
     with pytest.raises(InputError, match=r"C is .*; expected a positive number"):
         CollectiveSpamFilter(C=C).fit([b"x", b"y"], [True, False])

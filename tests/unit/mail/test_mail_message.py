@@ -5,6 +5,7 @@ import email
 import email.policy
 
 import pytest
+from tables import each_row
 
 from accord.exceptions import InputError
 from accord.mail.generator import MailGenerator
@@ -40,7 +41,7 @@ def test_like_the_standard_library():
         assert [a.type for a in found.attachments] == [p.get_content_type() for p in attached]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "expected"),
     [
         (b"plain", "plain"),
@@ -102,7 +103,7 @@ def test_nested_parts_and_attachments():
     assert parse(raw.replace(b"\n", b"\r\n")).attachments == message.attachments
 
 
-@pytest.mark.parametrize(
+@each_row(
     "raw",
     [
         b"",
@@ -161,7 +162,7 @@ def hostile():
     }
 
 
-@pytest.mark.parametrize("name", sorted(hostile()))
+@each_row("name", sorted(hostile()))
 def test_hostile_mail(name):
     """Anything that takes more than linear time would not end."""
     assert len(parse(hostile()[name]).text) <= MAX_TEXT

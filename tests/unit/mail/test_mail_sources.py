@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 
 import pytest
+from tables import each_row
 
 from accord.exceptions import FormatError, InputError
 from accord.mail.generator import MailGenerator
@@ -48,7 +49,7 @@ def test_campaigns_vary():
     assert all(len(set(texts[batch])) > 1 for batch in large)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments", [{"spam": 0.9, "newsletters": 0.2}, {"spam": -1}, {"batch_size": 0}, {"active": 0},
                   {"batch_size": float("inf")}, {"spam": float("nan")}]
 )  # fmt: skip
@@ -79,7 +80,7 @@ def places(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["box", "maildir", "folder", "archive.tar.xz"])
+@each_row("name", ["box", "maildir", "folder", "archive.tar.xz"])
 def test_reading(places, name):
     found = list(iter_mail(places / name))
     assert sorted(raw for _, raw in found) == RAWS
@@ -102,7 +103,7 @@ def test_what_cannot_be_read(places):
         list(iter_mail(places / "cut.tar.xz"))
 
 
-@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+@each_row(("ending", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
 def test_compressed_files(places, ending, pack):
     packed = pack((places / "box").read_bytes())
     folder = places / ending

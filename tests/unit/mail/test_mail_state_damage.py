@@ -10,6 +10,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import accord
 from accord.exceptions import InputError, ModelFileError
@@ -304,7 +305,7 @@ def json_position(data, text):
 
 
 # -- what is given in memory ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
+@each_row(
     ("field", "value"),
     [
         ("idf", np.empty(0, np.float32)), ("idf", flat_idf()[:-1]), ("idf", flat_idf().astype(np.int64)),

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from accord.cli.mail.detect import DAY, Clock
 from accord.exceptions import InputError
@@ -76,7 +77,7 @@ def test_explain_leaves_out_what_is_too_old():
     assert len(detector) == 1
 
 
-@pytest.mark.parametrize("received", [float("nan"), float("inf"), "yesterday", "12", [1], 10**400])
+@each_row("received", [float("nan"), float("inf"), "yesterday", "12", [1], 10**400])
 def test_bad_times(received):
     detector = BatchDetector()
     for ask in (detector.assign, detector.explain):

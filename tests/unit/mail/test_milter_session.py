@@ -7,6 +7,7 @@ from concurrent.futures import Future
 
 import pytest
 from mail_helpers import OFFER, packet
+from tables import each_row
 
 from accord.exceptions import InputError
 from accord.mail import milter_protocol as wire
@@ -90,14 +91,14 @@ async def settled():
         await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("text", ["a\r\nX-Evil: 1", "a\n", "a\rb", "a\0b", "Büro-1", "tab\t"])
+@each_row("text", ["a\r\nX-Evil: 1", "a\n", "a\rb", "a\0b", "Büro-1", "tab\t"])
 def test_a_header_is_one_line_of_ascii(text):
     for name, value in ((text, "1"), ("X-Accord-Batch", text)):
         with pytest.raises(InputError, match="printable ASCII"):
             wire.add_header(name, value, wire.Terms())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "verdict",
     [
         Verdict("Büro-1", 1, 1.0, True, False),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tables import each_row
 
 from accord import MultiClass, Sequence, Taxonomy
 from accord.exceptions import InputError
@@ -41,22 +42,20 @@ def test_fit_changes_no_parameter_and_clones_are_unfitted():
         assert not hasattr(clone(structure), "labels_")
 
 
-@pytest.mark.parametrize("structure", [MultiClass(labels=["a", "b", "a"]), Sequence(labels=["a", "b", "a"])])
+@each_row("structure", [MultiClass(labels=["a", "b", "a"]), Sequence(labels=["a", "b", "a"])])
 def test_a_label_declared_twice(structure):
     with pytest.raises(InputError, match="labels: a label is listed twice"):
         structure.fit([])
 
 
-@pytest.mark.parametrize(
-    ("structure", "Y"), [(MultiClass(labels=["a"]), ["a", "x"]), (Sequence(labels=["a"]), [["a"], ["a", "x"]])]
-)
+@each_row(("structure", "Y"), [(MultiClass(labels=["a"]), ["a", "x"]), (Sequence(labels=["a"]), [["a"], ["a", "x"]])])
 def test_a_label_that_is_not_declared(structure, Y):
     with pytest.raises(InputError, match=r"Y has the label 'x', which is not among labels=\['a'\]; add it there"):
         structure.fit(Y)
 
 
-@pytest.mark.parametrize("structure", [MultiClass(), Sequence()])
-@pytest.mark.parametrize("Y", [[], [None, None]])
+@each_row("structure", [MultiClass(), Sequence()])
+@each_row("Y", [[], [None, None]])
 def test_no_labels_at_all(structure, Y):
     with pytest.raises(InputError, match="Y has no labels: give at least one labeled example, or declare labels="):
         structure.fit(Y)

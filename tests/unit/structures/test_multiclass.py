@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from accord import MultiClass
 from accord.exceptions import InputError
@@ -27,25 +28,25 @@ def test_costs_decide_the_most_violated_class():
     assert s.oracle(parts, [1], "slack") == (np.array([1]), 0.0)
 
 
-@pytest.mark.parametrize("loss", ["f1", "tree", ""])
+@each_row("loss", ["f1", "tree", ""])
 def test_unknown_loss(loss):
     with pytest.raises(InputError, match=f'loss is {loss!r}; expected "zero-one" or a cost matrix'):
         MultiClass(labels=LABELS, loss=loss).fit([])
 
 
-@pytest.mark.parametrize("shape", [(3, 3), (2, 3), (4,), (2, 2, 1)])
+@each_row("shape", [(3, 3), (2, 3), (4,), (2, 2, 1)])
 def test_costs_of_the_wrong_shape(shape):
     with pytest.raises(InputError, match=r"loss has shape \(.*\); expected \(2, 2\), one row per label"):
         MultiClass(labels=LABELS, loss=np.zeros(shape)).fit([])
 
 
-@pytest.mark.parametrize("costs", [[[0, -1], [1, 0]], [[1, 1], [1, 0]], [[0, np.nan], [1, 0]], [[0, np.inf], [1, 0]]])
+@each_row("costs", [[[0, -1], [1, 0]], [[1, 1], [1, 0]], [[0, np.nan], [1, 0]], [[0, np.inf], [1, 0]]])
 def test_costs_that_are_no_losses(costs):
     with pytest.raises(InputError, match="loss must be finite and non-negative with zeros on the diagonal"):
         MultiClass(labels=LABELS, loss=costs).fit([])
 
 
-@pytest.mark.parametrize("costs", [[["x", "y"], ["z", "w"]], [[0, 1], [1]]])
+@each_row("costs", [[["x", "y"], ["z", "w"]], [[0, 1], [1]]])
 def test_costs_that_are_no_matrix(costs):
     with pytest.raises(InputError, match=r'loss is .*; expected "zero-one" or a cost matrix of numbers'):
         MultiClass(labels=LABELS, loss=costs).fit([])

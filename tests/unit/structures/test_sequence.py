@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from chain_features import forced, joint_features
+from tables import each_row
 
 from accord import Sequence
 from accord.exceptions import InfeasibleError, InputError
@@ -15,7 +16,7 @@ def fitted(**arguments):
     return Sequence(**{"labels": LABELS, **arguments}).fit([])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("a", "b", "iob2", "bioes"),
     [
         (None, "I-X", False, False),
@@ -44,7 +45,7 @@ def test_moves_of_the_tagging_schemes(a, b, iob2, bioes):
     assert bioes_allows(a, b) is bioes
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@each_row("order", [1, 2])
 def test_forbidden_pairs_and_ends(order):
     s = fitted(order=order, constraints=[("a", "b"), (None, "O"), ("b", None)])
     kept = [tuple(s.labels_[c] for c in y) for y, _ in s.k_best(s.parts(np.zeros((2, 3))), 100)]
@@ -98,7 +99,7 @@ def test_forced_rows():
         forbidden.decode(forced(forbidden, forbidden.parts(parts.unary), ["a", "O"]))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         ({"loss": "F1"}, 'loss is \'F1\'; expected "hamming", "zero-one", "f1" or "macro-f1"'),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from accord import Taxonomy
 from accord.exceptions import InputError
@@ -19,7 +20,7 @@ def test_a_node_above_all_classes_has_no_weights_unless_its_share_differs():
     assert "all" in Taxonomy(TREE, beta="normalized").fit([]).nodes_
 
 
-@pytest.mark.parametrize("predict", ["leaves", "all"])
+@each_row("predict", ["leaves", "all"])
 def test_normalized_classes_have_length_one(predict):
     deep = {**TREE, "siamese": "cat"}
     nodes = Taxonomy(deep, predict=predict, beta="normalized").fit([]).node_map_.toarray()
@@ -52,13 +53,13 @@ def test_classes_without_a_common_ancestor_meet_above_all_roots():
     assert s.loss_between([0], [1]) == 3.0
 
 
-@pytest.mark.parametrize("cycle", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "b", "b": ["r", "c"], "c": "a"}])
+@each_row("cycle", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "b", "b": ["r", "c"], "c": "a"}])
 def test_cycles(cycle):
     with pytest.raises(InputError, match="taxonomy: 'a' is its own ancestor; remove the cycle"):
         Taxonomy(cycle).fit([])
 
 
-@pytest.mark.parametrize("taxonomy", [{}, None, [("a", "b")], "a"])
+@each_row("taxonomy", [{}, None, [("a", "b")], "a"])
 def test_not_a_taxonomy(taxonomy):
     with pytest.raises(InputError, match="taxonomy: expected a non-empty mapping of child to parent"):
         Taxonomy(taxonomy).fit([])
@@ -71,7 +72,7 @@ def test_outputs_that_are_no_classes_are_named_with_their_index():
         Taxonomy(TREE).fit(["cat", "fish"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         ({"loss": "hamming"}, 'loss is \'hamming\'; expected "tree" or "zero-one"'),

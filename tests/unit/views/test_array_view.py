@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tables import each_row
 
 from accord import ArrayFeatures
 from accord.exceptions import InputError
@@ -14,9 +15,7 @@ def frame(values, columns):
     return pytest.importorskip("pandas").DataFrame(values, columns=columns)
 
 
-@pytest.mark.parametrize(
-    "X", [A, A.tolist(), list(A), sp.csr_matrix(A), sp.coo_array(A), A.astype(np.float32), np.asfortranarray(A)]
-)
+@each_row("X", [A, A.tolist(), list(A), sp.csr_matrix(A), sp.coo_array(A), A.astype(np.float32), np.asfortranarray(A)])
 def test_one_row_per_input(X):
     rows = ArrayFeatures(bias="one").fit_rows(X)
     assert list(rows.offsets) == [0, 1, 2, 3, 4]
@@ -24,7 +23,7 @@ def test_one_row_per_input(X):
     assert isinstance(rows.table, np.ndarray) != sp.issparse(X)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "X",
     [
         [A[:3], A[:0], A[3:]],
@@ -45,7 +44,7 @@ def test_three_dimensional_array_is_one_matrix_per_input():
     np.testing.assert_array_equal(rows.matrix().toarray(), A)
 
 
-@pytest.mark.parametrize("make", [np.array, sp.csr_array])
+@each_row("make", [np.array, sp.csr_array])
 def test_the_bias_is_as_large_as_other_features(make):
     X = make([[0.6, 0.8, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.3, 0.3, 0.3], [0.1, 0.1, 0.1], [0.2, 0.0, 0.0]])
     view = ArrayFeatures()
@@ -96,8 +95,8 @@ def test_standardize_keeps_sparse_data_sparse():
     np.testing.assert_allclose(view.transform(A).matrix().toarray(), expected)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("bias", [True, False])
+@each_row("make", [np.asarray, sp.csr_array])
+@each_row("bias", [True, False])
 def test_windows(make, bias):
     view = ArrayFeatures(window=(1, 1), bias=bias)
     rows = view.fit_rows([make(A[:2]), make(A[2:3])])
@@ -122,13 +121,13 @@ def test_extend_is_transform_of_the_fitted_view():
     np.testing.assert_array_equal(view.mean_, mean)
 
 
-@pytest.mark.parametrize("empty", [[], np.zeros((0, 3)), [np.zeros((0, 3))], [[], []]])
+@each_row("empty", [[], np.zeros((0, 3)), [np.zeros((0, 3))], [[], []]])
 def test_transform_of_nothing(empty):
     rows = ArrayFeatures().fit(A).transform(empty)
     assert (rows.n_rows, rows.n_dims) == (0, 4)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bad", "message"),
     [
         ([], "X has no columns to learn from"),

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from accord import CanonicalFeatures, InputError, TokenFeatures
 from accord.views.canonical import correlated_directions
@@ -61,7 +62,7 @@ def test_transform_repeats_fit_and_new_words_get_vectors_from_their_looks():
     np.testing.assert_array_equal(again, fitted)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "words"),
     [
         ({"n_components": 0}, "n_components"),

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tables import each_row
 
 import accord
 from accord import (
@@ -55,8 +56,8 @@ LOOKS = {
 }
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("one_row", [False, True])
+@each_row("look", LOOKS)
+@each_row("one_row", [False, True])
 def test_the_look_decides(look, one_row):
     X, kind = LOOKS[look]
     if one_row and kind is TokenFeatures:
@@ -73,7 +74,7 @@ def test_a_view_that_is_told_nothing_looks_itself():
     assert isinstance(ConcatenatedViews([RandomSplit()]).fit(MATRIX).views_[0].view_, ArrayFeatures)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("X", "message"),
     [
         ([[], []], "X has only empty inputs"),
@@ -110,7 +111,7 @@ OPEN = {
 }
 
 
-@pytest.mark.parametrize("view", OPEN.values(), ids=OPEN.keys())
+@each_row("view", OPEN.values(), ids=OPEN.keys())
 def test_lists_of_words_get_one_class_whatever_is_around_the_default_view(view):
     model = StructuredPerceptron(MultiClass(), view=view, random_state=0).fit(WORDS, LABELS)
     assert list(model.predict(WORDS)) == LABELS

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from accord import DictFeatures
 from accord.exceptions import InputError
@@ -107,13 +108,13 @@ def test_window_has_its_own_boundary():
     assert rows.matrix().toarray().tolist() == [[1, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 1]]
 
 
-@pytest.mark.parametrize("empty", [[], [[]], [[], []]])
+@each_row("empty", [[], [[]], [[], []]])
 def test_nothing_to_learn_from(empty):
     rows = DictFeatures().fit_rows(empty)
     assert (rows.n_rows, rows.n_inputs, rows.n_dims) == (0, len(empty), 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bad", "message"),
     [
         ([[{"a": 1}, "word"]], r"X\[0\]\[1\] is 'word' of type str.*TokenFeatures"),

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tables import each_row
 
 import accord
 from accord import Sequence, StructuredPerceptron
@@ -44,7 +45,7 @@ def slow_counts(sentences, n_words, neighbours):
     return left, right
 
 
-@pytest.mark.parametrize("neighbours", [1, 2, 4])
+@each_row("neighbours", [1, 2, 4])
 def test_neighbours_are_counted(neighbours):
     rng = np.random.default_rng(neighbours)
     sentences = [rng.integers(5, size=n).tolist() for n in (4, 0, 1, 7, 2)]
@@ -123,7 +124,7 @@ def test_frequent_words_come_first_and_rare_ones_not_at_all():
     assert [counts[w] for w in view.words_] == sorted((counts[w] for w in view.words_), reverse=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "shape"),
     [
         ("1999", "digits"), ("B-52", "digits"), ("NATO", "capitals"), ("A.", "capitals"), ("A", "capitalised"),
@@ -282,7 +283,7 @@ def test_too_few_words_for_the_classes():
         small().fit(TEXT)
 
 
-@pytest.mark.parametrize("X", [[["a"]], [["a", "a"]], [["a"], ["b"]], [["a", "b", "a", "b"]]])
+@each_row("X", [[["a"]], [["a", "a"]], [["a"], ["b"]], [["a", "b", "a", "b"]]])
 def test_hardly_any_text(X):
     view = small(window=1)
     rows = view.fit_rows(X)
@@ -291,14 +292,14 @@ def test_hardly_any_text(X):
     assert view.transform([["b", "c"]]).n_rows == 2
 
 
-@pytest.mark.parametrize("empty", [[], [[]], [[], []]])
+@each_row("empty", [[], [[]], [[], []]])
 def test_no_text(empty):
     with pytest.raises(InputError, match="X has no tokens"):
         small().fit(empty)
     assert small().fit(TEXT).transform(empty).n_inputs == len(empty)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bad", "message"),
     [
         ("a b", "X is 'a b'"),
@@ -312,7 +313,7 @@ def test_bad_tokens(bad, message):
             use(bad)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parameters", "message"),
     [
         ({"n_classes": 32}, "n_classes is 32"),

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
+from tables import each_row
 
 import accord
 from accord import CRF, InputError, MultiClass, Taxonomy, TextFeatures
@@ -144,7 +145,7 @@ def test_lists_of_words_are_no_texts():
     assert isinstance(model.view_, DictFeatures)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "message"),
     [
         (lambda: TextFeatures().fit_rows(["a text", None]), r"X\[1\] is None"),

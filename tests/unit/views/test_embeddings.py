@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tables import each_row
 
 import accord
 from accord import Sequence, StructuredPerceptron
@@ -55,7 +56,7 @@ def test_only_words_that_occur_are_kept():
     np.testing.assert_allclose(dense(view.transform([["rare"]])), [[0.5**0.5, 0.5**0.5, 0]], atol=1e-7)
 
 
-@pytest.mark.parametrize("window", [1, (2, 0), (0, 1), 3])
+@each_row("window", [1, (2, 0), (0, 1), 3])
 def test_windows_are_those_of_a_slow_reference(window):
     before, after = (window, window) if isinstance(window, int) else window
     view = Embeddings(VECTORS, window=window, scale=1)
@@ -124,7 +125,7 @@ def test_a_missing_file(tmp_path):
         Embeddings(str(tmp_path / "none.txt")).fit(X)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("vectors", "message"),
     [
         (None, "vectors is None.*give them again"),
@@ -146,7 +147,7 @@ def test_a_key_that_is_no_word():
         Embeddings({7: [1.0]}, keep_all=True).fit(X)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parameters", "message"),
     [({"window": -1}, "window is -1"), ({"scale": -1.0}, "scale is -1.0"), ({"scale": True}, "scale is True")],
 )
@@ -155,7 +156,7 @@ def test_bad_parameters(parameters, message):
         Embeddings(VECTORS, **parameters).fit(X)
 
 
-@pytest.mark.parametrize("empty", [[], [[]]])
+@each_row("empty", [[], [[]]])
 def test_no_text(empty):
     view = Embeddings(VECTORS)
     assert view.fit_rows(empty).n_rows == 0

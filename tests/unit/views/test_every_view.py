@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from tables import each_row
 
 from accord import ArrayFeatures, ConcatenatedViews, DictFeatures, GraphFeatures, KernelFeatures, TokenFeatures
 from accord.exceptions import InputError
@@ -45,16 +46,19 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES.values(), ids=CASES.keys())
-def case(request):
-    view, X, new = request.param
+def unfitted(case):
+    view, X, new = case
     return clone(view), X, new
+
+
+each_case = each_row("case", CASES.values(), CASES, unfitted)
 
 
 def dense(rows):
     return rows.matrix().toarray()
 
 
+@each_case
 def test_rows_mean_their_matrix(case):
     view, X, new = case
     fitted = view.fit_rows(X)
@@ -80,7 +84,7 @@ def test_rows_mean_their_matrix(case):
             np.testing.assert_allclose(out, matrix[lo:hi] @ weights, atol=1e-12)
 
 
-@pytest.mark.parametrize("around", [(1, 1), (2, 0), (0, 2), (3, 1)])
+@each_row("around", [(1, 1), (2, 0), (0, 2), (3, 1)])
 def test_text_windows_are_scored_as_windows(around):
     X = [["Ana", "lives", "in", "Rome"], [], ["Tom"], ["a", "b", "a"]]
     for rows in (TokenFeatures(window=around).fit_rows(X), TokenFeatures(window=around).fit_rows(X).take([3, 2])):
@@ -90,6 +94,7 @@ def test_text_windows_are_scored_as_windows(around):
     assert shuffled.window().size == 0
 
 
+@each_case
 def test_tables_have_the_types_of_the_kernels(case):
     view, X, new = case
     view.fit(X)
@@ -102,6 +107,7 @@ def test_tables_have_the_types_of_the_kernels(case):
             assert table.flags.c_contiguous
 
 
+@each_case
 def test_taking_inputs(case):
     view, X, _ = case
     rows = view.fit_rows(X)
@@ -110,6 +116,7 @@ def test_taking_inputs(case):
     np.testing.assert_array_equal(dense(taken), np.vstack([dense(rows)[b:], dense(rows)[:a]]))
 
 
+@each_case
 def test_fit_then_transform_is_fit_rows(case):
     view, X, _ = case
     expected = dense(clone(view).fit_rows(X))
@@ -117,6 +124,7 @@ def test_fit_then_transform_is_fit_rows(case):
     np.testing.assert_allclose(dense(view.transform(X)), expected, atol=1e-7)
 
 
+@each_case
 def test_fitting_again_forgets(case):
     view, X, new = case
     if view.__class__ is KernelFeatures and view.kernel == "precomputed":
@@ -126,6 +134,7 @@ def test_fitting_again_forgets(case):
     np.testing.assert_allclose(dense(view.fit_rows(new)), expected, atol=1e-12)
 
 
+@each_case
 def test_parameters_are_stored_and_cloned(case):
     view, X, _ = case
     before = repr(view.get_params(deep=False))
@@ -135,6 +144,7 @@ def test_parameters_are_stored_and_cloned(case):
     assert not hasattr(fresh, "n_dims_")
 
 
+@each_case
 def test_pickle(case):
     view, X, new = case
     view.fit(X)
@@ -156,6 +166,7 @@ def is_plain(value):
     return value is None or isinstance(value, (str, int, float, bool, sp.csr_array))
 
 
+@each_case
 def test_state_is_data(case):
     view, X, new = case
     view.fit(X)
@@ -165,6 +176,7 @@ def test_state_is_data(case):
     assert all(name.endswith("_") or name in view.get_params() for name in state)
 
 
+@each_case
 def test_a_view_made_from_its_state_alone_works(case):
     view, X, new = case
     view.fit(X)
@@ -174,6 +186,7 @@ def test_a_view_made_from_its_state_alone_works(case):
     np.testing.assert_array_equal(dense(other.transform(new)), dense(view.transform(new)))
 
 
+@each_case
 def test_names_are_distinct(case):
     view, X, _ = case
     names = view.fit(X).feature_names(range(view.n_dims_))
@@ -181,6 +194,7 @@ def test_names_are_distinct(case):
     assert all(isinstance(name, str) for name in names)
 
 
+@each_case
 def test_transform_before_fit(case):
     view, _, new = case
     with pytest.raises(NotFittedError):
@@ -238,7 +252,7 @@ def test_views_of_different_lengths_cannot_stand_side_by_side():
         ConcatenatedViews([TokenFeatures(), Halves()]).fit(TEXT)
 
 
-@pytest.mark.parametrize("dense", [False, True])
+@each_row("dense", [False, True])
 def test_some_rows_have_the_same_scores_over_a_smaller_table(dense):
     X = [[["a", "b"], ["c"]], [["a"], ["d", "b"], ["e"]]]
     view = DictFeatures()

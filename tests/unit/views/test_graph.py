@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from tables import each_row
 
 import accord
 from accord import (
@@ -71,8 +72,8 @@ def plain_regularised(kernel, a, x, laplacian, ambient, intrinsic):
 # -- the graph --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [1, 3, 13])
-@pytest.mark.parametrize("unit", [False, True])
+@each_row("k", [1, 3, 13])
+@each_row("unit", [False, True])
 def test_the_graph_joins_nearest_neighbours(k, unit):
     view = GraphFeatures(n_neighbors=k, weights="unit" if unit else "heat").fit(A)
     expected = plain_weights(A, k, unit=unit)
@@ -140,8 +141,8 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize(("parameters", "kernel"), KERNELS)
-@pytest.mark.parametrize(("ambient", "intrinsic"), [(0.1, 0.9), (1.0, 0.05), (0.01, 3.0)])
+@each_row(("parameters", "kernel"), KERNELS)
+@each_row(("ambient", "intrinsic"), [(0.1, 0.9), (1.0, 0.05), (0.01, 3.0)])
 def test_the_formula_of_the_paper_in_and_out_of_sample(parameters, kernel, ambient, intrinsic):
     view = GraphFeatures(**parameters, n_neighbors=3, ambient=ambient, intrinsic=intrinsic)
     rows = view.fit_rows(A)
@@ -224,7 +225,7 @@ def test_a_base_of_words():
 # -- the transductive kernel ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("weights", ["unit", "heat"])
+@each_row("weights", ["unit", "heat"])
 def test_the_inverse_of_the_laplacian(weights):
     view = GraphFeatures(method="transductive", n_neighbors=3, weights=weights, shift=0.01, scale=4.0)
     rows = view.fit_rows(A)
@@ -233,7 +234,7 @@ def test_the_inverse_of_the_laplacian(weights):
     np.testing.assert_allclose(products(rows), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("n_groups", [1, 2, 9])
+@each_row("n_groups", [1, 2, 9])
 def test_small_shifts_are_exact_on_every_component(n_groups):
     """In groups far from each other; many of them are stored sparsely."""
     points = np.vstack([cloud(8, 2, seed=g) + 1000 * g for g in range(n_groups)])
@@ -293,7 +294,7 @@ def test_a_fit_forgets_the_fit_before():
 # -- what it shares with other views ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["regularised", "transductive"])
+@each_row("method", ["regularised", "transductive"])
 def test_pickle_and_names(method):
     view = GraphFeatures(method=method).fit(A)
     copy = pickle.loads(pickle.dumps(view))
@@ -357,7 +358,7 @@ def test_a_base_kernel_of_a_standardised_view():
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parameters", "message"),
     [
         ({"method": "inductive"}, 'method is .inductive.; expected "regularised" or "transductive"'),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from tables import each_row
 
 import accord
 from accord import ArrayFeatures, DictFeatures, GraphFeatures, KernelFeatures, MultiClass, RandomSplit, TokenFeatures
@@ -34,8 +35,8 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize(("view", "kernel"), KERNELS)
-@pytest.mark.parametrize("method", ["cholesky", "nystroem"])
+@each_row(("view", "kernel"), KERNELS)
+@each_row("method", ["cholesky", "nystroem"])
 def test_gram_matrix_is_reproduced(view, kernel, method):
     # nystroem with all rows as landmarks is exact, too
     view.set_params(method=method)
@@ -114,7 +115,7 @@ def test_cholesky_with_few_components_takes_the_best_pivots():
     np.testing.assert_allclose(features(view.transform(A)), phi, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["cholesky", "nystroem"])
+@each_row("method", ["cholesky", "nystroem"])
 def test_precomputed_equals_the_kernel(method):
     K = rbf(A, A, 0.7)
     view = KernelFeatures(kernel="precomputed", method=method)
@@ -126,7 +127,7 @@ def test_precomputed_equals_the_kernel(method):
     np.testing.assert_allclose(features(blocks), phi)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("X", "message"),
     [
         (np.ones((3, 4)), "X has 3 rows of 4 kernel values"),
@@ -152,7 +153,7 @@ def test_precomputed_values_of_new_rows_need_all_columns():
         view.transform(np.ones((2, 5)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kernel", "message"),
     [
         (lambda a, b: np.ones((1, 1)), r"kernel returned an array of shape \(1, 1\)"),
@@ -166,7 +167,7 @@ def test_bad_functions(kernel, message):
         KernelFeatures(kernel=kernel).fit(A)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parameters", "message"),
     [
         ({"kernel": "cosine"}, "kernel is 'cosine'"),
@@ -210,7 +211,7 @@ def test_a_kernel_cannot_grow():
 # -- the view inside was called "base" --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("made", [KernelFeatures, GraphFeatures])
+@each_row("made", [KernelFeatures, GraphFeatures])
 def test_the_former_name_works_with_a_warning(made):
     inside = ArrayFeatures(bias=False)
     with pytest.warns(FutureWarning, match="^base is called view now") as caught:

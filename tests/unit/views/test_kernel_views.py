@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tables import each_row
 
 from accord import (
     ArrayFeatures,
@@ -57,8 +58,8 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("name", VALUES)
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@each_row("name", VALUES)
+@each_row("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_values(name, make):
     kernel, expected = VALUES[name]
     if name == "function" and make is sp.csr_array:
@@ -100,7 +101,7 @@ def test_a_function_must_return_values_for_all_pairs():
 # -- rules of the thesis ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@each_row("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_rules(make):
     (view,) = kernel_views(ArrayFeatures(bias=False), Kernel("rbf"), False, X)
     expected = np.mean([np.sum((a - b) ** 2) for a in X for b in X])
@@ -164,7 +165,7 @@ def test_a_kernel_of_its_own():
     assert [view.matrix(X).shape[1] for view in found] == [5, 1, 2, 2, 1]  # a linear one has a constant
 
 
-@pytest.mark.parametrize(
+@each_row(
     "view",
     [
         Select([0, 1, 2], RandomSplit(KernelFeatures(kernel="linear"))),
@@ -253,7 +254,7 @@ def test_other_inputs():
     assert dense(features.matrix(pairs)).shape[0] == 2
 
 
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@each_row("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_stacked(make):
     found = stack_matrices([make(X), make(NEW)])
     assert sp.issparse(found) == (make is sp.csr_array)
@@ -263,7 +264,7 @@ def test_stacked(make):
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("views", "message"),
     [
         ([], "views is empty; expected at least one view"),
@@ -287,7 +288,7 @@ def test_inputs_of_several_rows():
         view.matrix(sentences)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kernel", "message"),
     [
         (Kernel("cosine"), "kernel is 'cosine'; expected one of linear, poly, rbf, precomputed, or a function"),

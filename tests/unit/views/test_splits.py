@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from tables import each_row
 
 import accord
 from accord import (
@@ -95,14 +96,8 @@ def fitted(case):
     return view, rows, view.channels(rows, seeded())
 
 
-@pytest.fixture(params=DISJOINT.values(), ids=DISJOINT.keys())
-def disjoint(request):
-    return fitted(request.param)
-
-
-@pytest.fixture(params=[*DISJOINT.values(), *OTHERS.values()], ids=[*DISJOINT.keys(), *OTHERS.keys()])
-def case(request):
-    return fitted(request.param)
+each_disjoint = each_row("disjoint", DISJOINT.values(), DISJOINT, fitted)
+each_case = each_row("case", [*DISJOINT.values(), *OTHERS.values()], [*DISJOINT, *OTHERS], fitted)
 
 
 def check_layout(rows: Rows, channel: Rows):
@@ -149,6 +144,7 @@ def check_sum(rows: Rows, channels: list[Rows], constant: np.ndarray):
     )  # fmt: skip
 
 
+@each_case
 def test_channels_have_the_layout_of_the_joint_rows(case):
     view, rows, channels = case
     assert len(channels) == len(view.view_names()) == len(set(view.view_names()))
@@ -159,6 +155,7 @@ def test_channels_have_the_layout_of_the_joint_rows(case):
         np.testing.assert_array_equal(dense(taken), dense(channel)[np.r_[slice(*rows.offsets[2:4]), : rows.offsets[1]]])
 
 
+@each_disjoint
 def test_disjoint_channels_add_up(disjoint):
     view, rows, channels = disjoint
     check_sum(rows, channels, view.constant_features())
@@ -212,7 +209,7 @@ def test_the_generator_decides(share):
     assert np.any(np.array(fresh[0]) != fresh[1])
 
 
-@pytest.mark.parametrize(("n_columns", "sizes"), [(7, [3, 2, 2]), (6, [2, 2, 2]), (3, [1, 1, 1])])
+@each_row(("n_columns", "sizes"), [(7, [3, 2, 2]), (6, [2, 2, 2]), (3, [1, 1, 1])])
 def test_random_views_are_equally_large(n_columns, sizes):
     view = RandomSplit(ArrayFeatures(bias=False), n_views=3)
     channels = view.channels(view.fit_rows(RNG.normal(size=(4, n_columns))), seeded())
@@ -252,7 +249,7 @@ def test_positions_of_a_window_stay_together():
             assert positions == {name.split(":", 1)[0] for name in joint if name.endswith(":" + column)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("view", "X", "n_constant"),
     [
         (TokenFeatures(), TEXT, 1),
@@ -275,7 +272,7 @@ def test_the_bias_is_in_every_view(view, X, n_constant):
         assert np.all(dense(own)[:, constant] == values)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("view", "message"),
     [
         (
@@ -297,13 +294,13 @@ def test_views_without_features(view, message):
         view.channels(rows, seeded())
 
 
-@pytest.mark.parametrize("n_views", [0, -1, 1.5, True, "two"])
+@each_row("n_views", [0, -1, 1.5, True, "two"])
 def test_number_of_views(n_views):
     with pytest.raises(InputError, match="n_views is"):
         RandomSplit(ArrayFeatures(), n_views=n_views).fit(MATRIX)
 
 
-@pytest.mark.parametrize("share", [0, 1.01, -0.5, "half", True, np.nan])
+@each_row("share", [0, 1.01, -0.5, "half", True, np.nan])
 def test_share_of_columns(share):
     with pytest.raises(InputError, match="share is"):
         RandomSplit(ArrayFeatures(), share=share).fit(MATRIX)
@@ -384,7 +381,7 @@ def test_groups_of_columns():
     assert set(names_of(view, one)) == {"bias", *(f"{p}:x1" for p in ("-1", "0", "+1"))}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("view", "groups", "message"),
     [
         (TokenFeatures(), {"a": ["tokens"]}, r"groups\['a'\] has 'tokens'; the groups .*'token', 'affix'"),
@@ -485,8 +482,8 @@ def frame(**columns):
     return pytest.importorskip("pandas").DataFrame(columns)
 
 
-@pytest.mark.parametrize("X", [MATRIX, sp.csr_matrix(MATRIX), sp.coo_array(MATRIX), MATRIX.tolist(), list(MATRIX)])
-@pytest.mark.parametrize(
+@each_row("X", [MATRIX, sp.csr_matrix(MATRIX), sp.coo_array(MATRIX), MATRIX.tolist(), list(MATRIX)])
+@each_row(
     ("key", "columns"),
     [
         (slice(1, 3), [1, 2]),
@@ -553,7 +550,7 @@ def test_entries_of_inputs():
     np.testing.assert_array_equal(dense(picked), [[2, 0], [0, 1]])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("X", "key", "message"),
     [
         ([{"a": 1}, {"a": 2}, {"a": 3}, {"b": 4}], "a", r"X\[3\] is .* has no 'a', which Select takes .* it has 'b'"),
@@ -578,7 +575,7 @@ def test_parts_that_are_not_there(X, key, message):
 # -- manners of views -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("X", "kind"),
     [
         (MATRIX, ArrayFeatures),
@@ -600,6 +597,7 @@ def test_the_view_that_suits_the_inputs(X, kind):
         RandomSplit().fit(None)
 
 
+@each_case
 def test_copies(case):
     view, rows, channels = case
     fresh = clone(view)
@@ -656,7 +654,7 @@ def test_views_without_features_are_refused():
         check_channels(channels, empty.view_names())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("view", "X", "same"),
     [
         ([TokenFeatures(), TokenFeatures()], TEXT, ["'view0' and 'view1'"]),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from accord import TokenFeatures
 from accord.exceptions import InputError
@@ -111,7 +112,7 @@ def test_feature_groups_agree_with_names():
         assert names[group] == expected, feature
 
 
-@pytest.mark.parametrize("empty", [[], [[]], [[], []]])
+@each_row("empty", [[], [[]], [[], []]])
 def test_nothing_to_learn_from(empty):
     view = TokenFeatures()
     rows = view.fit_rows(empty)
@@ -121,12 +122,12 @@ def test_nothing_to_learn_from(empty):
     assert TokenFeatures().fit(X).transform(empty).n_inputs == len(empty)
 
 
-@pytest.mark.parametrize("x", [("a", "b"), np.array(["a", "b"]), iter(["a", "b"])])
+@each_row("x", [("a", "b"), np.array(["a", "b"]), iter(["a", "b"])])
 def test_any_sequence_of_strings_is_a_sentence(x):
     assert TokenFeatures().fit([["a", "b"]]).transform([x]).extra is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bad", "message"),
     [
         ("a b", r"X is 'a b' of type str; expected a list of inputs"),
@@ -149,7 +150,7 @@ def test_bad_tokens(bad, message):
     assert fitted.transform(X).n_dims == fitted.n_dims_  # a failed call changes nothing
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parameters", "message"),
     [
         ({"window": -1}, "window is -1"),
