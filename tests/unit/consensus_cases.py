@@ -13,9 +13,9 @@ MAKERS = {
 each_learner = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 # a constant that does not depend on which rows there are, so that fits on some of them can be compared
 HALVES = [Select(columns, ArrayFeatures(bias="one")) for columns in ([0, 1], [2, 3])]
-X, Y_ALL = embedded_ner(30, random_state=0)
+X, Y_ALL = embedded_ner(18, random_state=0)
 Y = [y if i % 3 == 0 else None for i, y in enumerate(Y_ALL)]
-X_NEW, Y_NEW = embedded_ner(20, random_state=1)
+X_NEW, Y_NEW = embedded_ner(12, random_state=1)
 POINTS, CLASSES_ALL = gaussian_classes(60, n_classes=3, n_features=4, separation=2.0, random_state=0)
 CLASSES = [label if i < 12 else None for i, label in enumerate(CLASSES_ALL)]
 

@@ -23,7 +23,7 @@ from accord.structures.partitions.losses import pair_counts
 from accord.structures.partitions.partition import Partition
 
 FIELDS = {"name": "text", "street": "text", "born": "date"}
-TRAINING = people(25, seed=0)
+TRAINING = people(18, seed=0)
 
 
 def f1(truth, found) -> float:
@@ -39,9 +39,9 @@ def model() -> Deduplicator:
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "decoder"), [("pairwise", "sequential"), ("sequential", "agglomerative")])
 def test_it_finds_duplicates(method, decoder):
-    records, ids = people(16, seed=0)
-    more, truth = people(25, seed=1)
-    fitted = Deduplicator(FIELDS, random_state=0, method=method, decoder=decoder, tol=0.05).fit(
+    records, ids = people(12, seed=0)
+    more, truth = people(15, seed=1)
+    fitted = Deduplicator(FIELDS, random_state=0, method=method, decoder=decoder, tol=0.2).fit(
         records + more, [*ids, *[None] * len(more)]
     )
     assert f1(truth, fitted.predict(more)) > 0.9
@@ -84,7 +84,7 @@ def test_contributions_add_up(model):
 
 
 def test_pairs_instead_of_clusters():
-    records, ids = TRAINING
+    records, ids = people(25, seed=0)
     ids = np.array(ids)
     j, k = np.tril_indices(len(ids), -1)
     same = ids[j] == ids[k]
@@ -104,10 +104,10 @@ def test_files(model, tmp_path):
 
 
 # -- stable ids ----------------------------------------------------------------------------------------------------
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.data())
 def test_ids_never_change_whatever_the_order(model, data):
-    records, ids = people(25, seed=6)
+    records, ids = people(15, seed=6)
     order = data.draw(st.permutations(range(len(records))))
     n_known = data.draw(st.integers(0, len(records)))
     known, new = order[:n_known], order[n_known:]
@@ -130,8 +130,9 @@ def _numbers(ids) -> list[int]:
 
 def test_the_sequential_rule(model):
     """Against all clusters, by hand: the largest sum of similarities if it is >= 0."""
-    records, ids = people(25, seed=7)
-    known, new = 30, len(records)
+    records, ids = people(14, seed=7)
+    known, new = 18, len(records)
+    assert new > 24
     index = model.index(records[:known], ids[:known])
     given_ids = index.assign_detailed(records[known:])
     clusters = list(ids[:known])
@@ -339,15 +340,15 @@ def held_out_slopes(machines: Machines, *labeled) -> list[float]:
 
 def test_slopes_of_held_out_records_by_the_book():
     """Folds one after another, pairs one after another, the logistic fit by a general minimiser."""
-    records, ids = people(40, seed=0)
+    records, ids = people(24, seed=0)
     truth = np.array(ids)
     view = RecordPairs(FIELDS).fit([records])
     table = view.table(records)
-    sets = training_sets(table, truth, 30, np.random.default_rng(1))
+    sets = training_sets(table, truth, 20, np.random.default_rng(1))
     assert len(sets) > 1
     pairs = [table.compare(*(members[side] for side in pair_numbers(members.size))) for members in sets]
     folds = folds_of_clusters(truth, 3, np.random.default_rng(2))
-    machines = Machines(ClusteringSVM("pairwise", C=0.1, tol=1e-6), view.ways(), None)
+    machines = Machines(ClusteringSVM("pairwise", C=0.1, tol=1e-6), view.ways()[:4], None)
     expected = []
     for fold in range(3):
         known = [members[folds[members] != fold] for members in sets]

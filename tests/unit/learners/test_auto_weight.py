@@ -9,7 +9,7 @@ from tables import each_row
 
 from accord import ArrayFeatures, CoPerceptron, MultiClass, Select, Sequence, StructuredSVM
 from accord.datasets import gaussian_classes
-from accord.learners import safety
+from accord.learners import consensus, safety
 from accord.learners.safety import Candidate, choose, labeled_folds, most_trusted
 
 SUPERVISED, HALF, FULL = (
@@ -193,15 +193,14 @@ def test_auto_falls_back_when_unlabeled_examples_do_harm(make):
     assert scores[2] < scores[1], "the data are not harmful"
 
 
-@pytest.mark.slow
-def test_the_fallback_of_the_co_svm_is_the_structured_svm():
+def test_the_fallback_of_the_co_svm_is_the_structured_svm(monkeypatch):
+    monkeypatch.setattr(consensus, "choose", lambda candidates, *_, **__: (candidates[0], []))
     data, y = harmful(0)
     data, y = data[:30], y[:30]
     labels = [label if i < 16 else None for i, label in enumerate(y)]
     views = [Select(slice(a, a + 4), ArrayFeatures(bias="one")) for a in (0, 4)]
     model = MAKERS["co-SVM"](MultiClass(), views=views, tol=1e-4).fit(data, labels)
-    if model.n_views_ > 1:
-        pytest.fail("it did not fall back")
+    assert model.n_views_ == 1, "it did not fall back"
     svm = StructuredSVM(MultiClass(), view=model.view_, tol=1e-4, random_state=0).fit(data, labels)
     np.testing.assert_allclose(model.weights_.unary, svm.weights_.unary, atol=1e-2)
 
@@ -224,11 +223,11 @@ def test_auto_takes_unlabeled_examples_when_they_help():
 
 @each_learner
 def test_one_labeled_example(make):
-    model = tagger(make, unlabeled_weight="auto").fit(X, [Y_ALL[0]] + [None] * 29)
+    model = tagger(make, unlabeled_weight="auto").fit(X, [Y_ALL[0]] + [None] * 17)
     assert model.unlabeled_weight_ == 0.0
     assert model.auto_report_[0]["why"] == "too few labeled examples to compare on"
     assert [entry["fold_errors"] for entry in model.auto_report_] == [[]] * 4
-    assert len(model.transduction_) == 29
+    assert len(model.transduction_) == 17
 
 
 @each_learner
@@ -264,6 +263,6 @@ def test_what_auto_tries(make):
 def test_held_out_tokens_without_labels_do_not_count(make):
     """Partly labeled sentences are held out, too; a fold counts the labels that there are."""
     hidden = [[label if t == i % len(y) else None for t, label in enumerate(y)] for i, y in enumerate(Y_ALL[:8])]
-    model = tagger(make, structure=Sequence(), unlabeled_weight="auto").fit(X, [*hidden, *[None] * 22])
+    model = tagger(make, structure=Sequence(), unlabeled_weight="auto").fit(X, [*hidden, *[None] * 10])
     rates = itertools.chain.from_iterable(entry["fold_errors"] for entry in model.auto_report_)
     assert {round(2 * rate, 9) for rate in rates} <= {0.0, 1.0, 2.0}, "two labels in each fold"
