@@ -49,8 +49,8 @@ def test_no_helper_is_called_from_python():
         named |= set(uses(tree, module_of(path), compiled[module_of(path)]))
     for folder in ("src", "tests", "benchmarks"):
         for path in (ROOT / folder).rglob("*.py"):
-            if path not in trees:
-                named |= set(uses(ast.parse(path.read_text()), str(path)))
+            if path not in trees and "accord.kernels" in (text := path.read_text()):
+                named |= set(uses(ast.parse(text), str(path)))
     kinds = {(module, name): compiled[module][name] for module, name in named if name in compiled[module]}
     assert [place for place, kind in kinds.items() if kind == "helper"] == []
     assert {module for module, _ in kinds} >= {"accord.kernels.chains.viterbi", "accord.kernels.features.hashing"}

@@ -27,7 +27,7 @@ from accord.packed import rows as packed_rows
 from accord.packed.weights import Parts, Weights
 from accord.structures.chains import losses
 
-MANY = 100_000
+MANY = 20_000
 TOKENS = [["a", "b", "c", "a"], ["b"], ["c", "c", "a"], ["a", "b"], ["c", "b", "a", "a", "b"]]
 LABELS = [["x", "y", "z", "x"], ["y"], ["z", "z", "x"], ["x", "y"], ["z", "y", "x", "x", "y"]]
 PARTLY = [["x", None, "z", "x"], ["y"], ["z", None, None], ["x", "y"], ["z", "y", "x", None, "y"]]
@@ -137,10 +137,10 @@ def test_transitions_are_foreseen(monkeypatch):
 
 
 def test_dual_variables_are_foreseen(monkeypatch):
-    monkeypatch.setenv("ACCORD_MEMORY", "50000000")
-    structure = Sequence(labels=[f"{i}" for i in range(300)])
+    monkeypatch.setenv("ACCORD_MEMORY", "12500000")
+    structure = Sequence(labels=[f"{i}" for i in range(150)])
     X, Y = [["a", "b"]] * 100, [["1", "2"]] * 100
-    with pytest.raises(InputError, match=r'100 examples x 90,600 transitions.*solver="cutting-plane"'):
+    with pytest.raises(InputError, match=r'100 examples x 22,800 transitions.*solver="cutting-plane"'):
         StructuredSVM(structure, solver="frank-wolfe").fit(X, Y)
     StructuredSVM(structure).fit(X[:1], Y[:1])
 
@@ -188,12 +188,12 @@ def test_very_many_classes(learner):
     X = np.eye(3)
 
     def fit_and_predict():
-        model = learner(MultiClass(labels=list(range(MANY)))).fit(X, [3, 77, 99_999])
+        model = learner(MultiClass(labels=list(range(MANY)))).fit(X, [3, 77, 19_999])
         return model.predict(X)
 
     found, used = peak(fit_and_predict)
-    assert list(found) == [3, 77, 99_999]
-    assert used < 2e8
+    assert list(found) == [3, 77, 19_999]
+    assert used < 4e7  # a number for every pair of classes would be 3 GB
 
 
 def test_classes_take_no_steps():
@@ -203,7 +203,7 @@ def test_classes_take_no_steps():
     unary[0, 12] = 1.0
     assert s.decode(s.parts(unary))[0].tolist() == [12]
     assert s.marginals(s.parts(unary)).sum() == pytest.approx(1.0)
-    with pytest.raises(InputError, match=r"parts.unary has shape \(2, 100000\); expected \(1, 100000\)"):
+    with pytest.raises(InputError, match=r"parts.unary has shape \(2, 20000\); expected \(1, 20000\)"):
         s.decode(Parts(np.zeros((2, MANY)), *s.chain(np.empty(0))))
 
 
@@ -219,11 +219,13 @@ def test_costs_of_wrong_labels_are_not_kept_for_every_pair():
     assert used < 5e6
 
 
-@pytest.mark.parametrize("options", [{}, {"rescaling": "slack", "norm": 2}])
-@pytest.mark.parametrize("weights", [None, {"x": 2.0, "y": 0.5}, {"x": 0.3, "y": 0.0}])
+@pytest.mark.parametrize(
+    ("weights", "options"),
+    [(None, {}), ({"x": 2.0, "y": 0.5}, {"rescaling": "slack", "norm": 2}), ({"x": 0.3, "y": 0.0}, {})],
+)
 def test_shared_costs_are_those_of_a_matrix(weights, options, monkeypatch):
     def fit(structure, **more):
-        return StructuredSVM(structure, random_state=0, **options, **more).fit(TOKENS, LABELS).weights_.flat()
+        return StructuredSVM(structure, tol=0.1, random_state=0, **options, **more).fit(TOKENS, LABELS).weights_.flat()
 
     shared = Sequence(label_weights=weights)
     found = fit(shared)

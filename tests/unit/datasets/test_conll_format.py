@@ -5,7 +5,7 @@ import io
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each_row
 
@@ -122,6 +122,7 @@ cell = st.text(st.characters(exclude_characters="\t\n\r\ufeff", exclude_categori
 sentence = st.lists(st.tuples(cell, cell), min_size=1, max_size=4)
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(sentence, st.booleans()), max_size=4))
 def test_written_files_read_back(sentences):
     X = [[token for token, _ in s] for s, _ in sentences]

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each_row
 
@@ -245,6 +245,7 @@ def nodes_of(tree):
             yield from nodes_of(child)
 
 
+@settings(max_examples=50)
 @given(random_trees, st.none() | st.integers(0, 3), st.integers(1, 4))
 def test_binary_trees_lead_back(tree, horizontal, vertical):
     binary = binarise(tree, horizontal, vertical)
@@ -259,6 +260,7 @@ def test_binary_trees_lead_back(tree, horizontal, vertical):
     assert as_tree(tree) == tree
 
 
+@settings(max_examples=50)
 @given(random_trees)
 def test_constituents_cover_what_is_below_them(tree):
     def expected(node, left):

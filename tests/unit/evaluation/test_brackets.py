@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.evaluation import (
@@ -267,6 +267,7 @@ def random_tree(rng, tags, labels):
     return ["TOP", *nodes]
 
 
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9))
 def test_random_trees_score_as_evalb_does(seed, n_words):
     rng = np.random.default_rng(seed)

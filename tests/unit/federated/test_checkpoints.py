@@ -66,8 +66,8 @@ def test_every_value_of_another_kind_is_found(kept):
     places = [(key,) for key in told] + [("rounds", 1, key) for key in told["rounds"][1]]
     places += [("names", 0), ("shape", 0), ("members", 0), ("supposed", 1), ("n_others", 0), ("rounds", 0)]
     accepted = []
-    for place in places:
-        for value in WRONG:
+    for k, place in enumerate(places):
+        for value in WRONG if told["trim"] == 0 else WRONG[k % 3 :: 3]:  # most of it is the same with a trimmed mean
             why = complaint(read_again, put(told, *place, value=value), arrays)
             if why is None:
                 accepted.append(place)
@@ -217,7 +217,7 @@ print("killed while a file was written:", left)
 def test_a_kill_at_any_moment_leaves_a_checkpoint_and_nothing_else(tmp_path):
     script = KILLS.format(paths=[path for path in sys.path if path])
     done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "rounds.accord"), "12"], capture_output=True, text=True
+        [sys.executable, "-c", script, str(tmp_path / "rounds.accord"), "6"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split(":")[1]) > 0  # or the test would show nothing

@@ -1,5 +1,7 @@
 """Sites that lie, contradict themselves or stall: who is refused, what the others lose, what the report tells."""
 
+import functools
+
 import numpy as np
 import pytest
 from federated_cases import Problem, Watched, distance, silent
@@ -49,13 +51,26 @@ ABSURD = {
 }
 
 
-@pytest.mark.parametrize("lie", ABSURD)
-@pytest.mark.parametrize("method", ["accelerated", "jacobi"])
+@functools.cache
+def without_the_liar(method):
+    problem = Problem(n_views=4)
+    honest = {name: site for name, site in problem.sites().items() if name != LIAR}
+    return agree(LocalSites(honest), problem.lambda_, method=method, max_rounds=80)
+
+
+@functools.cache
+def all_honest(n_views):
+    problem = Problem(n_views=n_views)
+    return rmse(run(problem).predictions, problem)
+
+
+@pytest.mark.parametrize(
+    ("lie", "method"), [*((lie, "accelerated") for lie in ABSURD), *((lie, "jacobi") for lie in list(ABSURD)[::4])]
+)
 def test_who_answers_with_absurd_numbers_is_as_if_not_there(lie, method):
     problem = Problem(n_views=4)
-    found = run(problem, ABSURD[lie][0], method=method)
-    honest = {name: site for name, site in problem.sites().items() if name != LIAR}
-    alone = agree(LocalSites(honest), problem.lambda_, method=method, max_rounds=300)
+    found = run(problem, ABSURD[lie][0], method=method, max_rounds=80)
+    alone = without_the_liar(method)
     assert not found.converged
     assert list(found.missing) == [LIAR]
     with pytest.raises(InputError, match=ABSURD[lie][1]):
@@ -72,19 +87,26 @@ TURNS = {
 }
 
 
-@pytest.mark.parametrize("lie", TURNS)
-@pytest.mark.parametrize("method", ["accelerated", "jacobi", "gauss-seidel"])
+@pytest.mark.parametrize(
+    ("lie", "method"),
+    [
+        *((lie, "accelerated") for lie in TURNS),
+        *(("turns at random", method) for method in ("jacobi", "gauss-seidel")),
+        ("flips signs", "gauss-seidel"),
+        ("grows", "jacobi"),
+    ],
+)
 def test_who_contradicts_itself_is_refused(lie, method):
     """The first answer is a site's own choice; the others are not."""
     problem = Problem(n_views=4)
     sites = Watched(problem.sites())
     reports = []
     sites.change = lambda name, number, answer: TURNS[lie](answer, len(reports)) if name == LIAR else answer
-    found = agree(sites, problem.lambda_, method=method, max_rounds=100, on_round=reports.append)
+    found = agree(sites, problem.lambda_, method=method, max_rounds=60, on_round=reports.append)
     assert not found.converged
     assert list(found.missing) == [LIAR]
     assert any("no site that heeds them does" in report.failures.get(LIAR, "") for report in reports[:3])
-    assert rmse(found.predictions, problem) < 1.5 * rmse(run(problem).predictions, problem)
+    assert rmse(found.predictions, problem) < 1.5 * all_honest(4)
 
 
 def test_an_old_answer_that_is_sent_again_is_found_out():
@@ -103,10 +125,10 @@ def test_an_old_answer_that_is_sent_again_is_found_out():
 @pytest.mark.parametrize("start", [2, 5])
 def test_a_site_that_begins_to_lie_keeps_what_it_said(start):
     problem = Problem(n_views=4)
-    found = run(problem, lambda answer, k: answer + 0.5, start=start)
+    found = run(problem, lambda answer, k: answer + 0.5, start=start, max_rounds=60)
     assert [sorted(report.failures) for report in found.rounds[: start - 1]] == [[]] * (start - 1)
     assert all(list(report.failures) == [LIAR] for report in found.rounds[start - 1 :])
-    assert rmse(found.predictions, problem) < 1.2 * rmse(run(problem).predictions, problem)
+    assert rmse(found.predictions, problem) < 1.2 * all_honest(4)
 
 
 # -- honest sites are never refused -----------------------------------------------------------------------------------
@@ -252,8 +274,7 @@ WITHIN = {  # lies that no bound finds
 }
 
 
-@pytest.mark.parametrize("lie", WITHIN)
-@pytest.mark.parametrize("n_liars", [1, 2])
+@pytest.mark.parametrize(("lie", "n_liars"), [*((lie, 2) for lie in WITHIN), ("shifted", 1), ("at few examples", 1)])
 def test_as_many_sites_may_lie_as_are_trimmed(lie, n_liars):
     problem = Problem(n_views=5)
     liars = ["d", "e"][:n_liars]
@@ -261,14 +282,13 @@ def test_as_many_sites_may_lie_as_are_trimmed(lie, n_liars):
     settings = {"lambda_": problem.lambda_, "max_rounds": 300}
     trimmed = agree(Watched(problem.sites(), change), **settings, aggregation="trimmed", trim=2)
     plain = agree(Watched(problem.sites(), change), **settings)
-    honest = agree(LocalSites(problem.sites()), **settings)
     assert trimmed.converged
     assert trimmed.trim == 2
     own = np.stack([trimmed.predictions[name] for name in "abc"])
     assert np.all(trimmed.consensus >= own.min(axis=0))
     assert np.all(trimmed.consensus <= own.max(axis=0))
-    assert rmse(trimmed.predictions, problem) < 1.5 * rmse(honest.predictions, problem)
-    assert rmse(plain.predictions, problem) > 3 * rmse(honest.predictions, problem)
+    assert rmse(trimmed.predictions, problem) < 1.5 * all_honest(5)
+    assert rmse(plain.predictions, problem) > 3 * all_honest(5)
     assert trimmed.farthest[0] in liars
     assert trimmed.farthest[1] > 5
 

@@ -172,8 +172,11 @@ def harmful(seed):
     return np.hstack([X, noise]), y
 
 
+# of co-SVMs with make test-all: the rule and what they fall back to have tests of their own
 @pytest.mark.slow
-@each_learner
+@pytest.mark.parametrize(
+    "make", [MAKERS["co-perceptron"], pytest.param(MAKERS["co-SVM"], marks=pytest.mark.long)], ids=MAKERS
+)
 def test_auto_falls_back_when_unlabeled_examples_do_harm(make):
     views = [Select(slice(a, a + 4), ArrayFeatures(bias="one")) for a in (0, 4)]
     data, y = harmful(0)

@@ -133,17 +133,18 @@ def test_unlabeled_texts_help_and_it_says_so(tmp_path):
 
 def test_labels_alone_are_kept_when_the_rest_says_nothing():
     X, Y = texts(60, 2)
-    noise, _ = texts(200, 3, told=False)
-    model = Classifier(random_state=0).fit(X + noise, Y + [None] * 200)
-    alone = Classifier(random_state=0, learn_unlabeled="never").fit(X + noise, Y + [None] * 200)
+    noise, _ = texts(120, 3, told=False)
+    model = Classifier(C=1.0, random_state=0).fit(X + noise, Y + [None] * 120)
+    alone = Classifier(C=1.0, random_state=0, learn_unlabeled="never").fit(X + noise, Y + [None] * 120)
     assert [entry["candidate"] for entry in model.auto_report_ if entry["chosen"]] == [SUPERVISED]
     np.testing.assert_array_equal(model.weights_.unary, alone.weights_.unary)
-    always = Classifier(random_state=0, learn_unlabeled="always").fit(X + noise, Y + [None] * 200)
+    always = Classifier(C=1.0, random_state=0, learn_unlabeled="always").fit(X + noise, Y + [None] * 120)
     assert SEMI_SUPERVISED not in always.auto_report_[0]["candidate"]
     assert not np.array_equal(always.weights_.unary, alone.weights_.unary)
 
 
-def test_any_kind_of_input():
+def test_any_kind_of_input(monkeypatch):
+    monkeypatch.setattr(classifier, "MAX_ROUNDS", 1)
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 60)
     numbers = rng.normal(size=(60, 3)) * [1.0, 1000.0, 0.01] + y[:, None] * [4.0, 0.0, 0.0]
@@ -152,9 +153,9 @@ def test_any_kind_of_input():
     assert model.view_.standardize
     assert np.mean(np.array(model.predict(numbers)) == y) > 0.9
     counts = sp.csr_array(rng.poisson(1.0, (60, 4)) + np.outer(y, [5, 0, 0, 0]))
-    assert np.mean(np.array(Classifier(random_state=0).fit(counts, some).predict(counts)) == y) > 0.9
+    assert np.mean(np.array(Classifier(C=1.0, random_state=0).fit(counts, some).predict(counts)) == y) > 0.9
     dicts = [{"a": int(c), "b": 1.0} for c in y]
-    assert np.mean(np.array(Classifier(random_state=0).fit(dicts, some).predict(dicts)) == y) == 1.0
+    assert np.mean(np.array(Classifier(C=1.0, random_state=0).fit(dicts, some).predict(dicts)) == y) == 1.0
 
 
 def test_a_taxonomy_and_a_view_may_be_given():
@@ -238,27 +239,29 @@ def test_other_folds_are_asked_while_in_doubt(monkeypatch):
     original = classifier.labeled_folds
     monkeypatch.setattr(classifier, "labeled_folds", lambda *args: asked.append(1) or original(*args))
     monkeypatch.setattr(classifier, "DOUBT", np.inf)
-    Classifier(random_state=0).fit(X, Y)
-    assert len(asked) == classifier.MAX_ROUNDS
+    monkeypatch.setattr(classifier, "MAX_ROUNDS", 3)
+    Classifier(C=1.0, random_state=0).fit(X, Y)
+    assert len(asked) == 3
     asked.clear()
     monkeypatch.setattr(classifier, "DOUBT", -1.0)
-    Classifier(random_state=0).fit(X, Y)
+    Classifier(C=1.0, random_state=0).fit(X, Y)
     assert len(asked) == 1
 
 
-def test_examples_of_weight_zero_are_not_there():
-    X, Y = texts(80, 7)
-    Y = [*Y[:40], *[None] * 40]
-    kept = np.r_[5:40, 50:80]
+def test_examples_of_weight_zero_are_not_there(monkeypatch):
+    monkeypatch.setattr(classifier, "MAX_ROUNDS", 1)
+    X, Y = texts(40, 7)
+    Y = [*Y[:20], *[None] * 20]
+    kept = np.r_[3:20, 25:40]
     view = TextFeatures(min_count=1, idf=False)
-    zero = Classifier(view=view, random_state=0).fit(X, Y, sample_weight=np.isin(np.arange(80), kept))
+    zero = Classifier(view=view, random_state=0).fit(X, Y, sample_weight=np.isin(np.arange(40), kept))
     absent = Classifier(view=view, random_state=0).fit([X[i] for i in kept], [Y[i] for i in kept])
     here = [X[i] for i in kept]
     np.testing.assert_allclose(zero.decision_function(here), absent.decision_function(here), rtol=1e-3, atol=1e-2)
     assert zero.report_ == absent.report_
-    assert len(zero.transduction_) == 40
-    none = Classifier(view=view, random_state=0).fit(X, Y, sample_weight=[1.0] * 40 + [0.0] * 40)
-    alone = Classifier(view=view, random_state=0).fit(X[:40], Y[:40])
+    assert len(zero.transduction_) == 20
+    none = Classifier(C=1.0, view=view, random_state=0).fit(X, Y, sample_weight=[1.0] * 20 + [0.0] * 20)
+    alone = Classifier(C=1.0, view=view, random_state=0).fit(X[:20], Y[:20])
     assert none.report_ == alone.report_
 
 

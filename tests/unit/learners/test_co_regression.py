@@ -23,7 +23,7 @@ from accord.learners.co_regression import SINGLE, Candidate, choose
 from accord.learners.regression import TunedView
 
 MODES = ("semiparametric", "exact")
-each_mode = pytest.mark.parametrize("mode", MODES)
+each_mode = each_row("mode", MODES)
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 4))
 TRUE = np.sin(X[:, 0] + X[:, 1]) + np.cos(X[:, 2] - X[:, 3])
@@ -234,7 +234,7 @@ BLOCKS = {
 }
 
 
-@each_mode
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", BLOCKS)
 def test_streams(mode, kind, tmp_path):
     """More unlabeled examples are as good as those of X, however they come."""
@@ -286,9 +286,9 @@ def test_a_stream_is_never_in_memory():
 def test_unlabeled_rows_of_x_are_not_copied_at_once(tmp_path):
     """X may be a file larger than memory."""
     rng = np.random.default_rng(0)
-    np.save(tmp_path / "X.npy", rng.normal(size=(100_000, 50)))
+    np.save(tmp_path / "X.npy", rng.normal(size=(40_000, 50)))
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    y = np.full(100_000, np.nan)
+    y = np.full(40_000, np.nan)
     y[:20] = mapped[:20, 0]
     tracemalloc.start()
     fit([Select(slice(0, 25)), Select(slice(25, 50))], mapped, y)
@@ -559,7 +559,7 @@ def test_parameters():
         CoRLSR().predict(X)
 
 
-@each_mode
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("settings", [{}, {"disagreement_weight": "auto"}, {"views": None}, {"views": OddEvenSplit()}])
 def test_copies(mode, settings, tmp_path):
     model = CoRLSR(**{"views": HALVES, **FIXED, **settings}, mode=mode, random_state=1).fit(X, Y)

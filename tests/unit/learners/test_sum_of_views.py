@@ -109,8 +109,8 @@ def test_every_structure(make):
 
 @each_learner
 def test_hidden_labels_and_unlabeled_examples(make):
-    hidden = [[label if t % 2 else None for t, label in enumerate(y)] for y in Y_ALL]
-    assert tagger(make).fit(X[:14], [*Y_ALL[:4], *hidden[4:14]]).score(X_NEW, Y_NEW) > 0.7
+    hidden = [[label if t % 3 else None for t, label in enumerate(y)] for y in Y_ALL]
+    assert tagger(make).fit(X[:9], [*Y_ALL[:4], *hidden[4:9]]).score(X_NEW, Y_NEW) > 0.65
     some = [i for i, y in enumerate(CLASSES) if y is not None]
     both = SumOfViews(make(MultiClass()), views=HALVES).fit(POINTS, CLASSES)
     alone = SumOfViews(make(MultiClass()), views=HALVES).fit(POINTS[some], [CLASSES[i] for i in some])

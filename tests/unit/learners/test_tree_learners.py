@@ -35,8 +35,8 @@ from accord.datasets.trees import bracketed, constituents, leaves, tags
 from accord.evaluation import bracket_scores
 from accord.exceptions import NoParseWarning
 
-X, Y = grammar_sentences(40, max_depth=6, random_state=0)
-X_NEW, Y_NEW = grammar_sentences(15, max_depth=6, random_state=1)
+X, Y = grammar_sentences(24, max_depth=6, random_state=0)
+X_NEW, Y_NEW = grammar_sentences(12, max_depth=6, random_state=1)
 PARTLY = [None if i % 4 == 3 else y for i, y in enumerate(Y)]
 # phrases with prepositions may belong to any noun or verb before them
 AMBIGUOUS = [
@@ -170,10 +170,14 @@ def test_k_best(fitted, name):
 @each_learner
 def test_given_brackets_are_in_the_tree(fitted, name):
     model = fitted(name)
-    for x, ((_, _), (second, _)) in zip(AMBIGUOUS, model.predict_k_best(AMBIGUOUS, 2)):
+    others = 0
+    for x, ((first, _), (second, _)) in zip(AMBIGUOUS, model.predict_k_best(AMBIGUOUS, 2)):
         wanted = constituents(second)
         (found,) = model.predict([x], given=[wanted])
-        assert sorted(constituents(found)) == sorted(wanted)
+        expected = first if set(wanted) <= set(constituents(first)) else second
+        assert sorted(constituents(found)) == sorted(constituents(expected))
+        others += expected is second
+    assert others
     assert model.predict([X[0], X[1]], given=[None, []]) == model.predict([X[0], X[1]])
 
 
@@ -248,11 +252,12 @@ def test_saved_and_pickled_models_predict_the_same(fitted, name, terminals, tmp_
 
 
 @each_learner
-def test_clones_fit_the_same_with_any_number_of_threads(fitted, name):
-    model = fitted(name)
+def test_clones_fit_the_same_with_any_number_of_threads(name):
+    few = X[:8], PARTLY[:8]
+    model = quiet(MAKERS[name](Tree()).fit, *few)
     copy = clone(model)
     assert not [attribute for attribute in vars(copy) if attribute.endswith("_")]
-    quiet(copy.set_params(n_jobs=2).fit, X, PARTLY)
+    quiet(copy.set_params(n_jobs=2).fit, *few)
     np.testing.assert_allclose(numbers(copy), numbers(model), rtol=1e-9, atol=1e-12)
     assert quiet(copy.predict, X_NEW) == quiet(model.predict, X_NEW)
 
@@ -288,10 +293,10 @@ def test_scikit_learn_cross_validation():
 def test_batches(name):
     """The grammar is that of the first batch and of the treebank of the constructor."""
     model = MAKERS[name](Tree(grammar=Y))
-    for first in range(0, 40, 10):
-        model.partial_fit(X[first : first + 10], PARTLY[first : first + 10])
+    for first in range(0, 24, 6):
+        model.partial_fit(X[first : first + 6], PARTLY[first : first + 6])
     assert quiet(model.score, X, Y) > 0.75
-    again = MAKERS[name](Tree(grammar=Y)).fit_batches([(X[f : f + 10], PARTLY[f : f + 10]) for f in range(0, 40, 10)])
+    again = MAKERS[name](Tree(grammar=Y)).fit_batches([(X[f : f + 6], PARTLY[f : f + 6]) for f in range(0, 24, 6)])
     assert np.array_equal(numbers(again), numbers(model))
 
 
@@ -379,7 +384,7 @@ def test_transduction_is_what_is_predicted_for_the_unlabeled_sentences(fitted, n
 
 @pytest.mark.parametrize("name", ["co-perceptron", "co-svm"])
 def test_the_views_learn_from_each_other(name):
-    few = [y if i < 8 else None for i, y in enumerate(Y)]
+    few = [y if i < 6 else None for i, y in enumerate(Y)]
     makers = [MAKERS[name](Tree(grammar=Y), unlabeled_weight=weight) for weight in (0.0, 1.0)]
     without, with_ = (quiet(model.fit, X, few) for model in makers)
     assert not np.allclose(numbers(with_), numbers(without))
@@ -388,8 +393,8 @@ def test_the_views_learn_from_each_other(name):
 
 @pytest.mark.parametrize("name", ["co-perceptron", "co-svm"])
 def test_auto_tells_what_it_compared(name):
-    few = [y if i < 8 else None for i, y in enumerate(Y[:20])]
-    model = quiet(MAKERS[name](Tree(grammar=Y), unlabeled_weight="auto").fit, X[:20], few)
+    few = [y if i < 5 else None for i, y in enumerate(Y[:12])]
+    model = quiet(MAKERS[name](Tree(grammar=Y), unlabeled_weight="auto").fit, X[:12], few)
     report = model.auto_report_
     tried = [("one view", 0.0), ("2 views", 0.0), ("2 views", 0.1), ("2 views", 1.0)]
     assert [(entry["candidate"], entry["unlabeled_weight"]) for entry in report] == tried
@@ -412,16 +417,16 @@ def test_auto_without_unlabeled_sentences_tries_no_weights():
 @pytest.mark.parametrize("name", ["pcfg", "co-perceptron", "co-svm"])
 def test_an_unlabeled_sentence_without_a_parse_is_named_by_its_number_in_x(name):
     with pytest.warns(NoParseWarning) as seen:
-        MAKERS[name](Tree()).fit([*X[:20], ["slept", "slept", "near"]], [*Y[:20], None])
-    assert [w.message.indices for w in seen if isinstance(w.message, NoParseWarning)] == [[20]]
+        MAKERS[name](Tree()).fit([*X[:8], ["slept", "slept", "near"]], [*Y[:8], None])
+    assert [w.message.indices for w in seen if isinstance(w.message, NoParseWarning)] == [[8]]
 
 
 @pytest.mark.parametrize("name", ["pcfg", "co-perceptron", "co-svm"])
 def test_unlabeled_sentences_without_a_parse_do_no_harm(name):
     more = [["slept", "slept", "near"], []]
-    model = quiet(MAKERS[name](Tree()).fit, [*X[:20], *more], [*Y[:20], None, None])
+    model = quiet(MAKERS[name](Tree()).fit, [*X[:8], *more], [*Y[:8], None, None])
     assert [leaves(tree) if tree else [] for tree in model.transduction_] == more
-    assert quiet(model.score, X[:20], Y[:20]) > 0.9
+    assert quiet(model.score, X[:8], Y[:8]) > 0.9
 
 
 def test_views_may_disagree_about_a_sentence_without_a_parse(fitted):

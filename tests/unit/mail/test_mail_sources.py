@@ -21,8 +21,8 @@ from accord.mail.sources import iter_mail, iter_sources
 
 def test_generator():
     mails = list(MailGenerator(random_state=4).stream(1000))
-    assert mails == list(MailGenerator(random_state=4).stream(1000))
-    assert mails != list(MailGenerator(random_state=5).stream(1000))
+    assert mails[:200] == list(MailGenerator(random_state=4).stream(200))
+    assert mails[:200] != list(MailGenerator(random_state=5).stream(200))
     spam = sum(mail.is_spam for mail in mails)
     assert 600 < spam < 720
     sizes = Counter(mail.batch for mail in mails)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 from tables import each_row
@@ -81,6 +81,7 @@ def test_the_matrix_is_that_of_scikit_learn(case, texts, monkeypatch):
     compare(texts, [*rng_texts(2), *UNICODE], TextFeatures(bias=False, **ours), **settings)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.text(), min_size=1, max_size=6))
 def test_any_text_is_understood_as_scikit_learn_does(texts):
     texts = [*texts, "two words"]

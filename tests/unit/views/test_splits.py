@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -166,6 +166,7 @@ SENTENCES = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(SENTENCES, st.integers(0, 2), st.integers(0, 2), st.integers(1, 4), st.integers(0, 9))
 def test_random_splits_of_any_text(X, before, after, n_views, seed):
     if not any(X):
@@ -179,6 +180,7 @@ def test_random_splits_of_any_text(X, before, after, n_views, seed):
         assert channel.window() == rows.window()
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 5), st.integers(2, 7), st.integers(0, 1), st.booleans(), st.integers(0, 99))
 def test_random_splits_of_any_matrix(n_rows, n_columns, window, sparse, seed):
     X = seeded(seed).integers(0, 3, size=(n_rows, n_columns)).astype(float)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord import CRF, DictFeatures, Sequence, StructuredSVM, TokenFeatures
@@ -13,6 +13,7 @@ from accord.packed.rows import Rows
 from accord.views.tied import Tied, tie
 
 
+@settings(max_examples=50)
 @given(st.integers(0, 10_000))
 def test_merged_rows_have_the_scores_of_the_original(seed):
     rng = np.random.default_rng(seed)
