@@ -212,7 +212,7 @@ def saved(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("what", DAMAGES)
+@each_row("what", DAMAGES)
 def test_a_file_whose_parts_disagree_is_refused(saved, tmp_path, what):
     kind, change = DAMAGES[what]
     path = tmp_path / "model"

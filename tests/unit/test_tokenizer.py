@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 import accord
 from accord import CRF, PCFG, InputError, Sequence, StructuredPerceptron, Tagger, Tree, TypeConsistency, tokenize
@@ -30,7 +31,7 @@ La|Sra.|Díaz|vive|en|EE.UU.|desde|1990|.
 """
 
 
-@pytest.mark.parametrize("line", EXAMPLES.strip().splitlines())
+@each_row("line", EXAMPLES.strip().splitlines())
 def test_rules(line):
     tokens = line.split("|")
     # blanks go where a writer puts them; the rules find the tokens without them, too
@@ -182,7 +183,7 @@ def test_json_lines(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "message"),
     [
         ("{", "no JSON object"),

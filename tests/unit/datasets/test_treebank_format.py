@@ -5,6 +5,7 @@ import io
 import re
 
 import pytest
+from tables import each_row
 
 from accord.datasets import iter_trees, read_trees, write_trees
 from accord.datasets.trees import bracketed
@@ -52,7 +53,7 @@ def test_further_fields_of_leaves():
         read(text, extra="keep")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line", "message"),
     [
         ("(N a)\n\n(S (N b)\n(V c)\n", 3, "the tree that begins here never ends: 1 closing bracket is missing"),

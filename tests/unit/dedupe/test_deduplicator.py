@@ -37,7 +37,10 @@ def model() -> Deduplicator:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "decoder"), [("pairwise", "sequential"), ("sequential", "agglomerative")])
+@pytest.mark.parametrize(
+    ("method", "decoder"),
+    [("pairwise", "sequential"), pytest.param("sequential", "agglomerative", marks=pytest.mark.long)],
+)
 def test_it_finds_duplicates(method, decoder):
     records, ids = people(12, seed=0)
     more, truth = people(15, seed=1)

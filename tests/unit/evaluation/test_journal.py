@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tables import each_row
 
 from accord.evaluation.journal import Journal, fingerprint, read_journal
 from accord.exceptions import FormatError, InputError
@@ -60,7 +61,7 @@ def test_damage_in_the_middle_names_the_line(path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [b"hello", b"hello\n", b'{"a": 1}\n', b"[1]\n", b'{"accord": 99}\n', b"\xff\xfe\n"])
+@each_row("content", [b"hello", b"hello\n", b'{"a": 1}\n', b"[1]\n", b'{"accord": 99}\n', b"\xff\xfe\n"])
 def test_foreign_files_are_not_touched(tmp_path, content):
     path = tmp_path / "mine.txt"
     path.write_bytes(content)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accord.evaluation import Results, write_report
+from accord.evaluation import Results, figure_bytes, write_report
 from accord.evaluation.panels import Line, plot_lines, plot_pairs
 from accord.exceptions import InputError
 
@@ -67,8 +67,7 @@ def test_a_figure_takes_the_place_of_the_usual_plot(tmp_path):
         drawn.append(dark)
         return plot_lines({"": {"x": Line([1, 2], [1.0, 2.0])}}, "m", "s", dark=dark)
 
-    usual = write_report(tmp_path / "usual", "t", results())
-    own = write_report(tmp_path / "own", "t", results(), figures={"rmse": figure})
+    own = write_report(tmp_path, "t", results(), figures={"rmse": figure})
     assert drawn == [False, True]
-    assert usual.plots[0].name == own.plots[0].name == "rmse.png"
-    assert usual.plots[0].read_bytes() != own.plots[0].read_bytes()
+    assert own.plots[0].name == "rmse.png"
+    assert own.plots[0].read_bytes() == figure_bytes(figure(False))

@@ -212,8 +212,10 @@ def test_the_best_kernel_is_that_of_the_lower_leave_one_out_error():
 
 
 # -- donations ----------------------------------------------------------------------------------------------------
-def test_every_method_chooses_among_equally_many_values():
+def test_every_method_chooses_among_equally_many_values(monkeypatch):
     assert len(donations.VALUES) == len(donations.ETAS)
+    for name in ("VALUES", "ETAS"):
+        monkeypatch.setattr(donations, name, getattr(donations, name)[::3])
     people = donations.People(made_up(500), 2)
     for method in shared.BY_RULES:
         values = donations.ETAS if method == "RLSR" else donations.VALUES

@@ -286,9 +286,9 @@ def test_a_stream_is_never_in_memory():
 def test_unlabeled_rows_of_x_are_not_copied_at_once(tmp_path):
     """X may be a file larger than memory."""
     rng = np.random.default_rng(0)
-    np.save(tmp_path / "X.npy", rng.normal(size=(40_000, 50)))
+    np.save(tmp_path / "X.npy", rng.normal(size=(60_000, 50)))
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    y = np.full(40_000, np.nan)
+    y = np.full(60_000, np.nan)
     y[:20] = mapped[:20, 0]
     tracemalloc.start()
     fit([Select(slice(0, 25)), Select(slice(25, 50))], mapped, y)

@@ -102,11 +102,11 @@ def test_clusters_that_are_no_classes_mislead():
     """The price of the assumption: where clusters are cut through the middle, the graph smooths over the border."""
     errors = {}
     for aligned in (1.0, 0.0):
-        X, y = gaussian_clusters(160, aligned=aligned, random_state=0)
-        few = [label if i < 40 else None for i, label in enumerate(y)]
+        X, y = gaussian_clusters(240, aligned=aligned, random_state=0)
+        few = [label if i < 60 else None for i, label in enumerate(y)]
         for name, view in {"graph": VIEWS["shifted"], "rbf": KernelFeatures(gamma=0.5)}.items():
             model = StructuredSVM(MultiClass(), view=view, tol=0.05, random_state=0).fit(X, few)
-            errors[name, aligned] = 1 - model.score(X[40:], y[40:])
+            errors[name, aligned] = 1 - model.score(X[60:], y[60:])
     assert errors["graph", 1.0] < 0.02
     assert errors["graph", 0.0] > errors["rbf", 0.0] + 0.02
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from tables import each_row
 
 from accord import CRF, MultiClass
 from accord.exceptions import InputError
@@ -291,7 +292,7 @@ def test_a_spam_filter_has_to_be_one(settings, tmp_path):
 
 
 # -- settings -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
+@each_row(
     ("table", "text", "message"),
     [
         ("detector", "checkpoint_seconds = 1e300", "at most 1,000,000"),

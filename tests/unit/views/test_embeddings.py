@@ -103,7 +103,7 @@ def test_odd_files(tmp_path):
     assert view.words_ == [". .", "b"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ("", "the file is empty"),
