@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tables import each_row
+from row_tables import each_row
 
 import accord
 from accord import forms, registry

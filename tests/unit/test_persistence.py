@@ -14,7 +14,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord import persistence
 from accord.exceptions import InputError, ModelFileError

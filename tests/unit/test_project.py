@@ -6,7 +6,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from tables import each_row
+from row_tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = [f"locks/{name}.lock" for name in ("accord", "dask", "federated", "mail", "pandas", "parquet")]

@@ -6,7 +6,7 @@ import time
 
 import joblib
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord.threads import map_anywhere, map_in_order, map_threads
 

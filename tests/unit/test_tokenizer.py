@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import each_row
+from row_tables import each_row
 
 import accord
 from accord import CRF, PCFG, InputError, Sequence, StructuredPerceptron, Tagger, Tree, TypeConsistency, tokenize

@@ -7,7 +7,7 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import each_row
+from row_tables import each_row
 
 from accord.datasets import iter_conll, read_conll, write_conll
 from accord.exceptions import FormatError, InputError

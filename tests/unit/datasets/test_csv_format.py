@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord.datasets import iter_csv, read_csv
 from accord.exceptions import FormatError, InputError

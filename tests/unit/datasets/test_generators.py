@@ -4,10 +4,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestCentroid
-from tables import each_row
 
 from accord.datasets import (
     embedded_ner,

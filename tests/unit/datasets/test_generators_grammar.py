@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord.datasets import grammar_sentences
 from accord.datasets.grammar import ENGLISH

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
-from tables import each_row
 
 from accord.datasets import galaxy, gaussian_clusters, two_moons
 from accord.exceptions import InputError

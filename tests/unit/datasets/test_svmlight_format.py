@@ -5,8 +5,8 @@ import io
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from row_tables import each_row
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
-from tables import each_row
 
 from accord.datasets import iter_svmlight, read_svmlight
 from accord.exceptions import FormatError, InputError

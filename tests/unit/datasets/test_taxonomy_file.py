@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord.datasets import read_taxonomy
 from accord.exceptions import FormatError

@@ -5,7 +5,7 @@ import io
 import re
 
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord.datasets import iter_trees, read_trees, write_trees
 from accord.datasets.trees import bracketed

@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import each_row
+from row_tables import each_row
 
 from accord.datasets.trees import (
     Symbol,

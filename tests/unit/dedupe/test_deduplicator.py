@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_cases import people
+from row_tables import each_row
 from scipy.optimize import minimize
 from sklearn.base import clone
-from tables import each_row
 
 import accord
 from accord import ClusteringSVM, Deduplicator, InputError, RecordIndex

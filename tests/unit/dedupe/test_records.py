@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from record_cases import people
-from tables import each_row
+from row_tables import each_row
 
 from accord import InputError, RecordPairs
 from accord.dedupe.blocking import candidate_pairs

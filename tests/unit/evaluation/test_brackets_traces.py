@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord import InputError
 from accord.evaluation import COLLINS, bracket_scores

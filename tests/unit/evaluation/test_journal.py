@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord.evaluation.journal import Journal, fingerprint, read_journal
 from accord.exceptions import FormatError, InputError

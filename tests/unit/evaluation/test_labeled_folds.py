@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from row_tables import each_row
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from tables import each_row
 
 from accord import CRF, RLSR, CoPerceptron, MultiClass, Sequence, StructuredPerceptron
 from accord.evaluation import LabeledFolds, folds, scorer, token_error

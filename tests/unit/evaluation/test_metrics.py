@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn import metrics as reference
-from tables import each_row
 
 from accord.evaluation import (
     METRICS,

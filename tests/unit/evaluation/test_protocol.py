@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from row_tables import each_row
 from scipy import sparse, stats
-from tables import each_row
 
 from accord.evaluation import draw, folds, per_class_folds
 from accord.evaluation.protocol import take

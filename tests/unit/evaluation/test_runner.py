@@ -14,9 +14,9 @@ import time
 import joblib
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from tables import each_row
 
 from accord.evaluation import Results, Task, TaskFailedError, draw, make_tasks, run_experiment, token_error
 from accord.evaluation.journal import read_journal

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from scipy import stats
-from tables import each_row
 
 from accord.evaluation import (
     corrected_resampled_t_test,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord.evaluation import extract_spans, span_f1, span_scores
 from accord.evaluation.spans import span_statistics

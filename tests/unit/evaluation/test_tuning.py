@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsClassifier
-from tables import each_row
 
 from accord.evaluation import Metric, TreeLoss, expand_grid, tune
 from accord.exceptions import InputError

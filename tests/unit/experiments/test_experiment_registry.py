@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 from dataclasses import replace
 
-from tables import each_row
+from row_tables import each_row
 
 from accord import experiments
 from accord.datasets.loaders import LOADERS

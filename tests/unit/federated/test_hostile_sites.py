@@ -5,8 +5,8 @@ import functools
 import numpy as np
 import pytest
 from federated_cases import Problem, Watched, distance, silent
+from row_tables import each_row
 from sklearn.exceptions import ConvergenceWarning
-from tables import each_row
 
 from accord import RLSR
 from accord.exceptions import InputError

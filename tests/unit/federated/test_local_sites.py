@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from federated_cases import Problem, Watched, distance, silent
-from tables import each_row
+from row_tables import each_row
 
 from accord import RLSR, CoRLSR, KernelFeatures
 from accord.exceptions import AccordError, InputError, ModelFileError

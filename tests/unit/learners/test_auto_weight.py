@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from consensus_cases import CLASSES, MAKERS, POINTS, Y_ALL, X, Y, classifier, each_learner, tagger
-from tables import each_row
+from row_tables import each_row
 
 from accord import ArrayFeatures, CoPerceptron, MultiClass, Select, Sequence, StructuredSVM
 from accord.datasets import gaussian_classes

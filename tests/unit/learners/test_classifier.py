@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from row_tables import each_row
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from tables import each_row
 
 import accord
 from accord import ArrayFeatures, Classifier, InputError, MultiClass, Sequence, Taxonomy, TextFeatures

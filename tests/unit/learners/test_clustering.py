@@ -5,9 +5,9 @@ import warnings
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from tables import each_row
 
 import accord
 from accord import CallablePairs, ClusteringSVM, InputError, Partition

@@ -9,11 +9,11 @@ import pandas as pd
 import plain_least_squares as plain
 import pytest
 import scipy.sparse as sp
+from row_tables import each_row
 from sklearn.base import clone, is_regressor
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tables import each_row
 
 import accord
 from accord import RLSR, CoRLSR, KernelFeatures, OddEvenSplit, RandomSplit, Select

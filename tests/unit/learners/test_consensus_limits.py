@@ -22,9 +22,9 @@ from consensus_cases import (
     flat,
     tagger,
 )
+from row_tables import each_row
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
-from tables import each_row
 
 from accord import ArrayFeatures, CoPerceptron, InputError, MultiClass, RandomSplit, Select, Sequence
 from accord.structures.chains.consensus import ChainConsensusProblem

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from row_tables import each_row
 from scipy.special import softmax
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
-from tables import each_row
 
 import accord
 from accord import (

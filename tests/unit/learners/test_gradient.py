@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from row_tables import each_row
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from tables import each_row
 from threadpoolctl import threadpool_limits
 
 import accord

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn.exceptions import ConvergenceWarning
-from tables import each_row
 
 from accord import (
     CRF,

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord import PCFG, InputError, Sequence, Tree
 from accord.datasets import grammar_sentences

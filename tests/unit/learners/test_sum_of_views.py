@@ -5,10 +5,10 @@ import pickle
 import numpy as np
 import pytest
 from consensus_cases import CLASSES, HALVES, POINTS, X_NEW, Y_ALL, Y_NEW, X, Y
+from row_tables import each_row
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
-from tables import each_row
 
 import accord
 from accord import (

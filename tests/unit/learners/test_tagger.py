@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 import accord
 from accord import CRF, InputError, MultiClass, Sequence, Tagger, TokenFeatures

@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn.base import clone
-from tables import each_row
 
 from accord import CRF, PCFG, InputError, NoParseWarning, StructuredPerceptron, Tree
 from accord.datasets.trees import as_tree, bracketed, leaves

@@ -7,9 +7,9 @@ import warnings
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
-from tables import each_row
 
 import accord
 from accord import (

@@ -5,7 +5,7 @@ import email
 import email.policy
 
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord.exceptions import InputError
 from accord.mail.generator import MailGenerator

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord import CRF, MultiClass
 from accord.exceptions import InputError

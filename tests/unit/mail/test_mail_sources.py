@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord.exceptions import FormatError, InputError
 from accord.mail.generator import MailGenerator

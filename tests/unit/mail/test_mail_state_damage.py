@@ -9,7 +9,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 import accord
 from accord.exceptions import InputError, ModelFileError

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord.cli.mail.detect import DAY, Clock
 from accord.exceptions import InputError

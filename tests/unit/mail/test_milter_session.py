@@ -7,7 +7,7 @@ from concurrent.futures import Future
 
 import pytest
 from mail_helpers import OFFER, packet
-from tables import each_row
+from row_tables import each_row
 
 from accord.exceptions import InputError
 from accord.mail import milter_protocol as wire

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn.base import clone
-from tables import each_row
 
 from accord import MultiClass, Sequence, Taxonomy
 from accord.exceptions import InputError

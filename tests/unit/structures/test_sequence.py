@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from chain_features import forced, joint_features
-from tables import each_row
+from row_tables import each_row
 
 from accord import Sequence
 from accord.exceptions import InfeasibleError, InputError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tables import each_row
+from row_tables import each_row
 
 from accord import ArrayFeatures
 from accord.exceptions import InputError

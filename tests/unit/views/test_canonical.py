@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord import CanonicalFeatures, InputError, TokenFeatures
 from accord.views.canonical import correlated_directions

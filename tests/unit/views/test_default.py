@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tables import each_row
+from row_tables import each_row
 
 import accord
 from accord import (

@@ -7,8 +7,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn.base import clone
-from tables import each_row
 
 import accord
 from accord import Sequence, StructuredPerceptron

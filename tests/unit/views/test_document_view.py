@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from row_tables import each_row
 from sklearn.feature_extraction.text import TfidfVectorizer
-from tables import each_row
 
 import accord
 from accord import CRF, InputError, MultiClass, Taxonomy, TextFeatures

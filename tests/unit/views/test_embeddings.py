@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from row_tables import each_row
 from sklearn.base import clone
-from tables import each_row
 
 import accord
 from accord import Sequence, StructuredPerceptron

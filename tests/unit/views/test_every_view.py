@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from row_tables import each_row
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from tables import each_row
 
 from accord import ArrayFeatures, ConcatenatedViews, DictFeatures, GraphFeatures, KernelFeatures, TokenFeatures
 from accord.exceptions import InputError

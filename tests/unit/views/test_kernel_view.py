@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from row_tables import each_row
 from sklearn.base import clone
-from tables import each_row
 
 import accord
 from accord import ArrayFeatures, DictFeatures, GraphFeatures, KernelFeatures, MultiClass, RandomSplit, TokenFeatures

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tables import each_row
+from row_tables import each_row
 
 from accord import (
     ArrayFeatures,

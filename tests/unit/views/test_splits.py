@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from row_tables import each_row
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from tables import each_row
 
 import accord
 from accord import (

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tables import each_row
+from row_tables import each_row
 
 from accord import TokenFeatures
 from accord.exceptions import InputError

@@ -5,6 +5,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
+
 
 def each_row(
     names: str | tuple[str, ...],
@@ -31,6 +33,8 @@ def each_row(
             for name, row in zip(called, table):
                 try:
                     test(**fixtures, **(row if make is None else {key: make(value) for key, value in row.items()}))
+                except pytest.skip.Exception as skipped:
+                    raise AssertionError(f"the row {name or row} skips all that follow") from skipped
                 except BaseException as error:
                     error.add_note(f"in the row {name or row}")
                     raise
