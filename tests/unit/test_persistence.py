@@ -14,7 +14,6 @@ import zipfile
 
 import numpy as np
 import pytest
-from row_tables import each_row
 
 from accord import persistence
 from accord.exceptions import InputError, ModelFileError
@@ -102,7 +101,7 @@ def test_symbolic_link_is_followed(path):
     assert read_model(path) == ({"new": 1}, {})
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("metadata", "arrays", "message"),
     [
         ({}, {"a": np.array([{}], dtype=object)}, r"arrays\['a'\] has dtype object"),
@@ -187,7 +186,7 @@ def test_pickled_array_is_never_unpickled(path, monkeypatch):
     assert not (path.parent / "bomb-went-off").exists()
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"format_version": 2}, "format version 2, but this Accord reads up to 1; upgrade Accord"),
@@ -203,7 +202,7 @@ def test_wrong_index(path, change, message):
         read_model(path)
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"accord.json": "{"}, "is not JSON"),
@@ -241,7 +240,7 @@ def test_a_header_of_many_digits_is_refused_at_once(path):
         read_model(path)
 
 
-@each_row("shape", [(1 << 40,), (-1, -3)])
+@pytest.mark.parametrize("shape", [(1 << 40,), (-1, -3)])
 def test_impossible_shapes(path, shape):
     index = index_of(path)
     index["arrays"]["weights"] = ["<f8", list(shape)]

@@ -80,7 +80,7 @@ def test_what_the_interrupted_pass_has_learned_counts(interrupt, averaged):
     np.testing.assert_allclose(flat(model), flat(expected), rtol=1e-12)
 
 
-@each_row("name", MAKERS)
+@pytest.mark.parametrize("name", MAKERS)
 def test_ctrl_c_before_anything_is_learned(name, interrupt):
     interrupt(name, 1, before=True)
     with pytest.warns(UserWarning, match="interrupted after 0 passes"):

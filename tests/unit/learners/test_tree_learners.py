@@ -355,7 +355,7 @@ def test_frank_wolfe_is_not_for_trees():
 
 
 # -- several views ------------------------------------------------------------------------------------------------
-@each_row("name", ["co-perceptron", "co-svm", "sum of views", "sum of machines"])
+@pytest.mark.parametrize("name", ["co-perceptron", "co-svm", "sum of views", "sum of machines"])
 def test_views_share_the_features_and_are_summed(fitted, name):
     model = fitted(name)
     weights = sum(w.flat() for w in model.view_weights_)
