@@ -108,7 +108,7 @@ LINEAR = {
     "plain": (CRF(MultiClass()), ROWS),
     "standardised": (CRF(MultiClass(), view=ArrayFeatures(standardize=True)), ROWS),
     "standardised, sparse": (CRF(MultiClass(), view=ArrayFeatures(standardize=True)), sp.csr_array(ROWS)),
-    "no bias": (StructuredSVM(MultiClass(), view=ArrayFeatures(bias=False), tol=0.5), ROWS),
+    "no bias": (StructuredSVM(MultiClass(), view=ArrayFeatures(bias=False), C=0.03), ROWS),
     "taxonomy": (StructuredPerceptron(Taxonomy(TREE), random_state=0), ROWS),
     "views": (CoPerceptron(MultiClass(), random_state=0), ROWS),
     "truth values": (HMM(MultiClass()), (ROWS > ROWS.mean(axis=0)).astype(float)),
@@ -192,7 +192,7 @@ def test_minus_one_means_unlabeled_on_request(tmp_path):
     partly = [None if label == -1 else int(label) for label in y]
     for make in (
         lambda structure: CoPerceptron(structure, unlabeled_weight=0.1, random_state=0),
-        lambda structure: StructuredSVM(structure, tol=0.5, random_state=0),
+        lambda structure: StructuredSVM(structure, C=0.03, random_state=0),
         lambda structure: TransductiveSVM(structure, unlabeled_weight=0.1, random_state=0),
     ):
         with warnings.catch_warnings():
