@@ -225,7 +225,11 @@ def test_costs_of_wrong_labels_are_not_kept_for_every_pair():
 )
 def test_shared_costs_are_those_of_a_matrix(weights, options, monkeypatch):
     def fit(structure, **more):
-        return StructuredSVM(structure, C=0.1, tol=0.1, random_state=0, **options, **more).fit(TOKENS, LABELS).weights_.flat()
+        return (
+            StructuredSVM(structure, C=0.1, tol=0.1, random_state=0, **options, **more)
+            .fit(TOKENS, LABELS)
+            .weights_.flat()
+        )
 
     shared = Sequence(label_weights=weights)
     found = fit(shared)
