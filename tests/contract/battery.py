@@ -71,7 +71,7 @@ def classes(n, seed=0, labels=("bus", "car", "cat", "dog")):
 SETTINGS = {
     "perceptron": ("StructuredPerceptron", {"max_iter": 4}),
     "plain perceptron": ("StructuredPerceptron", {"max_iter": 4, "averaged": False}),
-    "svm": ("StructuredSVM", {"tol": 0.1}),
+    "svm": ("StructuredSVM", {"C": 0.1, "tol": 0.3}),
     "svm, all, slack, 2-norm": ("StructuredSVM", {"tol": 0.1, "reoptimize": "all", "rescaling": "slack", "norm": 2}),
     "svm, frank-wolfe": ("StructuredSVM", {"tol": 0.1, "solver": "frank-wolfe"}),
     "crf": ("CRF", {}),

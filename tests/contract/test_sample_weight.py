@@ -16,7 +16,7 @@ each_learner = pytest.mark.parametrize("learner", ONE_OF_EACH_CLASS)
 
 def case_of(learner):
     task = "token vectors" if learner == "hmm, gaussian" else "tokens"
-    return make(learner, task, 12 if learner == "tagger" else 24)  # which compares several learners in each fit
+    return make(learner, task, n=12)
 
 
 @each_learner

@@ -27,7 +27,7 @@ def check_tree(case, y, value):
 
 # -- grammars and trees ---------------------------------------------------------------------------------------------
 @each_kind
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_grammar_of_the_treebank(kind, data):
     case = data.draw(EVERY_KIND[kind])
@@ -45,7 +45,7 @@ def test_grammar_of_the_treebank(kind, data):
 
 
 @each_kind
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_arrays_and_nested_trees(kind, data):
     """Array to tree and back is the identity for every tree of the sentence and of the treebank; scores add up."""
@@ -86,7 +86,7 @@ def test_losses(kind, data, pick):
 
 # -- best trees -----------------------------------------------------------------------------------------------------
 @each_kind
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(data=st.data())
 def test_best_tree_and_margin(kind, data):
     case = data.draw(EVERY_KIND[kind])
@@ -124,7 +124,7 @@ def test_ties_go_to_the_smallest_split_and_the_first_rule(kind, data):
 
 
 @each_kind
-@settings(max_examples=30)
+@settings(max_examples=14)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_best_other_tree(kind, data, pick):
     """The best tree but one, if that one is the best, any other, or no tree of the sentence at all."""
@@ -160,7 +160,7 @@ def check_k_best(case, found, ranking, k):
 
 
 @each_kind
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(data=st.data(), k=st.sampled_from([1, 2, 3, 4, 5, 6, 7, 8, 1000]))
 def test_k_best(kind, data, k):
     case = data.draw(EVERY_KIND[kind])
@@ -188,7 +188,7 @@ def random_spans(case):
 
 
 @each_kind
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(data=st.data(), k=st.integers(1, 5))
 def test_given_brackets(kind, data, k):
     """Decoding, k-best and sums see only the trees that have the brackets."""
@@ -228,7 +228,7 @@ def check_expected(case, log_z, tables, ranking, weight):
 
 
 @each_kind
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(data=st.data())
 def test_sums_over_all_trees(kind, data):
     """Partition function, marginals of constituents, expected counts of all parts."""

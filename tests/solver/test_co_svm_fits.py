@@ -53,19 +53,19 @@ def capture(monkeypatch):
 TREE = {"c0": "left", "c1": "left", "c2": "right", "left": "all", "right": "all"}
 
 
-def points(n_labeled=9, n=40):
+def points(n_labeled=9, n=26):
     X, y = gaussian_classes(n, n_classes=3, n_features=4, separation=2.5, random_state=0)
     first = {label: y.index(label) for label in set(y)}
     return X, [label if i < n_labeled or i == first[label] else None for i, label in enumerate(y)]
 
 
-def sentences(n_labeled=6, n=25):
+def sentences(n_labeled=5, n=14):
     X, Y = embedded_ner(n, random_state=1)
     return X, [y if i < n_labeled else None for i, y in enumerate(Y)]
 
 
 def partly_labeled():
-    X, Y = embedded_ner(20, random_state=1)
+    X, Y = embedded_ner(12, random_state=1)
     return X, [
         y if i < 4 else [label if t % 3 == i % 3 else None for t, label in enumerate(y)] for i, y in enumerate(Y)
     ]
@@ -105,7 +105,7 @@ def test_weights_are_those_of_the_constraints(monkeypatch, name, rescaling, norm
         lambda *args: gains.append(visit_unlabeled(*args)) or gains[-1],
     )
     model = CoSVM(
-        structure, views, C=C, unlabeled_weight=C_u, rescaling=rescaling, norm=norm, ramp=3, max_iter=6, random_state=0
+        structure, views, C=C, unlabeled_weight=C_u, rescaling=rescaling, norm=norm, ramp=2, max_iter=4, random_state=0
     ).fit(*data())
     problem, blocks = found["problem"], found["blocks"]
     assert min(gain for *_, steps, gain in gains if steps) >= -1e-9, "the dual fell in a subspace step"
@@ -145,7 +145,7 @@ def test_one_view_and_nothing_unlabeled_is_the_structured_svm(name, rescaling, n
     best, _ = plain_chain.svm_solve(data.examples, C, rescaling, norm)
     options = {"C": C, "rescaling": rescaling, "norm": norm, "tol": 1e-4, "random_state": 0}
     model = CoSVM(data.structure, PLAIN, unlabeled_weight=0, **options).fit(data.X, data.Y)
-    svm = StructuredSVM(data.structure, PLAIN, max_iter=5000, **options).fit(data.X, data.Y)
+    svm = StructuredSVM(data.structure, PLAIN, reoptimize="all", **options).fit(data.X, data.Y)
     primal = plain_chain.svm_primal(data.examples, data.listed(model.weights_), C, rescaling, norm)
     assert model.converged_
     assert primal == pytest.approx(best, rel=1e-3)
@@ -260,7 +260,7 @@ def binary_co_svm(X, y, columns, C, C_u, orders):
     return w
 
 
-@pytest.mark.parametrize(("seed", "C_u"), [*((seed, 0.6) for seed in range(3)), (5, 2)])
+@pytest.mark.parametrize(("seed", "C_u"), [*((seed, 0.6) for seed in range(2)), (5, 2)])
 def test_binary_classes_are_a_binary_co_svm(seed, C_u):
     rng = np.random.default_rng(seed)
     truth = rng.choice([-1, 1], 14)
