@@ -151,7 +151,8 @@ print("all the same")
 
 def test_saved_models_can_be_read_in_another_process(tmp_path):
     todo = []
-    for k, learner in enumerate(ONE_OF_EACH_CLASS):  # a file depends on the class, not on its settings
+    # those that are fitted at once: a file depends on the class, not on its settings, and the form is one for all
+    for k, learner in enumerate(one for one in ONE_OF_EACH_CLASS if "svm" not in one and one != "tagger"):
         case = make(learner, "classes" if k % 2 and is_defined(learner, "classes") else "tokens", n=9)
         case.model.fit(case.X, case.partly)
         case.model.save(tmp_path / f"{k}.accord")

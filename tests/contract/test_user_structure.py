@@ -72,9 +72,9 @@ class Pairing(BaseStructure):
 
 RNG = np.random.default_rng(0)
 SKILL = RNG.normal(size=5)
-X = [RNG.normal(size=(n, n, 5)) for n in RNG.integers(3, 5, size=28)]
+X = [RNG.normal(size=(n, n, 5)) for n in RNG.integers(3, 5, size=40)]
 Y = [linear_sum_assignment(x @ SKILL, maximize=True)[1].tolist() for x in X]
-SOME = [*Y[:12], *([None] * 8)]
+SOME = [*Y[:15], *([None] * 15)]
 
 
 def test_it_keeps_the_contract():
@@ -97,10 +97,10 @@ def test_it_keeps_the_contract():
 )
 def test_it_learns(learner, tmp_path):
     unlabeled = isinstance(learner, (CoPerceptron, CoSVM))
-    model = learner.fit(*(X[:20], SOME) if unlabeled else (X[:12], Y[:12]))
-    assert model.score(X[20:], Y[20:]) >= 0.5  # by chance about 1 in 12
+    model = learner.fit(*(X[:30], SOME) if unlabeled else (X[:15], Y[:15]))
+    assert model.score(X[30:], Y[30:]) >= 0.5  # by chance about 1 in 12
     model.save(tmp_path / "model")
-    assert accord.load(tmp_path / "model").predict(X[20:]) == model.predict(X[20:])
+    assert accord.load(tmp_path / "model").predict(X[30:]) == model.predict(X[30:])
 
 
 def test_what_it_cannot_do_is_refused():
@@ -129,8 +129,8 @@ def test_it_has_weights_of_examples(learner):
 def test_it_has_weights_of_unlabeled_examples(learner):
     found = []
     for weight, unlabeled_weight in ((1.0, 0.5), (4.0, 0.125), (0.0, 0.5)):
-        each = np.r_[np.ones(12), np.full(8, weight)]
-        model = learner.set_params(unlabeled_weight=unlabeled_weight).fit(X[:20], SOME, sample_weight=each)
+        each = np.r_[np.ones(15), np.full(15, weight)]
+        model = learner.set_params(unlabeled_weight=unlabeled_weight).fit(X[:30], SOME, sample_weight=each)
         found.append(model.weights_.flat().copy())
     np.testing.assert_allclose(found[0], found[1], atol=1e-9)
     assert np.abs(found[0] - found[2]).max() > 1e-6

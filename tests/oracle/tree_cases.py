@@ -4,6 +4,7 @@ Hypothesis draws the options and a seed; numpy draws treebank, sentence and scor
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import enumerate_trees as et
@@ -42,6 +43,11 @@ class Case:
     @property
     def ranking(self):
         return et.ranked(self.grammar, self.scores, self.trees)
+
+    @cached_property
+    def by_rows(self):
+        """The trees by the arrays that stand for them."""
+        return {key(et.as_rows(tree)): tree for tree in self.trees}
 
     def nested(self, tree):
         return et.nested(self.grammar, tree, self.words)

