@@ -70,20 +70,15 @@ def test_given_labels_are_kept(fitted, learner, task):
 
 
 @each_case
-def test_no_inputs_no_outputs(fitted, learner, task):
-    model = fitted(learner, task).model
+def test_streams_are_predicted_like_lists_and_nothing_like_nothing(fitted, learner, task):
+    case = fitted(learner, task)
+    model = case.model
+    assert list(model.predict_iter(iter(list(case.X_new)), chunk_size=3)) == list(model.predict(case.X_new))
     assert list(model.predict([])) == []
     assert model.predict_k_best([], k=2) == []
     assert list(model.predict_iter(iter([]))) == []
     if isinstance(model, (CRF, HMM)):
         assert len(model.predict_marginals([])) == 0
-
-
-@each_case
-def test_streams_are_predicted_like_lists(fitted, learner, task):
-    case = fitted(learner, task)
-    inputs = list(case.X_new)
-    assert list(case.model.predict_iter(iter(inputs), chunk_size=3)) == list(case.model.predict(case.X_new))
 
 
 @each_case

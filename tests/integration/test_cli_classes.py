@@ -88,6 +88,8 @@ def test_kernel(folder):
         0.05,
         "--tol",
         0.5,
+        "--max-iter",
+        20,
     )
     model = accord.load(folder / "k")
     assert isinstance(model.view_, accord.KernelFeatures)

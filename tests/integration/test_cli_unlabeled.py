@@ -147,7 +147,8 @@ def test_without_a_learner_unlabeled_sentences_mean_the_tagger(folder, tmp_path,
     monkeypatch.setattr(accord.Tagger, "fit", watched)
     text = ok("train", "--labeled", few, "--unlabeled", many, "-o", path)
     ((learner, data),) = fitted
-    assert repr(learner.set_params(n_jobs=None, verbose=0)) == repr(accord.Tagger(random_state=0))
+    expected = accord.Tagger(view=accord.TokenFeatures(), random_state=0)
+    assert repr(learner.set_params(n_jobs=None, verbose=0)) == repr(expected)
     assert data == (X, [*Y[:7], *[None] * 5])
     same_weights(path, learner)
     model = accord.load(path)

@@ -49,6 +49,7 @@ def client(request, tmp_path_factory):
             threads_per_worker=1,
             processes=request.param == "processes",
             host="127.0.0.1",
+            protocol="tcp",
             dashboard_address=None,
             local_directory=str(tmp_path_factory.mktemp("dask")),
         ) as cluster,
@@ -73,7 +74,7 @@ def test_experiment_on_two_workers_gives_the_same_results(client, tmp_path):
 
     assert figures(results) == figures(expected)
     assert len(path.read_text().splitlines()) == 1 + len(tasks)
-    workers = set(client.run(worker).values())
+    workers = {str(one["name"]) for one in client.scheduler_info()["workers"].values()}
     assert len(workers) == 2
     assert {p.name for p in remote.iterdir()} == workers
     assert {p.name for p in local.iterdir()} == {str(os.getpid())}

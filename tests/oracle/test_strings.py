@@ -22,7 +22,7 @@ def pack(texts: list[str]) -> tuple[np.ndarray, np.ndarray, int, int]:
 
 
 @settings(max_examples=35, deadline=None)
-@given(st.lists(any_text, min_size=2, max_size=4))
+@given(st.lists(any_text, min_size=2, max_size=3))
 def test_similarities(texts):
     codes, starts, n_symbols, longest = pack(texts)
     left, right = (x.ravel() for x in np.meshgrid(np.arange(len(texts)), np.arange(len(texts))))
