@@ -23,6 +23,8 @@ OPTIMA = [
 ]
 SOLVERS = {"one example at a time": {"reoptimize": "example", "max_iter": 5000}, "all": {"reoptimize": "all"}}
 
+N_TREES = {1: 4, 2: 3}  # with the 2-norm, passes over single sentences are many
+
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -33,12 +35,10 @@ def fit(data, rescaling, norm, C, tol, **more):
 
 @pytest.mark.parametrize(("kind", "loss", "rescaling", "norm"), OPTIMA)
 def test_the_machine_reaches_the_listed_optimum(kind, loss, rescaling, norm):
-    data, C = treebank(loss=loss, **KINDS[kind]), 0.7
+    data, C = treebank(n=N_TREES[norm], loss=loss, **KINDS[kind]), 0.7
     best, w = plain_chain.svm_solve(data.examples, C, rescaling, norm)
     assert best > 0.1, "the case is too easy to tell solvers apart"
     for name, solver in SOLVERS.items():
-        if name != "all" and norm == 2 and kind != "words":
-            continue  # hundreds of passes, of which the first kind of trees has shown where they lead
         tol = 3e-5 * min(best / (C * len(data.X)), 1.0)
         machine = fit(data, rescaling, norm, C, tol, **solver)
         primal = plain_chain.svm_primal(data.examples, machine.weights_.flat(), C, rescaling, norm)
@@ -99,7 +99,7 @@ def test_the_dual_never_exceeds_the_primal_however_early_the_solver_stops():
 
 @pytest.mark.parametrize(("loss", "rescaling", "norm"), EXACT)
 def test_a_co_svm_of_one_view_without_unlabeled_sentences_is_the_machine(loss, rescaling, norm):
-    data, C = treebank(0, loss=loss, rare=0), 0.7
+    data, C = treebank(n=N_TREES[norm], loss=loss, rare=0), 0.7
     best, _ = plain_chain.svm_solve(data.examples, C, rescaling, norm)
     tol = 3e-5 * min(best / (C * len(data.X)), 1.0)
     options = {"rescaling": rescaling, "norm": norm, "C": C, "tol": tol, "random_state": 0, "unlabeled_weight": 0.0}
@@ -157,9 +157,9 @@ def test_lbfgs_finds_the_optimum_of_listed_trees(kind, C):
 def test_stochastic_gradient_comes_close_to_the_optimum():
     data = treebank(rare=0)
     best = CRF(data.structure, view=WORDS, C=0.5, tol=1e-12, max_iter=2000).fit(data.X, data.Y).objective_
-    crf = CRF(data.structure, view=WORDS, C=0.5, solver="sgd", max_iter=200, random_state=0).fit(data.X, data.Y)
+    crf = CRF(data.structure, view=WORDS, C=0.5, solver="sgd", max_iter=120, random_state=0).fit(data.X, data.Y)
     found, _ = plain_chain.crf_objective(data.examples, crf.weights_.flat(), 0.5)
-    assert best * (1 - 1e-9) <= found <= best * (1 + 6e-3)
+    assert best * (1 - 1e-9) <= found <= best * (1 + 1e-2)
 
 
 @each_kind
