@@ -169,7 +169,7 @@ class Case:
         return [None if i in kept else y for i, y in enumerate(self.Y)]
 
 
-def make(learner, task, n=24):
+def make(learner, task, n=18):
     structure, options, data = TASKS[task]
     X, Y = data(n)
     X_new, Y_new = data(10, seed=1)

@@ -129,7 +129,9 @@ def test_missing_labels_of_a_frame_mean_unlabeled():
     frame = pd.DataFrame(case.X)
     expected = clone(case.model).fit(case.X, case.partly)
     for missing in (None, np.nan, pd.NA):
-        series = pd.Series([missing if y is None else y for y in case.partly], dtype=object, index=range(50, 74))
+        series = pd.Series(
+            [missing if y is None else y for y in case.partly], dtype=object, index=range(50, 50 + len(frame))
+        )
         model = clone(case.model).fit(frame, series)
         assert list(model.predict(case.X)) == list(expected.predict(case.X))
         assert model.support_outputs() == expected.support_outputs()

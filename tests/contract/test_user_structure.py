@@ -87,11 +87,11 @@ def test_it_keeps_the_contract():
     "learner",
     [
         StructuredPerceptron(Pairing(), random_state=0),
-        StructuredSVM(Pairing(), C=10.0),
+        StructuredSVM(Pairing(), C=2.0),
         GradientSVM(Pairing(), C=10.0),
         SumOfViews(StructuredPerceptron(Pairing(), random_state=0), n_views=2),
         CoPerceptron(Pairing(), unlabeled_weight=0.1, random_state=0),
-        CoSVM(Pairing(), unlabeled_weight=0.1, C=10.0, max_iter=4, ramp=2, random_state=0),
+        CoSVM(Pairing(), unlabeled_weight=0.1, C=2.0, max_iter=4, ramp=2, random_state=0),
     ],
     ids=lambda learner: type(learner).__name__,
 )
@@ -123,7 +123,7 @@ def test_it_has_weights_of_examples(learner):
 
 @pytest.mark.parametrize(
     "learner",
-    [CoPerceptron(Pairing(), max_iter=3, random_state=0), CoSVM(Pairing(), C=10.0, max_iter=3, random_state=0)],
+    [CoPerceptron(Pairing(), max_iter=3, random_state=0), CoSVM(Pairing(), C=1.0, max_iter=3, random_state=0)],
     ids=["co-perceptron", "co-svm"],
 )
 def test_it_has_weights_of_unlabeled_examples(learner):

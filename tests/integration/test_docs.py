@@ -22,7 +22,6 @@ SMALLER = {
         "embedded_ner(100, random_state=1)": "embedded_ner(30, random_state=1)",
         "[None] * 285": "[None] * 45",
     },
-    "graph-kernels.md": {"gaussian_clusters(240,": "gaussian_clusters(100,"},
 }
 
 

@@ -80,12 +80,12 @@ def test_searches_with_unlabeled_examples(rows):
 
 def test_the_co_svm_talks_and_ends_also_in_a_pipe(tmp_path):
     write_conll(tmp_path / "few.conll", X[:6], Y[:6])
-    (tmp_path / "many.txt").write_text("".join(" ".join(x) + "\n" for x in X[6:16]))
+    (tmp_path / "many.txt").write_text("".join(" ".join(x) + "\n" for x in X[6:]))
     data = (tmp_path / "few.conll", "--unlabeled", tmp_path / "many.txt", "-o", tmp_path / "m")
     told = run("train", *data, "--learner", "co-svm", "--max-iter", 2)
     assert told.exit_code == 0, told.output
-    assert "training CoSVM on 6 labeled sentences and 10 unlabeled ones ..." in told.stderr
-    assert re.search(r"\nCoSVM from 16 sentences, \d+ labels, [\d,]+ features, [\d.]+ s: ", told.stderr)
+    assert "training CoSVM on 6 labeled sentences and 34 unlabeled ones ..." in told.stderr
+    assert re.search(r"\nCoSVM from 40 sentences, \d+ labels, [\d,]+ features, [\d.]+ s: ", told.stderr)
     assert not re.search(r"\d+ of 0\b|\d+/0\b", told.stderr)
 
 

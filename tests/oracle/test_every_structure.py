@@ -84,7 +84,7 @@ def check_violators(case, pick):
 
 
 @each_structure
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data=st.data(), k=st.sampled_from([1, 2, 3, 7, 1000]))
 def test_decode_k_best_and_sums(structure, data, k):
     """All that is asked of the same scores."""
@@ -96,7 +96,7 @@ def test_decode_k_best_and_sums(structure, data, k):
 
 
 @each_structure
-@settings(max_examples=20)
+@settings(max_examples=14)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_most_violated_output(structure, data, pick):
     check_violators(data.draw(EVERY_STRUCTURE[structure]), pick)
@@ -104,14 +104,14 @@ def test_most_violated_output(structure, data, pick):
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("loss", SEQUENCE_LOSSES)
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_most_violated_sequence_of_every_loss(loss, order, data, pick):
     check_violators(data.draw(sequence(order, loss=loss)), pick)
 
 
 @each_structure
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data(), k=st.integers(1, 5))
 def test_forced_rows(structure, data, k):
     """With some labels given, every operation sees only the outputs that have them."""
@@ -128,7 +128,7 @@ def test_forced_rows(structure, data, k):
 
 
 @each_structure
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_loss(structure, data, pick):
     case = data.draw(EVERY_STRUCTURE[structure])
@@ -154,7 +154,7 @@ def dense(phi, nodes, n_dims, n_labels, order):
 
 
 @each_structure
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_joint_feature_and_score(structure, data):
     """Phi is the enumerated one, and the score of its part scores is its product with the weights.

@@ -26,7 +26,7 @@ def check_tree(case, y, value):
 
 # -- grammars and trees ---------------------------------------------------------------------------------------------
 @each_kind
-@settings(max_examples=12)
+@settings(max_examples=9)
 @given(data=st.data())
 def test_grammar_arrays_and_nested_trees(kind, data):
     case = data.draw(EVERY_KIND[kind])
@@ -69,7 +69,7 @@ def check_arrays(case):
 
 
 @each_kind
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_losses(kind, data, pick):
     case = data.draw(EVERY_KIND[kind])
@@ -87,7 +87,7 @@ def test_losses(kind, data, pick):
 
 # -- best trees -----------------------------------------------------------------------------------------------------
 @each_kind
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(data=st.data(), k=st.sampled_from([1, 2, 3, 4, 5, 6, 7, 8, 1000]))
 def test_best_tree_k_best_and_sums(kind, data, k):
     """All that is asked of the same scores."""
@@ -123,7 +123,7 @@ def check_best_tree(case, ranking):
 
 
 @each_kind
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_ties_go_to_the_smallest_split_and_the_first_rule(kind, data):
     case = data.draw(SMOOTH[kind])
@@ -137,7 +137,7 @@ def test_ties_go_to_the_smallest_split_and_the_first_rule(kind, data):
 
 
 @each_kind
-@settings(max_examples=14)
+@settings(max_examples=10)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_best_other_tree(kind, data, pick):
     """The best tree but one, if that one is the best, any other, or no tree of the sentence at all."""
@@ -189,7 +189,7 @@ def random_spans(case):
 
 
 @each_kind
-@settings(max_examples=16)
+@settings(max_examples=12)
 @given(data=st.data(), k=st.integers(1, 5))
 def test_given_brackets(kind, data, k):
     """Decoding, k-best and sums see only the trees that have the brackets."""
