@@ -241,7 +241,8 @@ def sends(name, content):
 
 def test_garbage_is_refused_by_name_and_the_others_go_on(problem, apps):
     bad = {14 + k: sends(kind, content) for k, (kind, (content, _)) in enumerate(GARBAGE.items())}
-    outcome = agree(sites_of(WiredGrid({**apps, **bad}), ["a", "b", "c", *GARBAGE]), LAMBDA)
+    sites = sites_of(WiredGrid({**apps, **bad}), ["a", "b", "c", *GARBAGE], timeout=30, patience=30)
+    outcome = agree(sites, LAMBDA)
     assert outcome.rounds[-1].change <= 1e-8
     assert not outcome.converged  # somebody is missing
     check_optimum(outcome, problem, ["a", "b", "c"])

@@ -12,7 +12,7 @@ import pytest
 from accord.mail.detector import BatchDetector
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-N_KILLS = 8
+N_KILLS = 12
 # Forks a service again and again, since starting the interpreter takes longer than what is looked at.
 PROGRAM = """
 import os, sys
