@@ -123,7 +123,7 @@ def test_it_has_weights_of_examples(learner):
 
 @pytest.mark.parametrize(
     "learner",
-    [CoPerceptron(Pairing(), max_iter=3, random_state=0), CoSVM(Pairing(), C=1.0, max_iter=3, random_state=0)],
+    [CoPerceptron(Pairing(), max_iter=3, random_state=0), CoSVM(Pairing(), C=10.0, max_iter=3, random_state=0)],
     ids=["co-perceptron", "co-svm"],
 )
 def test_it_has_weights_of_unlabeled_examples(learner):

@@ -7,7 +7,7 @@ import plain_chain
 import pytest
 from chain_features import joint_features
 from co_svm_cases import EVERY, make, views
-from solver_cases import with_machines
+from solver_cases import with_one_machine
 
 from accord import (
     ArrayFeatures,
@@ -91,7 +91,7 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize(("name", "rescaling", "norm"), with_machines(FITS))
+@pytest.mark.parametrize(("name", "rescaling", "norm"), with_one_machine(FITS))
 def test_weights_are_those_of_the_constraints(monkeypatch, name, rescaling, norm):
     """w = sum of alpha times scaled differences of joint features, over labeled working sets and unlabeled blocks."""
     structure, views, data = FITS[name]
@@ -138,7 +138,7 @@ def test_weights_are_those_of_the_constraints(monkeypatch, name, rescaling, norm
 EVERY_TASK = sorted({name for name, _ in EVERY})
 
 
-@pytest.mark.parametrize(("name", "rescaling", "norm"), with_machines(EVERY_TASK))
+@pytest.mark.parametrize(("name", "rescaling", "norm"), with_one_machine(EVERY_TASK))
 def test_one_view_and_nothing_unlabeled_is_the_structured_svm(name, rescaling, norm):
     data = make(name, 1).data
     C = 0.7
@@ -155,7 +155,7 @@ def test_one_view_and_nothing_unlabeled_is_the_structured_svm(name, rescaling, n
 
 @pytest.mark.parametrize(
     ("name", "n_views", "unlabeled_weight", "rescaling", "norm"),
-    with_machines(
+    with_one_machine(
         [
             ("classes, costs", 2, 0),
             ("classes, costs", 3, 1e-9),

@@ -7,7 +7,7 @@ value of w = 0. The chapter divides C by the number of examples, so its C is n t
 import numpy as np
 import plain_chain
 import pytest
-from solver_cases import EVERY_DATA, multiclass, sequence, with_machines
+from solver_cases import EVERY_DATA, multiclass, sequence, with_one_machine
 
 from accord import StructuredSVM
 
@@ -36,7 +36,7 @@ def test_the_bound_is_the_printed_one():
 
 
 @pytest.mark.parametrize("reoptimize", ["example", "all"])
-@pytest.mark.parametrize(("name", "rescaling", "norm"), with_machines(EVERY_DATA))
+@pytest.mark.parametrize(("name", "rescaling", "norm"), with_one_machine(EVERY_DATA))
 def test_no_more_constraints_than_the_theorem_allows(name, rescaling, norm, reoptimize):
     data = EVERY_DATA[name]()
     for C, tol in ((0.01, 0.01), (1.0, 0.3), (1.0, 0.03)):
