@@ -86,7 +86,7 @@ def test_gaps_are_those_of_all_outputs_listed_and_small(name, n_views, rescaling
     hidden = case.hidden(1 if case.data.structure.single_row else 0.6, seed=1)
     n = len(hidden)
     given = [y if i >= n // 2 else list(e.outputs[e.true]) for i, (y, e) in enumerate(zip(hidden, case.data.examples))]
-    machine = machine_of(case, given, rescaling, norm, max_iter=50)
+    machine = machine_of(case, given, rescaling, norm, max_iter=150 if "F1" in name else 50)
     machine.move(lambda info: None)
     before = [case.data.listed(machine.weights.view(v)) * case.mask(v) for v in range(n_views)]
     machine.freeze(lambda info: None)

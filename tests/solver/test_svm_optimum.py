@@ -11,7 +11,7 @@ import plain_chain
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
-from solver_cases import EVERY_DATA, multiclass, sequence, with_machines
+from solver_cases import EVERY_DATA, multiclass, sequence, with_machines, with_one_machine
 
 from accord import ArrayFeatures, MultiClass, StructuredSVM
 
@@ -46,7 +46,7 @@ def tol_for(solver, fraction, best, C, n):
     return 0.95 * fraction
 
 
-@pytest.mark.parametrize(("name", "rescaling", "norm"), with_machines(EVERY_DATA))
+@pytest.mark.parametrize(("name", "rescaling", "norm"), with_one_machine(EVERY_DATA))
 def test_all_solvers_reach_the_listed_optimum(name, rescaling, norm):
     data, C = EVERY_DATA[name](), 0.7
     best, w = plain_chain.svm_solve(data.examples, C, rescaling, norm)
@@ -67,7 +67,9 @@ def test_all_solvers_reach_the_listed_optimum(name, rescaling, norm):
         assert 0.5 * np.sum((listed - w) ** 2) <= 2 * (primal - best) + 1e-7, solver
 
 
-@pytest.mark.parametrize(("C", "solver", "rescaling", "norm"), with_machines(itertools.product([20.0, 0.05], SOLVERS)))
+@pytest.mark.parametrize(
+    ("C", "solver", "rescaling", "norm"), with_one_machine(list(itertools.product([20.0, 0.05], SOLVERS)))
+)
 def test_small_and_large_C(C, solver, rescaling, norm):
     for data in (multiclass("cost"), sequence("hamming", n=5)):
         best, _ = plain_chain.svm_solve(data.examples, C, rescaling, norm)
