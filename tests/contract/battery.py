@@ -71,7 +71,7 @@ def classes(n, seed=0, labels=("bus", "car", "cat", "dog")):
 SETTINGS = {
     "perceptron": ("StructuredPerceptron", {"max_iter": 4}),
     "plain perceptron": ("StructuredPerceptron", {"max_iter": 4, "averaged": False}),
-    "svm": ("StructuredSVM", {"tol": 0.1}),
+    "svm": ("StructuredSVM", {"C": 0.3, "tol": 0.5}),
     "svm, all, slack, 2-norm": ("StructuredSVM", {"tol": 0.1, "reoptimize": "all", "rescaling": "slack", "norm": 2}),
     "svm, frank-wolfe": ("StructuredSVM", {"tol": 0.1, "solver": "frank-wolfe"}),
     "crf": ("CRF", {}),
@@ -86,12 +86,12 @@ SETTINGS = {
     ),
     "gradient-svm": ("GradientSVM", {}),
     "gradient-svm, expansion": ("GradientSVM", {"solver": "expansion", "rho": 1.0}),
-    "tsvm": ("TransductiveSVM", {"unlabeled_weight": 0.1, "ramp": 2}),
+    "tsvm": ("TransductiveSVM", {"unlabeled_weight": 0.1, "ramp": 2, "max_iter": 8}),
     "tsvm, balanced": (
         "TransductiveSVM",
-        {"unlabeled_weight": 0.1, "ramp": 0, "balance": True, "solver": "primal", "max_iter": 200},
+        {"unlabeled_weight": 0.1, "ramp": 0, "balance": True, "solver": "primal", "max_iter": 20},
     ),
-    "gradient-co-svm": ("GradientCoSVM", {"unlabeled_weight": 0.1, "ramp": 2, "max_iter": 20}),
+    "gradient-co-svm": ("GradientCoSVM", {"unlabeled_weight": 0.1, "ramp": 2, "max_iter": 8}),
     "sum of views": ("SumOfViews", {"n_views": 3}),
     "type consistency": ("TypeConsistency", {"strength": 0.4}),
 }
@@ -169,7 +169,7 @@ class Case:
         return [None if i in kept else y for i, y in enumerate(self.Y)]
 
 
-def make(learner, task, n=24):
+def make(learner, task, n=18):
     structure, options, data = TASKS[task]
     X, Y = data(n)
     X_new, Y_new = data(10, seed=1)

@@ -65,8 +65,8 @@ def learner(name, structure):
 
 def table(name):
     rng = np.random.default_rng(0)
-    y = np.arange(36) % 3
-    X = 3.0 * np.eye(3)[y][:, [0, 1, 2, 0]] + rng.normal(size=(36, 4))
+    y = np.arange(24) % 3
+    X = 3.0 * np.eye(3)[y][:, [0, 1, 2, 0]] + rng.normal(size=(24, 4))
     return X, X.sum(axis=1) if name in ("RLSR", "CoRLSR") else np.array(["x", "y", "z"])[y]
 
 
@@ -181,8 +181,8 @@ def test_tools_for_classes_and_numbers(row, tool):
 def outputs(structure):
     """Inputs and outputs of a structure, and the metric of a search."""
     if structure == "Sequence":
-        X = [["Ana", "left"], ["Tom", "saw", "Eva"], ["Rome", "slept"]] * 4
-        return X, [["B-PER", "O"], ["B-PER", "O", "B-PER"], ["B-LOC", "O"]] * 4, "span_f1"
+        X = [["Ana", "left"], ["Tom", "saw", "Eva"], ["Rome", "slept"]] * 2
+        return X, [["B-PER", "O"], ["B-PER", "O", "B-PER"], ["B-LOC", "O"]] * 2, "span_f1"
     if structure == "Tree":
         X = [["the", "dog", "barks"], ["dogs", "bark"], ["the", "cats", "sleep"]] * 2
         Y = ["(S (NP (D the) (N dog)) (V barks))", "(S (NP (N dogs)) (V bark))", "(S (NP (D the) (N cats)) (V sleep))"]

@@ -70,20 +70,15 @@ def test_given_labels_are_kept(fitted, learner, task):
 
 
 @each_case
-def test_no_inputs_no_outputs(fitted, learner, task):
-    model = fitted(learner, task).model
+def test_streams_are_predicted_like_lists_and_nothing_like_nothing(fitted, learner, task):
+    case = fitted(learner, task)
+    model = case.model
+    assert list(model.predict_iter(iter(list(case.X_new)), chunk_size=3)) == list(model.predict(case.X_new))
     assert list(model.predict([])) == []
     assert model.predict_k_best([], k=2) == []
     assert list(model.predict_iter(iter([]))) == []
     if isinstance(model, (CRF, HMM)):
         assert len(model.predict_marginals([])) == 0
-
-
-@each_case
-def test_streams_are_predicted_like_lists(fitted, learner, task):
-    case = fitted(learner, task)
-    inputs = list(case.X_new)
-    assert list(case.model.predict_iter(iter(inputs), chunk_size=3)) == list(case.model.predict(case.X_new))
 
 
 @each_case
@@ -104,7 +99,7 @@ def test_scores_and_probabilities_of_labels(fitted, learner, task):
 
 @pytest.mark.parametrize(("learner", "task"), [case for case in CASES if case[1].startswith("token")])
 def test_sentences_without_tokens_have_outputs_without_labels(learner, task):
-    case = make(learner, task)
+    case = make(learner, task, n=12)
     empty = np.zeros((0, 3)) if task.startswith("token vectors") else []
     model = case.model.fit([*case.X, empty, empty], [*case.Y, [], None])
     assert model.predict([empty, case.X[0], empty])[::2] == [[], []]
@@ -153,7 +148,7 @@ SUPERVISED = [learner for learner in LEARNERS if learner not in (*MULTI_VIEW, *S
     ("learner", "task"), cover([(c, t) for c in SUPERVISED for t in SAME_FEATURES if is_defined(c, t)], set)
 )
 def test_supervised_learners_take_only_features_from_unlabeled_examples(learner, task):
-    case = make(learner, task)
+    case = make(learner, task, n=15)
     alone = clone(case.model).fit(case.X, case.Y)
     X = np.vstack([case.X, case.X_new]) if isinstance(case.X, np.ndarray) else case.X + case.X_new
     both = case.model.fit(X, [*case.Y, *[None] * len(case.X_new)])
@@ -166,8 +161,8 @@ def test_supervised_learners_take_only_features_from_unlabeled_examples(learner,
 
 @pytest.mark.parametrize("learner", [learner for learner in SEMI_SUPERVISED if is_defined(learner, "tokens")])
 def test_semi_supervised_learners_predict_the_unlabeled_training_examples(learner):
-    case = make(learner, "tokens")
-    model = case.model.fit(case.X, case.partly)
-    unlabeled = [x for x, y in zip(case.X, case.partly) if y is None]
-    assert len(unlabeled) >= 5
+    case = make(learner, "tokens", n=12)
+    partly = [y if i % 3 else None for i, y in enumerate(case.Y)]
+    model = case.model.fit(case.X, partly)
+    unlabeled = case.X[::3]
     assert model.transduction_ == list(model.predict(unlabeled))

@@ -16,7 +16,7 @@ each_learner = pytest.mark.parametrize("learner", ONE_OF_EACH_CLASS)
 
 def case_of(learner):
     task = "token vectors" if learner == "hmm, gaussian" else "tokens"
-    return make(learner, task, 12 if learner == "tagger" else 24)  # which compares several learners in each fit
+    return make(learner, task, n=12)
 
 
 @each_learner
@@ -25,15 +25,22 @@ def test_searches_route_weights_to_every_fit(learner):
     each = np.random.default_rng(0).uniform(0.1, 3.0, len(case.X))
     with sklearn.config_context(enable_metadata_routing=True):
         model = clone(case.model).set_fit_request(sample_weight=True)
-        found = cross_validate(
-            model, case.X, case.Y, cv=KFold(2), params={"sample_weight": each}, error_score="raise",
-            return_estimator=True,
-        )  # fmt: skip
         name = called(case.model, "structure__loss")
         search = GridSearchCV(model, {name: ["hamming"]}, cv=KFold(2), error_score="raise")
         search.fit(case.X, case.Y, sample_weight=each)
     whole = clone(case.model).set_params(**{name: "hamming"}).fit(case.X, case.Y, sample_weight=each)
     np.testing.assert_allclose(weights(search.best_estimator_), weights(whole), atol=1e-9)
+
+
+@pytest.mark.parametrize("learner", ONE_OF_EACH_CLASS[:3])  # folds are made by scikit-learn, in the same way for all
+def test_every_fold_has_its_own_weights(learner):
+    case = case_of(learner)
+    each = np.random.default_rng(0).uniform(0.1, 3.0, len(case.X))
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = cross_validate(
+            clone(case.model).set_fit_request(sample_weight=True), case.X, case.Y, cv=KFold(2),
+            params={"sample_weight": each}, error_score="raise", return_estimator=True,
+        )  # fmt: skip
     train, _ = next(KFold(2).split(case.X))
     by_hand = clone(case.model).fit([case.X[i] for i in train], [case.Y[i] for i in train], sample_weight=each[train])
     np.testing.assert_allclose(weights(found["estimator"][0]), weights(by_hand), atol=1e-9)

@@ -85,22 +85,25 @@ def test_kernel(folder):
         "--degree",
         3,
         "--C",
-        5,
+        0.05,
         "--tol",
-        0.1,
+        0.5,
+        "--max-iter",
+        20,
     )
     model = accord.load(folder / "k")
     assert isinstance(model.view_, accord.KernelFeatures)
-    assert (model.view.kernel, model.view.degree, model.C) == ("poly", 3, 5.0)
+    assert (model.view.kernel, model.view.degree, model.C) == ("poly", 3, 0.05)
     table = read_csv(folder / "points.csv")
     assert ok("predict", folder / "k", folder / "points.csv").splitlines() == list(model.predict(table.X))
 
 
 def test_taxonomy_from_svmlight(folder):
-    args = ["--taxonomy", folder / "tree.tsv", "--learner", "svm", "--loss", "tree"]
+    args = ["--taxonomy", folder / "tree.tsv", "--learner", "svm", "--loss", "tree", "--C", 0.1]
     ok("train", folder / "docs.svm", "--model", folder / "docs.accord", *args)
     X, y = read_svmlight(folder / "docs.svm")
-    expected = accord.StructuredSVM(accord.Taxonomy(read_taxonomy(folder / "tree.tsv")), random_state=0).fit(X, y)
+    taxonomy = accord.Taxonomy(read_taxonomy(folder / "tree.tsv"))
+    expected = accord.StructuredSVM(taxonomy, C=0.1, random_state=0).fit(X, y)
     model = accord.load(folder / "docs.accord")
     np.testing.assert_array_equal(model.weights_.unary, expected.weights_.unary)
     # a new file may have features that training did not see, and fewer of those that it saw

@@ -50,8 +50,8 @@ def folder(tmp_path_factory) -> Path:
 
 def test_unlabeled_records_take_part(tmp_path):
     """Those of other people and copies of labeled ones alike."""
-    few = write(tmp_path / "few.csv", *people(20, seed=0))
-    table = write(tmp_path / "table.csv", [*people(20, seed=0)[0], *people(20, seed=1)[0]])
+    few = write(tmp_path / "few.csv", *people(12, seed=0))
+    table = write(tmp_path / "table.csv", [*people(12, seed=0)[0], *people(12, seed=1)[0]])
     command = ["dedupe", few, "--unlabeled", table, "--model", tmp_path / "m.accord"]
     out = ok(*command)
     said = r"self-training +(yes|no); F1 of pairs of held-out records [\d.]+ % without, [\d.]+ % with it"
@@ -60,7 +60,7 @@ def test_unlabeled_records_take_part(tmp_path):
 
 
 def test_ctrl_c_in_self_training_keeps_what_labeled_records_taught(tmp_path, monkeypatch):
-    few, table = write(tmp_path / "few.csv", *people(20, seed=0)), write(tmp_path / "table.csv", people(20, seed=1)[0])
+    few, table = write(tmp_path / "few.csv", *people(12, seed=0)), write(tmp_path / "table.csv", people(12, seed=1)[0])
     model = tmp_path / "m.accord"
 
     def interrupt(*_: object) -> None:

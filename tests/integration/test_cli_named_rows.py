@@ -53,16 +53,16 @@ WRITERS = {"jsonl": write_json, "jsonl.gz": write_json, "parquet": write_parquet
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("rows")
-    few = [{**row, "label": row["label"] if i < 16 else None} for i, row in enumerate(posts(40, 0))]
+    few = [{**row, "label": row["label"] if i < 16 else None} for i, row in enumerate(posts(28, 0))]
     write_csv(path / "train.csv", few)
     write_csv(path / "test.csv", list(posts(20, 1)))
     ok("train", path / "train.csv", "-o", path / "csv.accord", "-q")
     return path
 
 
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("form", ["jsonl.gz", "parquet"])  # lines that are not packed: below
 def test_the_same_is_learned_and_predicted_as_from_csv(folder, form):
-    few = [{**row, "label": row["label"] if i < 16 else None} for i, row in enumerate(posts(40, 0))]
+    few = [{**row, "label": row["label"] if i < 16 else None} for i, row in enumerate(posts(28, 0))]
     test = list(posts(20, 1))
     if form != "parquet":  # missing is as good as null, and the label may stand anywhere
         few = [dict(reversed(row.items())) for row in few]
@@ -74,7 +74,7 @@ def test_the_same_is_learned_and_predicted_as_from_csv(folder, form):
     told = run("train", train, "-o", folder / "m.accord")
     assert told.exit_code == 0, told.output
     assert "free text: text (words, tf-idf), beside 2 other columns" in told.stderr
-    assert told.stdout.startswith("16 labeled and 24 unlabeled examples")
+    assert told.stdout.startswith("16 labeled and 12 unlabeled examples")
     expected = ok("predict", folder / "csv.accord", folder / "test.csv")
     for model in ("csv.accord", "m.accord"):
         for data in (labeled, new, folder / "test.csv"):

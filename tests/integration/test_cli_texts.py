@@ -34,7 +34,7 @@ def write(path, rows, header):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("texts")
-    few, new = list(posts(60, 0)), list(posts(80, 1))
+    few, new = list(posts(32, 0)), list(posts(40, 1))
     write(path / "train.csv", [(t, y if i < 16 else "") for i, (t, _, _, y) in enumerate(few)], ["text", "label"])
     write(path / "test.csv", [(t, y) for t, _, _, y in new], ["text", "label"])
     write(path / "new.csv", [(t,) for t, *_ in new], ["text"])
@@ -61,14 +61,14 @@ def test_a_csv_of_texts_just_works(folder, trained):
     assert "free text: text (words, tf-idf)" in result.stderr
     lines = result.stdout.splitlines()
     assert len(lines) == 3
-    assert lines[0].startswith("16 labeled and 44 unlabeled examples; used: logistic regression")
+    assert lines[0].startswith("16 labeled and 16 unlabeled examples; used: logistic regression")
     assert "held-out labels wrong, of 16 in 4 folds" in lines[1]
     assert lines[2].startswith("next: ")
     model = accord.load(folder / "m.accord")
     assert isinstance(model, accord.Classifier)
     assert isinstance(model.view_, accord.TextFeatures)
     assert accuracy(ok("predict", folder / "m.accord", folder / "new.csv").splitlines(), folder / "test.csv") > 0.9
-    assert "80 examples" in ok("evaluate", folder / "m.accord", folder / "test.csv")
+    assert "40 examples" in ok("evaluate", folder / "m.accord", folder / "test.csv")
 
 
 @pytest.mark.usefixtures("trained")
@@ -82,7 +82,7 @@ def test_the_last_column_is_the_label_and_the_header_is_seen(folder):
 def test_what_python_learns_is_the_same(folder):
     table = read_csv(folder / "train.csv", "label")
     assert table.texts == ["text"]
-    assert table.y.count(None) == 44
+    assert table.y.count(None) == 16
     model = accord.Classifier(random_state=0).fit(table.X, table.y)
     new = read_csv(folder / "new.csv", None, header=True, texts=["text"])
     assert list(model.predict(new.X)) == ok("predict", folder / "m.accord", folder / "new.csv").splitlines()
@@ -110,7 +110,7 @@ def test_texts_may_be_named(folder):
     ]
     assert "text, kind (words" in run("train", folder / "wide.csv", *args).stderr
     assert accord.load(folder / "c.accord").view_.view_names() == ["text", "kind", "other columns"]
-    assert len(ok("predict", folder / "c.accord", folder / "wide_new.csv").splitlines()) == 80
+    assert len(ok("predict", folder / "c.accord", folder / "wide_new.csv").splitlines()) == 40
     ok(
         "train",
         folder / "train.csv",

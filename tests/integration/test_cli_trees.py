@@ -22,9 +22,9 @@ WSJ = "( (S (NP-SBJ-1 (DT The) (NN dog)) (VP (VBD left) (NP (-NONE- *T*-1))) (. 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Treebanks `train.mrg` and `test.mrg`, `test.txt` of sentences, `tagged.txt` with tags, and a parser."""
+    """Treebanks `train.mrg`, `few.mrg`, `test.mrg`; `test.txt` of sentences, `tagged.txt` with tags; a parser."""
     path = tmp_path_factory.mktemp("trees")
-    for name, n, seed in (("train", 50, 0), ("test", 20, 1)):
+    for name, n, seed in (("train", 50, 0), ("few", 20, 0), ("test", 20, 1)):
         X, Y = grammar_sentences(n, max_depth=6, random_state=seed)
         write_trees(Y, path / f"{name}.mrg")
     (path / "test.txt").write_text("".join(" ".join(x) + "\n" for x in X))
@@ -80,8 +80,8 @@ VIEW = TokenFeatures(window=0, affixes=(2,))
     ids=["perceptron", "svm", "crf", "pcfg"],
 )  # fmt: skip
 def test_options_reach_the_constructors(folder, options, learner):
-    assert ok("train", folder / "train.mrg", "--model", folder / "m", *options) == ""
-    learner.fit(*treebank(folder))
+    assert ok("train", folder / "few.mrg", "--model", folder / "m", *options) == ""
+    learner.fit(*treebank(folder, "few"))
     np.testing.assert_array_equal(accord.load(folder / "m").weights_.flat(), learner.weights_.flat())
 
 
@@ -150,9 +150,9 @@ def test_unlabeled_sentences(folder, learner):
     options += [] if learner == "pcfg" else SMALL
     found = []
     for name in ("test.txt", "test.mrg"):
-        result = run("train", folder / "train.mrg", "--unlabeled", folder / name, "-o", folder / "m", *options)
+        result = run("train", folder / "few.mrg", "--unlabeled", folder / name, "-o", folder / "m", *options)
         assert result.exit_code == 0, result.output
-        assert "50 labeled and 20 unlabeled sentences" in result.stdout
+        assert "20 labeled and 20 unlabeled sentences" in result.stdout
         assert "weight of an unlabeled example: 0.1" in result.stdout
         if learner not in ("pcfg", "tsvm"):
             assert "of the constituents of the unlabeled examples" in result.stdout

@@ -133,16 +133,37 @@ def test_options_reach_the_constructors(folder, name, options, learner):
     assert accord.load(path).get_params()["n_jobs"] == 1
 
 
-def test_without_a_learner_unlabeled_sentences_mean_the_tagger(folder):
-    few, many, path = folder / "few.conll", folder / "many.txt", folder / "default"
+def test_without_a_learner_unlabeled_sentences_mean_the_tagger(folder, tmp_path, monkeypatch):
+    few, many, path = tmp_path / "few.conll", tmp_path / "many.conll", tmp_path / "default"
+    X, Y = read_conll(folder / "few.conll")  # it compares several learners, so that few sentences must do
+    write_conll(few, X[:7], Y[:7])
+    write_conll(many, X[7:], Y[7:])
+    fit, fitted = accord.Tagger.fit, []
+
+    def watched(self, *data):
+        fitted.append((self, data))
+        return fit(self, *data)
+
+    monkeypatch.setattr(accord.Tagger, "fit", watched)
     text = ok("train", "--labeled", few, "--unlabeled", many, "-o", path)
-    model, learner = accord.load(path), accord.Tagger(random_state=0).fit(*examples(folder))
+    ((learner, data),) = fitted
+    expected = accord.Tagger(view=accord.TokenFeatures(), random_state=0)
+    assert repr(learner.set_params(n_jobs=None, verbose=0)) == repr(expected)
+    assert data == (X, [*Y[:7], *[None] * 5])
     same_weights(path, learner)
+    model = accord.load(path)
     assert model.structure_.constraints == "iob2", "seen from the labels"
     assert learner.report_ == model.report_
     assert "\n".join(model.report_) in text
-    ok("train", few, "--unlabeled", many, "-o", path, "--transition-weight", 2)
-    assert accord.load(path).structure_.constraints is None, "who says something about the structure says it all"
+
+    def stopped(self, *_):
+        fitted.append(self.structure)
+        raise accord.InputError("that is enough")
+
+    monkeypatch.setattr(accord.Tagger, "fit", stopped)
+    assert run("train", few, "--unlabeled", many, "-o", path, "--transition-weight", 2).exit_code == 2
+    assert fitted[-1].transition_weight == 2
+    assert fitted[-1].constraints is None, "who says something about the structure says it all"
 
 
 @pytest.mark.parametrize(

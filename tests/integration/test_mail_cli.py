@@ -4,9 +4,9 @@ import csv
 import html.parser
 import io
 import json
-import signal
 import subprocess
 import tarfile
+from importlib import import_module
 
 import pytest
 from cli_helpers import ok, process, run
@@ -16,7 +16,7 @@ from accord.cli.terminal import print_table
 from accord.mail.config import MailSettings, read_settings
 from accord.mail.detector import BatchDetector
 
-N = 60
+N = 40
 HOSTILE = "</title><script>alert(1)</script> \"'><img src=x onerror=alert(2)> \u202egnp.exe"
 
 
@@ -199,7 +199,7 @@ def test_explain_with_the_settings_of_a_state(folder, tmp_path):
 
 def test_train_and_use(folder, tmp_path):
     files = ("--model", tmp_path / "m.accord", "--spam-filter", tmp_path / "f.accord")
-    known = ("--batches", folder / "stream.mbox.tsv", "--set-size", 20, "--method", "pairwise")
+    known = ("--batches", folder / "stream.mbox.tsv", "--set-size", 13, "--method", "pairwise")
     assert "B-cubed F1" in ok("mail", "train", folder / "stream.mbox", *known, *files)
     used = ok("mail", "detect", folder / "box", *files, "--json", "-")
     rows = [json.loads(line) for line in used.splitlines()]
@@ -310,13 +310,15 @@ def test_files_that_cannot_be_read_are_named(folder, tmp_path):
     assert "1 file in" in result.stderr
 
 
-def test_the_reader_of_the_table_leaves(folder, tmp_path):
-    """As after `| head -1`; the state is written all the same."""
-    program = process("mail", "detect", folder / "box", "--state", tmp_path / "state", stdout=subprocess.PIPE,
-                      stderr=subprocess.PIPE)  # fmt: skip
-    program.stdout.close()
-    _, errors = program.communicate(timeout=300)
-    assert (program.returncode, errors) == (141, b"")
+def test_the_reader_of_the_table_leaves(folder, tmp_path, monkeypatch):
+    """As after `| head -1`; the state is written all the same. `test_cli_sequences` has a real pipe."""
+
+    def leave(*_, **__):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(import_module("accord.cli.mail.detect"), "print_table", leave)
+    result = run("mail", "detect", folder / "box", "--state", tmp_path / "state")
+    assert (result.exit_code, result.stderr) == (141, "")
     assert (tmp_path / "state").exists()
 
 
@@ -368,33 +370,25 @@ def test_mistakes_in_settings(tmp_path, text, message):
     assert message in result.output
 
 
-def written(path):
-    """When a file was written last."""
-    return path.stat().st_mtime_ns if path.exists() else 0
-
-
-def test_a_restarted_milter_knows_the_mail_before(tmp_path):
-    """Also after a kill -9: what the last checkpoint knew. One that ends by itself leaves all that it knows."""
+def test_a_milter_knows_the_mail_before_and_leaves_what_it_knows(tmp_path):
+    """Also after a kill -9: what the last checkpoint knew."""
     raw = simple_message("offer", "enough words of a message that is sent again and again")
-    batches, sizes = set(), []
-    flags = ("--listen", f"unix:{tmp_path}/socket", "--state", tmp_path / "state", "--window", 50, "--tag-local",
+    state = tmp_path / "state"
+    detector = BatchDetector(window=50)
+    first = detector.assign(raw)
+    detector.save(state)
+    flags = ("--listen", f"unix:{tmp_path}/socket", "--state", state, "--window", 50, "--tag-local",
              "--checkpoint-messages", 1)  # fmt: skip
-    for number in (signal.SIGKILL, signal.SIGTERM):
-        program = process("mail", "milter", *flags, stderr=subprocess.PIPE, text=True)
-        try:
-            assert "milter on" in program.stderr.readline()
-            before = written(tmp_path / "state")
-            with MilterClient(f"{tmp_path}/socket") as client:
-                (_, batch), (_, size) = client.message(raw).added
-            batches.add(batch)
-            sizes.append(int(size))
-            wait_until(lambda before=before: written(tmp_path / "state") > before)
-            program.send_signal(number)
-            program.wait(20)
-        finally:
-            program.kill()
-            program.communicate()
-    assert len(batches) == 1
-    assert sizes == [1, 2]
-    known = BatchDetector.restore(tmp_path / "state").assign_detailed(raw)
-    assert (known.batch in batches, known.size) == (True, 3)
+    program = process("mail", "milter", *flags, stderr=subprocess.PIPE, text=True)
+    try:
+        assert "milter on" in program.stderr.readline()
+        before = state.stat().st_mtime_ns
+        with MilterClient(f"{tmp_path}/socket") as client:
+            (_, batch), (_, size) = client.message(raw).added
+        wait_until(lambda: state.stat().st_mtime_ns > before)
+    finally:
+        program.kill()
+        program.communicate()
+    assert (batch, int(size)) == (first, 2)
+    known = BatchDetector.restore(state).assign_detailed(raw)
+    assert (known.batch, known.size) == (first, 3)

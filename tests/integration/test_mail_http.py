@@ -1,5 +1,6 @@
 """The HTTP service, over loopback by a real server in a process of its own loop: answers, refusals, and no 500."""
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -21,12 +22,13 @@ pytest.importorskip("uvicorn", reason="needs accord[mail]")
 pytest.importorskip("prometheus_client", reason="needs accord[mail]")
 pytest.importorskip("python_multipart", reason="needs accord[mail]")
 
-from accord.exceptions import InputError
+from accord.exceptions import AccordError, InputError
 from accord.mail import http_connections, http_service
 from accord.mail.config import read_settings
 from accord.mail.http_connections import http_server
 from accord.mail.http_service import create_app
 from accord.mail.service import MailService, plain
+from accord.mail.service_run import run
 
 LIMIT = 50_000
 
@@ -503,25 +505,29 @@ def test_signals_end_the_program_and_write_the_state(tmp_path, number):
         program.communicate()
 
 
-@pytest.mark.parametrize("how", ["return", "raise OSError('no more')"])
-def test_an_http_service_that_ends_by_itself_is_an_error(tmp_path, how):
+@pytest.mark.parametrize("error", [None, OSError("no more")], ids=["silently", "with an error"])
+def test_an_http_service_that_ends_by_itself_is_an_error(tmp_path, monkeypatch, error):
     """The milter ends as well, and the state is written: whoever started the program is to start it again."""
-    state = tmp_path / "state"
-    patch = f"""
-import asyncio, uvicorn
-async def short(self):
-    await asyncio.sleep(0.3)
-    {how}
-uvicorn.Server.main_loop = short
-"""
-    # one message before, so that there is something to write
-    asked = "service.start().assign(b'x').result(10)\nservice.start = lambda: None\nrun(settings"
-    program = patch + PROGRAM.replace("run(settings", asked)
-    done = subprocess.run(
-        [sys.executable, "-c", program, os.path.dirname(__file__), str(state)],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "ended\n" not in done.stdout
-    assert done.stderr.splitlines()[-1].endswith("AccordError: the HTTP service has ended by itself")
+
+    async def short(_):
+        await asyncio.sleep(0.1)
+        if error is not None:
+            raise error
+
+    monkeypatch.setattr("uvicorn.Server.main_loop", short)
+    state, anywhere, said = tmp_path / "state", "127.0.0.1:0", []
+    flags = {"http.listen": anywhere, "milter.listen": anywhere, "detector.state": str(state)}
+    settings = read_settings(flags=flags)
+    service = MailService(SubjectDetector(), settings=settings.detector)
+    service.start().assign(b"x").result(10)  # so that there is something to write
+    monkeypatch.setattr(service, "start", lambda: service)
+    interval = sys.getswitchinterval()
+    try:
+        with pytest.raises(AccordError, match="the HTTP service has ended by itself") as found:
+            run(settings, milter=True, http=True, announce=said.append, service=service)
+    finally:
+        sys.setswitchinterval(interval)
+    assert found.value.__cause__ is error
     assert state.exists()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", int(said[0].rsplit(":", 1)[1])), timeout=5).close()

@@ -11,7 +11,7 @@ from postfix_helpers import Postfix, free_port, require_postfix
 
 from accord.mail.generator import MailGenerator
 
-N = 1000
+N = 300
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def milter(tmp_path):
     """The program, with a state; its port."""
     port = free_port()
     program = process(
-        "mail", "milter", "--listen", f"127.0.0.1:{port}", "--state", tmp_path / "state", "--window", 500,
+        "mail", "milter", "--listen", f"127.0.0.1:{port}", "--state", tmp_path / "state", "--window", 200,
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:

@@ -156,7 +156,7 @@ COMMON = {
 }
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(
     kinds=mixes("unlabeled", "partial", "complete"),
     order=st.sampled_from([1, 2]),

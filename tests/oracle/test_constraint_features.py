@@ -44,7 +44,7 @@ def packed_features(data, rng, n_rows):
 
 
 @pytest.mark.parametrize("structure", EVERY_STRUCTURE)
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_joint_difference(structure, data):
     """Phi(x, y) - Phi(x, found) as (flat index, value), for an input that starts anywhere in the packed rows."""
@@ -114,7 +114,7 @@ def best_value(top, gains, vectors, masses, ridge):
     return value((low + high) / 2)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_best_mix(data):
     """No point of the triangle (or, without a budget, of the quadrant) is better."""

@@ -35,7 +35,7 @@ def n_trees(forest):
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_forest_has_the_trees_of_the_chart(kind, data):
     case = data.draw(EVERY_KIND[kind])

@@ -12,7 +12,7 @@ from accord.kernels.chains.margin import best_with_margin
 from accord.kernels.chains.viterbi import k_best, viterbi
 
 
-@settings(max_examples=180)
+@settings(max_examples=80)
 @given(case=sequence())
 def test_margin(case):
     unary, chain = case.parts.unary, case.parts[1:]

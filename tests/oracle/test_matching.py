@@ -31,7 +31,7 @@ def numbers(matching, parts):
 
 
 @given(cases(), st.integers(1, 30))
-@settings(max_examples=150)
+@settings(max_examples=70)
 def test_k_best_are_those_of_the_enumeration(case, k):
     parts, partial = case
     expected = em.ranked(parts.tolist(), partial)
@@ -50,7 +50,7 @@ def test_k_best_are_those_of_the_enumeration(case, k):
 
 
 @given(cases(), st.data())
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_the_most_violating_matching(case, data):
     parts, partial = case
     parts = np.where(np.isfinite(parts), parts, -5.0)

@@ -41,7 +41,7 @@ def spans(offsets):
     return list(pairwise(offsets.tolist()))
 
 
-@settings(max_examples=90)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_viterbi_batch(data):
     case, chains, unary, offsets = packed(data)
@@ -78,7 +78,7 @@ def add_to_counts(counts, by_definition, order):
             step[before, key[2], key[3]] += value
 
 
-@settings(max_examples=90)
+@settings(max_examples=40)
 @given(data=st.data(), weighted=st.booleans())
 def test_forward_backward_batch(data, weighted):
     """Partition functions, marginals and summed expected transition counts; counts are added to what was there."""
@@ -104,7 +104,7 @@ def test_forward_backward_batch(data, weighted):
         np.testing.assert_allclose(found, by_definition, rtol=1e-8, atol=1e-8)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data(), rescaling=st.sampled_from(["margin", "slack"]), norm=st.sampled_from([1, 2]))
 def test_find_violators(data, rescaling, norm):
     case, chains, unary, offsets = packed(data)
@@ -131,7 +131,7 @@ def test_find_violators(data, rescaling, norm):
             assert z.tolist() == one.tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data(), weighted=st.booleans())
 def test_path_scores_and_counts(data, weighted):
     case, chains, unary, offsets = packed(data)

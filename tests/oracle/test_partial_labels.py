@@ -33,7 +33,7 @@ def agrees(z, y):
 # -- decoding ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_forced_decoding(data):
     """The best output that has the given labels; it is the free one, ties included, if that has them."""

@@ -46,7 +46,7 @@ def full_program(n, sim):
     return -found.fun, A
 
 
-@settings(max_examples=70)
+@settings(max_examples=35)
 @given(whole_sets())
 def test_sequential_is_its_definition(case):
     n, sim = case
@@ -54,7 +54,7 @@ def test_sequential_is_its_definition(case):
     assert labels.tolist() == oracle.sequential(sim, n)
 
 
-@settings(max_examples=70)
+@settings(max_examples=35)
 @given(whole_sets(12), st.integers(1, 4))
 def test_sequential_in_blocks_is_sequential(case, size):
     n, sim = case
@@ -65,7 +65,7 @@ def test_sequential_in_blocks_is_sequential(case, size):
     assert clusters.labels.tolist() == oracle.sequential(sim, n)
 
 
-@settings(max_examples=70)
+@settings(max_examples=35)
 @given(whole_sets(9))
 def test_agglomerative_is_its_definition(case):
     n, sim = case
@@ -73,7 +73,7 @@ def test_agglomerative_is_its_definition(case):
     assert labels.tolist() == oracle.agglomerative(sim, n)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.one_of(whole_sets(), real_sets()))
 def test_every_decoder_against_all_partitions(case):
     n, sim = case
@@ -89,7 +89,7 @@ def test_every_decoder_against_all_partitions(case):
         assert abs(oracle.value(sim, found.labels) - found.value) <= 1e-9 * scale
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.one_of(whole_sets(), real_sets(9)))
 def test_inequalities_found_one_by_one_give_the_full_program(case):
     n, sim = case
@@ -105,7 +105,7 @@ def test_inequalities_found_one_by_one_give_the_full_program(case):
     assert z.max() <= 1
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(real_sets(7), st.data())
 def test_a_program_may_be_used_again(case, data):
     n, sim = case
@@ -116,7 +116,7 @@ def test_a_program_may_be_used_again(case, data):
         assert abs(bound - full_program(n, values)[0]) <= 1e-6 * (1 + np.abs(values).sum())
 
 
-@settings(max_examples=70)
+@settings(max_examples=35)
 @given(st.one_of(whole_sets(9), real_sets(9)), st.data())
 def test_moves_never_lose_and_leave_no_better_move(case, data):
     n, sim = case
@@ -137,7 +137,7 @@ def test_moves_never_lose_and_leave_no_better_move(case, data):
             assert oracle.value(sim, np.where(labels == a, b, labels)) <= value + 1e-9
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(whole_sets())
 def test_some_best_partition_stays_within_components(case):
     n, sim = case

@@ -21,7 +21,7 @@ def cases(draw, most=6):
     return rng.normal(size=n * (n - 1) // 2), rng.integers(0, n, n), draw(st.sampled_from(["total", "rand"]))
 
 
-@settings(max_examples=35)
+@settings(max_examples=20)
 @given(cases())
 def test_loss_augmented_decoding_against_all_partitions(case):
     sim, y, loss = case
@@ -38,7 +38,7 @@ def test_loss_augmented_decoding_against_all_partitions(case):
     assert structure.relaxed_loss_augmented(sim, y).value >= worst - 1e-9
 
 
-@settings(max_examples=35)
+@settings(max_examples=20)
 @given(cases(), st.floats(-3.0, 3.0))
 def test_some_relaxed_partition_that_is_bad_enough(case, shift):
     sim, y, loss = case
@@ -56,7 +56,7 @@ def test_some_relaxed_partition_that_is_bad_enough(case, shift):
         assert z[number[frozenset((j, k))]] + z[number[frozenset((k, l))]] - z[number[frozenset((j, l))]] <= 1 + 1e-5
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 7))
 def test_closing_is_the_least_change_that_keeps_all_inequalities(seed, n):
     z = np.random.default_rng(seed).uniform(size=n * (n - 1) // 2)
@@ -73,7 +73,8 @@ def test_closing_is_the_least_change_that_keeps_all_inequalities(seed, n):
 
 
 @pytest.mark.parametrize("loss", ["total", "rand", "zero-one"])
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
+@settings(max_examples=35)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=5))
 def test_constraints_of_the_sequential_learner(loss, y):
     """Each object goes to the end of its set; its alternatives are all partitions that agree on the others."""
     n = len(y)

@@ -21,8 +21,8 @@ def pack(texts: list[str]) -> tuple[np.ndarray, np.ndarray, int, int]:
     return codes, starts, len(symbols), max(map(len, texts))
 
 
-@settings(max_examples=75, deadline=None)
-@given(st.lists(any_text, min_size=2, max_size=4))
+@settings(max_examples=35, deadline=None)
+@given(st.lists(any_text, min_size=2, max_size=3))
 def test_similarities(texts):
     codes, starts, n_symbols, longest = pack(texts)
     left, right = (x.ravel() for x in np.meshgrid(np.arange(len(texts)), np.arange(len(texts))))
@@ -48,7 +48,7 @@ def test_known_values():
     np.testing.assert_allclose(out[2, 2], 3 / 6)  # "itt"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.text(alphabet="abé", max_size=9), min_size=1, max_size=5))
 def test_trigrams(texts):
     codes, starts, _, _ = pack(texts)
@@ -64,7 +64,7 @@ def test_trigrams(texts):
 words = st.lists(st.text(alphabet="abc", min_size=1, max_size=6), min_size=1, max_size=4, unique=True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(words, words, st.randoms(use_true_random=False))
 def test_words(a, b, random):
     vocabulary = sorted({*a, *b})
@@ -82,7 +82,7 @@ def test_words(a, b, random):
     assert n_shared[0] == len(set(a) & set(b))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sets(st.integers(0, 7), max_size=5), min_size=2, max_size=8), st.integers(1, 4), st.booleans())
 def test_nearest(rows, limit, below):
     rng = np.random.default_rng(len(rows))

@@ -155,14 +155,14 @@ VIEWS = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(view=VIEWS, X=CORPORA)
 def test_fit_gives_every_feature_of_every_token(view, X):
     rows = view.fit_rows(X)
     assert split(row_names(view, rows), rows.offsets) == [sentence_names(sentence, view) for sentence in X]
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(view=VIEWS, X=CORPORA, new=CORPORA)
 def test_transform_keeps_the_features_that_fit_has_seen(view, X, new):
     view.fit(X)
@@ -173,7 +173,7 @@ def test_transform_keeps_the_features_that_fit_has_seen(view, X, new):
     assert rows.table is view.table_
 
 
-@settings(max_examples=35)
+@settings(max_examples=20)
 @given(view=VIEWS, X=CORPORA, new=CORPORA)
 def test_a_view_that_grows_knows_all_features_and_keeps_old_numbers(view, X, new):
     view.fit(X)
@@ -185,7 +185,7 @@ def test_a_view_that_grows_knows_all_features_and_keeps_old_numbers(view, X, new
     assert split(row_names(view, again), again.offsets) == [sentence_names(sentence, view) for sentence in X]
 
 
-@settings(max_examples=35)
+@settings(max_examples=20)
 @given(view=VIEWS, X=CORPORA, min_count=st.integers(2, 3))
 def test_rare_features_are_left_out(view, X, min_count):
     view.set_params(min_count=min_count)

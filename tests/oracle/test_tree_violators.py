@@ -12,20 +12,23 @@ each_kind = pytest.mark.parametrize("kind", EVERY_KIND)
 SETTINGS = [(rescaling, norm) for rescaling in ("margin", "slack") for norm in (1, 2)]
 
 
-def all_violations(case, true, rescaling, norm):
-    """{rows: violation} of all trees but the excluded ones."""
-    ranking, shown = case.ranking, case.nested(true)
-    own = et.score(case.grammar, case.scores, true)
-    every = {}
-    for value, tree in ranking:
-        loss = et.losses(shown, case.nested(tree))[case.structure.loss]
-        every[key(et.as_rows(tree))] = violation(loss, value - own, rescaling, norm)
-    return every
+def losses_and_gains(case, true):
+    """{rows: (loss, what the score is larger by)} of all trees but the excluded ones: listed once for all settings."""
+    shown, own = case.nested(true), et.score(case.grammar, case.scores, true)
+    return {
+        key(et.as_rows(tree)): (et.losses(shown, case.nested(tree))[case.structure.loss], value - own)
+        for value, tree in case.ranking
+    }
+
+
+def all_violations(listed, rescaling, norm):
+    """{rows: violation}"""
+    return {rows: violation(loss, gain, rescaling, norm) for rows, (loss, gain) in listed.items()}
 
 
 @each_kind
 @pytest.mark.parametrize("loss", ["zero-one", "hamming", "f1"])
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(data=st.data(), pick=st.integers(0, 1000))
 def test_most_violated_tree(loss, kind, data, pick):
     """The returned tree has the returned violation; it is the largest where the structure says it is exact."""
@@ -34,8 +37,9 @@ def test_most_violated_tree(loss, kind, data, pick):
     assume(ranking)
     s.loss = loss
     true = ranking[pick % len(ranking)][1]
+    listed = losses_and_gains(case, true)
     for rescaling, norm in SETTINGS:
-        every = all_violations(case, true, rescaling, norm)
+        every = all_violations(listed, rescaling, norm)
         found, value = s.oracle(case.parts, array(true), rescaling, norm)
         largest = max(every.values())
         assert close(every[key(found)], value)
@@ -52,8 +56,8 @@ def test_most_violated_tree(loss, kind, data, pick):
 @pytest.mark.parametrize("loss", ["hamming", "f1"])
 def test_what_is_declared_inexact_finds_most(loss):
     """Within 5 % of the largest violation for 9 of 10 trees."""
-    for setting, ratios in shortfalls(loss, 300).items():
-        assert len(ratios) > 60, setting
+    for setting, ratios in shortfalls(loss, 200).items():
+        assert len(ratios) > 40, setting
         assert np.mean(np.array(ratios) >= 0.95) >= 0.9, setting
 
 
@@ -64,8 +68,9 @@ def shortfalls(loss, n_seeds):
         case = make_case(np.random.default_rng(seed), loss=loss, terminals="tags", horizontal=seed % 3)
         if len(case.trees) > 2:
             true = case.trees[case.rng.integers(len(case.trees))]
+            listed = losses_and_gains(case, true)
             for setting in SETTINGS:
-                largest = max(all_violations(case, true, *setting).values())
+                largest = max(all_violations(listed, *setting).values())
                 value = case.structure.oracle(case.parts, array(true), *setting)[1]
                 ratios[setting] += [value / largest] if largest > 1e-9 else []
     return ratios

@@ -25,7 +25,7 @@ def close(a, b, unary):
     return a == pytest.approx(b, abs=1e-11 * (1 + np.abs(unary[np.isfinite(unary)]).sum() + abs(b)))
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(case=sequence(), data=st.data())
 def test_the_best_output_that_is_not_the_target(case, data):
     y = draw_target(data, case)
@@ -44,7 +44,7 @@ def test_the_best_output_that_is_not_the_target(case, data):
     assert close(score(case.chain, labels.tolist()), top, unary)
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
 @pytest.mark.parametrize("loss", ADDITIVE)
 @given(data=st.data())
 def test_the_worst_wrong_output(loss, data):
@@ -68,7 +68,7 @@ def test_the_worst_wrong_output(loss, data):
     assert close(delta[0] + score(case.chain, found), max(v for v, _ in others), unary)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_with_f1_the_target_itself_is_never_taken_for_a_wrong_output(data):
     case = data.draw(sequence(loss=data.draw(st.sampled_from(["f1", "macro-f1"])), styles=["real"]))
@@ -84,7 +84,7 @@ def test_with_f1_the_target_itself_is_never_taken_for_a_wrong_output(data):
 
 
 @pytest.mark.parametrize("name", [n for n in EVERY_STRUCTURE if not n.startswith("sequence")])
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_all_wrong_classes_are_found_once(name, data):
     case = data.draw(EVERY_STRUCTURE[name])

@@ -4,6 +4,8 @@ Hypothesis draws the options and a seed; numpy draws treebank, sentence and scor
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 
 import enumerate_trees as et
 import numpy as np
@@ -42,33 +44,43 @@ class Case:
     def ranking(self):
         return et.ranked(self.grammar, self.scores, self.trees)
 
+    @cached_property
+    def by_rows(self):
+        """The trees by the arrays that stand for them."""
+        return {key(et.as_rows(tree)): tree for tree in self.trees}
+
     def nested(self, tree):
         return et.nested(self.grammar, tree, self.words)
 
 
 # -- treebanks ------------------------------------------------------------------------------------------------------
+def pick(rng, items):
+    """One of the items; ``rng.choice`` would make an array of them first, which takes most of the time."""
+    return items[int(rng.integers(len(items)))]
+
+
 def random_tree(rng, n_tokens, labels, tags, words):
     """A phrase or a tagged word, sometimes below a chain of single children."""
     if n_tokens == 1:
-        tree = [str(rng.choice(tags)), str(rng.choice(words))]
+        tree = [pick(rng, tags), pick(rng, words)]
     else:
-        n_children = min(n_tokens, int(rng.choice([2, 2, 2, 2, 3, 4])))
-        cuts = sorted(rng.choice(np.arange(1, n_tokens), n_children - 1, replace=False).tolist())
-        sizes = np.diff([0, *cuts, n_tokens]).tolist()
-        tree = [str(rng.choice(labels)), *(random_tree(rng, size, labels, tags, words) for size in sizes)]
+        n_children = min(n_tokens, pick(rng, [2, 2, 2, 2, 3, 4]))
+        cuts = sorted((1 + rng.permutation(n_tokens - 1)[: n_children - 1]).tolist())
+        sizes = [right - left for left, right in pairwise([0, *cuts, n_tokens])]
+        tree = [pick(rng, labels), *(random_tree(rng, size, labels, tags, words) for size in sizes)]
     while rng.random() < 0.2:
-        tree = [str(rng.choice(labels)), tree]
+        tree = [pick(rng, labels), tree]
     return tree
 
 
 def random_treebank(rng, root):
     """Up to ten trees over few labels and tags, which sometimes share a name; ``root`` says what is at their top."""
-    labels = ["A", "B", "C", "D"][: rng.choice([1, 2, 2, 3, 4])]
-    tags = (["x", "y", "z"] if rng.random() < 0.7 else ["x", "A", "z"])[: rng.choice([1, 2, 2, 3])]
+    labels = ["A", "B", "C", "D"][: pick(rng, [1, 2, 2, 3, 4])]
+    tags = (["x", "y", "z"] if rng.random() < 0.7 else ["x", "A", "z"])[: pick(rng, [1, 2, 2, 3])]
     words = WORDS[: rng.integers(2, len(WORDS) + 1)]
     trees = [
-        random_tree(rng, int(n), labels, tags, words)
-        for n in rng.choice([1, 2, 3, 4, 5, 6, 5, 6], rng.choice([1, 3, 5, 7, 10]))
+        random_tree(rng, pick(rng, [1, 2, 3, 4, 5, 6, 5, 6]), labels, tags, words)
+        for _ in range(pick(rng, [1, 3, 5, 7, 10]))
     ]
     for i, tree in enumerate(trees):
         if root == "TOP" or (root == "some TOP" and (rng.random() < 0.7 or et.is_tag(tree))):
@@ -152,11 +164,10 @@ def plain_scores(structure, nodes, transitions):
 
 def random_tokens(rng, structure, treebank):
     """The words or tags of a tree of the treebank, or any; sometimes some that are not known."""
-    tree = treebank[rng.integers(len(treebank))]
-    pairs = words_and_tags(tree)
+    pairs = words_and_tags(pick(rng, treebank))
     if rng.random() < 0.25:
         tags = structure.grammar_.tags if rng.random() < 0.8 else [*structure.grammar_.tags, "unseen"]
-        pairs = [(str(rng.choice(WORDS)), str(rng.choice(tags))) for _ in range(rng.integers(0, 7))]
+        pairs = [(pick(rng, WORDS), pick(rng, tags)) for _ in range(rng.integers(0, 7))]
     if structure.terminals == "words":
         return [word for word, _ in pairs], [word for word, _ in pairs]
     if rng.random() < 0.5:
@@ -189,7 +200,7 @@ def make_case(rng, style="real", root="free", loss="f1", **options):
     structure = Tree(loss=loss, **options).fit(treebank)
     grammar = plain_grammar(structure)
     # sentences with many trees say most, but those with one and those without must come, too
-    sentences = [random_sentence(rng, structure, treebank, grammar) for _ in range(rng.choice([1, 3, 5]))]
+    sentences = [random_sentence(rng, structure, treebank, grammar) for _ in range(pick(rng, [1, 3, 5]))]
     tokens, words, trees = max(sentences, key=lambda sentence: len(sentence[2]))
     nodes = random_weights(rng, style, (len(tokens), structure.n_nodes_))
     transitions = random_weights(rng, style, structure.n_transitions_)

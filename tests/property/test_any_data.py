@@ -27,7 +27,7 @@ numbers = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
 @pytest.mark.parametrize("learner", SEQUENCE_LEARNERS)
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(sentences=sentences, unlabeled=st.sets(st.integers(0, 5)), constraints=st.sampled_from([None, "iob2"]))
 def test_any_words(learner, sentences, unlabeled, constraints):
     X = [[word for word, _ in sentence] for sentence in sentences]
@@ -52,7 +52,7 @@ def test_any_words(learner, sentences, unlabeled, constraints):
 
 
 @pytest.mark.parametrize("learner", [name for name in SEQUENCE_LEARNERS if name != "hmm"])
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(data=st.data(), n_dims=st.integers(1, 3))
 def test_any_numbers(learner, data, n_dims):
     rows = data.draw(st.lists(st.lists(numbers, min_size=n_dims, max_size=n_dims), min_size=1, max_size=8))

@@ -86,7 +86,7 @@ def test_other_names_in_the_same_order_change_nothing_else(learner, sequences):
 
 
 @pytest.mark.parametrize("learner", [*CONVEX, "hmm"])
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(seed=seeds, order=st.permutations([0, 1, 2]))
 def test_permuted_labels_permute_scores(learner, seed, order):
     X, Y = draw_sequences(seed)
@@ -104,7 +104,7 @@ def test_permuted_labels_permute_scores(learner, seed, order):
 
 
 @pytest.mark.parametrize("learner", [*CONVEX, "hmm"])
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=seeds)
 def test_the_order_of_examples_does_not_matter(learner, seed):
     X, Y = draw_sequences(seed, n=10)
@@ -119,7 +119,7 @@ WORDS = ["Ana", "left", "Rome", "at", "Noon", "(", "saw", ")", "Tom", "42"]
 
 
 @each_learner
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=seeds)
 def test_the_order_and_place_of_unlabeled_examples_does_not_matter(learner, seed):
     """Words of unlabeled sentences bring features; where those are numbered must not change anything."""
@@ -138,7 +138,7 @@ def test_the_order_and_place_of_unlabeled_examples_does_not_matter(learner, seed
 
 
 @each_convex
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=seeds)
 def test_examples_twice_are_twice_the_C(learner, seed):
     X, Y = draw_sequences(seed)
@@ -152,7 +152,7 @@ def test_examples_twice_are_twice_the_C(learner, seed):
 
 
 @each_convex
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=seeds, scale=st.sampled_from([0.1, 3.0]))
 def test_scaled_features_are_another_C(learner, seed, scale):
     """w / s on s x gives the same scores for 1 / s^2 of the regulariser, which is the same as s^2 times the C."""
@@ -163,7 +163,7 @@ def test_scaled_features_are_another_C(learner, seed, scale):
 
 
 @each_convex
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=seeds)
 def test_features_written_twice_count_as_one_of_root_two_times_the_size(learner, seed):
     X, Y = draw_classes(seed)
@@ -174,7 +174,7 @@ def test_features_written_twice_count_as_one_of_root_two_times_the_size(learner,
 
 
 @each_convex
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=seeds)
 def test_rotated_features_give_the_same_scores(learner, seed):
     X, Y = draw_classes(seed)
@@ -184,7 +184,7 @@ def test_rotated_features_give_the_same_scores(learner, seed):
 
 
 @each_learner
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=seeds)
 def test_the_order_of_features_and_empty_features_do_not_matter(learner, seed):
     X, Y = draw_classes(seed)
@@ -194,7 +194,7 @@ def test_the_order_of_features_and_empty_features_do_not_matter(learner, seed):
 
 
 @each_learner
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=seeds)
 def test_dicts_lists_and_arrays_of_the_same_features_are_the_same(learner, seed):
     rng = np.random.default_rng(seed)
@@ -214,7 +214,7 @@ def test_dicts_lists_and_arrays_of_the_same_features_are_the_same(learner, seed)
 
 
 @each_learner
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(seed=seeds)
 def test_a_flat_taxonomy_is_plain_classes(learner, seed):
     X, Y = draw_classes(seed)
@@ -225,7 +225,7 @@ def test_a_flat_taxonomy_is_plain_classes(learner, seed):
 
 @pytest.mark.parametrize("learner", [*CONVEX, "perceptron"])
 @pytest.mark.parametrize("order", [1, 2])
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(seed=seeds)
 def test_sequences_without_transitions_are_classes_of_tokens(learner, order, seed):
     X, Y = draw_classes(seed)
@@ -238,7 +238,7 @@ def test_sequences_without_transitions_are_classes_of_tokens(learner, order, see
 
 
 @each_learner
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(seed=seeds)
 def test_a_matrix_of_costs_one_is_the_zero_one_loss(learner, seed):
     X, Y = draw_classes(seed)

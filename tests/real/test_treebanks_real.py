@@ -35,8 +35,8 @@ def bank(file):
 
 
 @pytest.mark.parametrize("file", list(FILES)[:2])
-def test_every_tenth_tree_is_read_and_written(file):
-    check_writing(bank(file)[::10])
+def test_every_twentieth_tree_is_read_and_written(file):
+    check_writing(bank(file)[::20])
 
 
 @pytest.mark.long
@@ -62,8 +62,8 @@ def test_cleaning_the_distributed_trees():
 
 @each_markovisation
 @pytest.mark.parametrize("file", list(FILES)[:2])
-def test_every_tenth_binary_tree_leads_back(file, horizontal, vertical):
-    check_binary(bank(file)[::10], horizontal, vertical)
+def test_every_twentieth_binary_tree_leads_back(file, horizontal, vertical):
+    check_binary(bank(file)[::20], horizontal, vertical)
 
 
 @pytest.mark.long

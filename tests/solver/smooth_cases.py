@@ -1,5 +1,7 @@
 """Smooth objectives over working sets: values, and gradients checked by finite differences."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -23,15 +25,20 @@ def evaluate(space, objective, x):
     return objective.regulariser * space.inner(x, x, forward) + losses, gradient
 
 
-def assert_gradient(space, objective, rng, size):
-    """The gradient at a random point is what values nearby say."""
+def assert_gradients(space, entries, size):
+    """The gradient of every loss, soft or sharp, at a random point is what values nearby say."""
+    for loss, rho in product(("huber", "symmetric"), (1e-3, 1.0, 100.0)):
+        assert_gradient(space, make_objective(space, entries, loss, rho), np.random.default_rng(1), size, (loss, rho))
+
+
+def assert_gradient(space, objective, rng, size, what):
     x = size * rng.normal(size=space.zeros().size)
     gradient = evaluate(space, objective, x)[1]
-    assert np.abs(gradient).max() > 0.1
+    assert np.abs(gradient).max() > 0.1, what
     h = 1e-5 if objective.rho < 10 else 1e-7
-    for _ in range(12):
+    for _ in range(6):
         d = rng.normal(size=x.size)
         d /= np.sqrt(space.inner(d, d, space.forward(d)))
         slope = space.inner(gradient, d, space.forward(d))
         up, down = evaluate(space, objective, x + h * d)[0], evaluate(space, objective, x - h * d)[0]
-        assert slope == pytest.approx((up - down) / (2 * h), abs=1e-6, rel=1e-6)
+        assert slope == pytest.approx((up - down) / (2 * h), abs=1e-6, rel=1e-6), what

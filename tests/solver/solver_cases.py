@@ -29,6 +29,16 @@ def with_machines(cases):
     return [(*case, *machine) for k, case in enumerate(as_tuples) for machine in PAIRS[k % 2]]
 
 
+def with_one_machine(cases):
+    """Each case with one machine; of four cases in a row each has another."""
+    return [pair[k // 2 % 2] for k, pair in enumerate(in_pairs(with_machines(cases)))]
+
+
+def in_pairs(rows):
+    """Two and two of them."""
+    return zip(rows[::2], rows[1::2])
+
+
 COSTS = [[0.0, 1.0, 2.5], [0.5, 0.0, 1.0], [2.0, 1.5, 0.0]]
 
 

@@ -7,7 +7,7 @@ import plain_chain
 import pytest
 from chain_features import joint_features
 from co_svm_cases import EVERY, make, views
-from solver_cases import with_machines
+from solver_cases import with_one_machine
 
 from accord import (
     ArrayFeatures,
@@ -53,19 +53,19 @@ def capture(monkeypatch):
 TREE = {"c0": "left", "c1": "left", "c2": "right", "left": "all", "right": "all"}
 
 
-def points(n_labeled=9, n=40):
+def points(n_labeled=9, n=26):
     X, y = gaussian_classes(n, n_classes=3, n_features=4, separation=2.5, random_state=0)
     first = {label: y.index(label) for label in set(y)}
     return X, [label if i < n_labeled or i == first[label] else None for i, label in enumerate(y)]
 
 
-def sentences(n_labeled=6, n=25):
+def sentences(n_labeled=5, n=14):
     X, Y = embedded_ner(n, random_state=1)
     return X, [y if i < n_labeled else None for i, y in enumerate(Y)]
 
 
 def partly_labeled():
-    X, Y = embedded_ner(20, random_state=1)
+    X, Y = embedded_ner(12, random_state=1)
     return X, [
         y if i < 4 else [label if t % 3 == i % 3 else None for t, label in enumerate(y)] for i, y in enumerate(Y)
     ]
@@ -91,7 +91,7 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize(("name", "rescaling", "norm"), with_machines(FITS))
+@pytest.mark.parametrize(("name", "rescaling", "norm"), with_one_machine(FITS))
 def test_weights_are_those_of_the_constraints(monkeypatch, name, rescaling, norm):
     """w = sum of alpha times scaled differences of joint features, over labeled working sets and unlabeled blocks."""
     structure, views, data = FITS[name]
@@ -105,7 +105,7 @@ def test_weights_are_those_of_the_constraints(monkeypatch, name, rescaling, norm
         lambda *args: gains.append(visit_unlabeled(*args)) or gains[-1],
     )
     model = CoSVM(
-        structure, views, C=C, unlabeled_weight=C_u, rescaling=rescaling, norm=norm, ramp=3, max_iter=6, random_state=0
+        structure, views, C=C, unlabeled_weight=C_u, rescaling=rescaling, norm=norm, ramp=2, max_iter=4, random_state=0
     ).fit(*data())
     problem, blocks = found["problem"], found["blocks"]
     assert min(gain for *_, steps, gain in gains if steps) >= -1e-9, "the dual fell in a subspace step"
@@ -138,7 +138,7 @@ def test_weights_are_those_of_the_constraints(monkeypatch, name, rescaling, norm
 EVERY_TASK = sorted({name for name, _ in EVERY})
 
 
-@pytest.mark.parametrize(("name", "rescaling", "norm"), with_machines(EVERY_TASK))
+@pytest.mark.parametrize(("name", "rescaling", "norm"), with_one_machine(EVERY_TASK))
 def test_one_view_and_nothing_unlabeled_is_the_structured_svm(name, rescaling, norm):
     data = make(name, 1).data
     C = 0.7
@@ -155,7 +155,7 @@ def test_one_view_and_nothing_unlabeled_is_the_structured_svm(name, rescaling, n
 
 @pytest.mark.parametrize(
     ("name", "n_views", "unlabeled_weight", "rescaling", "norm"),
-    with_machines(
+    with_one_machine(
         [
             ("classes, costs", 2, 0),
             ("classes, costs", 3, 1e-9),
@@ -260,14 +260,14 @@ def binary_co_svm(X, y, columns, C, C_u, orders):
     return w
 
 
-@pytest.mark.parametrize(("seed", "C_u"), [*((seed, 0.6) for seed in range(3)), (5, 2)])
+@pytest.mark.parametrize(("seed", "C_u"), [*((seed, 0.6) for seed in range(2)), (5, 2)])
 def test_binary_classes_are_a_binary_co_svm(seed, C_u):
     rng = np.random.default_rng(seed)
     truth = rng.choice([-1, 1], 14)
     X = truth[:, None] * [0.8, 0.6, 1.0, 0.4] + rng.normal(size=(14, 4))
     y = np.where(np.arange(14) < 6, truth, 0)
     y[:2] = 1, -1
-    columns, C, passes = [[0, 1], [2, 3]], 0.5, 150
+    columns, C, passes = [[0, 1], [2, 3]], 0.5, 80
     labeled, unlabeled = np.flatnonzero(y), np.flatnonzero(y == 0)
     orders = []
     draw = np.random.default_rng(seed)

@@ -16,7 +16,7 @@ from accord import CoSVM, MultiClass, RandomSplit, Sequence, TokenFeatures
 from accord.datasets import embedded_ner
 from accord.solvers.co_svm import CoMachine, Schedule
 
-C, C_U, TOL = 0.7, 0.5, 1e-3
+C, C_U, TOL = 0.7, 0.5, 3e-3
 MACHINES = [("margin", 1), ("slack", 1), ("margin", 2), ("slack", 2)]
 
 
@@ -86,7 +86,7 @@ def test_gaps_are_those_of_all_outputs_listed_and_small(name, n_views, rescaling
     hidden = case.hidden(1 if case.data.structure.single_row else 0.6, seed=1)
     n = len(hidden)
     given = [y if i >= n // 2 else list(e.outputs[e.true]) for i, (y, e) in enumerate(zip(hidden, case.data.examples))]
-    machine = machine_of(case, given, rescaling, norm, max_iter=150)
+    machine = machine_of(case, given, rescaling, norm, max_iter=150 if "F1" in name else 50)
     machine.move(lambda info: None)
     before = [case.data.listed(machine.weights.view(v)) * case.mask(v) for v in range(n_views)]
     machine.freeze(lambda info: None)
@@ -102,8 +102,8 @@ def co_svm(**settings):
     return CoSVM(Sequence(), split, unlabeled_weight=0.5, ramp=2, random_state=0, **settings)
 
 
-X, Y = embedded_ner(60, random_state=1)
-SOME = Y[:8] + [None] * 52
+X, Y = embedded_ner(35, random_state=1)
+SOME = Y[:8] + [None] * 27
 
 
 def test_a_fit_that_goes_in_circles_says_so_with_the_gaps():

