@@ -99,7 +99,7 @@ SUPERVISED: dict[str, Make] = {
     "SVM, second view": lambda structure, pool, seed: _svm(structure, pool.views()["second"], seed),
     "two SVMs": lambda structure, pool, seed: SumOfViews(_svm(structure, None, seed), views=pool.views()),
     "perceptron": lambda structure, pool, seed: StructuredPerceptron(
-        structure, features(), averaged=False, random_state=seed
+        structure, features(), max_iter=10, averaged=False, random_state=seed
     ),
     "two perceptrons": _perceptrons(0.0),
 }

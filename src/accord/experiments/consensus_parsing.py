@@ -37,7 +37,7 @@ def _co_svm(weight: float | str) -> Callable[[Tree, int], CoSVM]:
 METHODS: dict[str, Method] = {
     "PCFG": Method(lambda tree, seed: PCFG(tree, decode="viterbi")),
     "inside-outside": Method(lambda tree, seed: PCFG(tree, unlabeled_weight=0.1, decode="viterbi"), unlabeled=True),
-    "perceptron": Method(lambda tree, seed: StructuredPerceptron(tree, random_state=seed)),
+    "perceptron": Method(lambda tree, seed: StructuredPerceptron(tree, max_iter=10, random_state=seed)),
     "co-perceptron": Method(
         lambda tree, seed: CoPerceptron(tree, RandomSplit(), unlabeled_weight=0.1, random_state=seed), unlabeled=True
     ),

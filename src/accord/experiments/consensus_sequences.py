@@ -70,7 +70,9 @@ Maker = Callable[[Case], StructuredLearner]
 # -- learners: Case → learner
 def perceptron(averaged: bool = False) -> Maker:
     """One view; plain (the last weights, as Table 5.1 has it) or averaged."""
-    return lambda case: StructuredPerceptron(case.structure, case.view, averaged=averaged, random_state=case.seed)
+    return lambda case: StructuredPerceptron(
+        case.structure, case.view, max_iter=10, averaged=averaged, random_state=case.seed
+    )
 
 
 def co_perceptron(split: str, weight: float | str) -> Maker:

@@ -44,8 +44,10 @@ METHODS: dict[str, Callable[[Sequence, View, int, int], StructuredLearner]] = {
     "HMM": lambda structure, view, n, seed: HMM(structure, view, decode="viterbi"),
     "HMM + unlabeled (auto)": _baum_welch("auto"),
     "HMM + unlabeled (1.0)": _baum_welch(1.0),
-    "perceptron": lambda structure, view, n, seed: StructuredPerceptron(structure, view, random_state=seed),
-    "CRF": lambda structure, view, n, seed: CRF(structure, view, decode="viterbi"),
+    "perceptron": lambda structure, view, n, seed: StructuredPerceptron(
+        structure, view, max_iter=10, random_state=seed
+    ),
+    "CRF": lambda structure, view, n, seed: CRF(structure, view, C=1.0, decode="viterbi"),
     "SVM": lambda structure, view, n, seed: StructuredSVM(structure, view, C=divided_by_n(1.0, n), random_state=seed),
 }
 

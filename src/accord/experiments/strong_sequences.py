@@ -93,11 +93,11 @@ def _type_consistency(rich: bool, **settings: Any) -> Make:
 
 
 METHODS: dict[str, Make] = {
-    "perceptron": lambda c, C, seed: StructuredPerceptron(c.structure, c.text, random_state=seed),
+    "perceptron": lambda c, C, seed: StructuredPerceptron(c.structure, c.text, max_iter=10, random_state=seed),
     "CRF": lambda c, C, seed: _crf(c, c.text, C),
     "SVM": lambda c, C, seed: StructuredSVM(c.structure, c.text, tol=0.05, random_state=seed),
     "sum of 8 views (perceptrons)": lambda c, C, seed: SumOfViews(
-        StructuredPerceptron(c.structure, c.text, random_state=seed)
+        StructuredPerceptron(c.structure, c.text, max_iter=10, random_state=seed)
     ),
     "sum of 8 views (CRFs)": lambda c, C, seed: SumOfViews(_crf(c, c.text, C).set_params(random_state=seed)),
     "self-training": _type_consistency(False, strength=1e-9, keys=("word",)),

@@ -89,11 +89,11 @@ def _svm(structure: Tree, rescaling: str, n: int, seed: int) -> StructuredSVM:
 # Method → (number of training sentences, seed) → learner
 METHODS: dict[str, Callable[[int, int], StructuredLearner]] = {
     "PCFG": lambda n, seed: PCFG(rules_only(), decode="viterbi"),
-    "perceptron": lambda n, seed: StructuredPerceptron(rules_only(), random_state=seed),
+    "perceptron": lambda n, seed: StructuredPerceptron(rules_only(), max_iter=10, random_state=seed),
     "SVM 0/1": lambda n, seed: _svm(rules_only("zero-one"), "margin", n, seed),
     "SVM slack": lambda n, seed: _svm(rules_only(), "slack", n, seed),
     "SVM margin": lambda n, seed: _svm(rules_only(), "margin", n, seed),
-    "perceptron, spans": lambda n, seed: StructuredPerceptron(with_spans(), random_state=seed),
+    "perceptron, spans": lambda n, seed: StructuredPerceptron(with_spans(), max_iter=10, random_state=seed),
     "CRF, spans": lambda n, seed: CRF(with_spans(), C=0.1, decode="viterbi"),
     "SVM 0/1, spans": lambda n, seed: _svm(with_spans("zero-one"), "margin", n, seed),
     "SVM slack, spans": lambda n, seed: _svm(with_spans(), "slack", n, seed),

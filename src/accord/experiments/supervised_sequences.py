@@ -40,14 +40,16 @@ def _svm(loss: str, rescaling: str, view: View, n: int, seed: int) -> Structured
 
 # Method → (number of training sentences, seed) → learner. "linear" tells what the kernel brings.
 METHODS: dict[str, Callable[[int, int], StructuredLearner]] = {
-    "HMM": lambda n, seed: HMM(Sequence(), spanish_features(), decode="viterbi"),
-    "perceptron": lambda n, seed: StructuredPerceptron(Sequence(), kernel_features(), random_state=seed),
-    "CRF": lambda n, seed: CRF(Sequence(), spanish_features(), decode="viterbi"),
+    "HMM": lambda n, seed: HMM(Sequence(), spanish_features(), C=1.0, decode="viterbi"),
+    "perceptron": lambda n, seed: StructuredPerceptron(Sequence(), kernel_features(), max_iter=10, random_state=seed),
+    "CRF": lambda n, seed: CRF(Sequence(), spanish_features(), C=1.0, decode="viterbi"),
     "SVM 0/1": lambda n, seed: _svm("zero-one", "margin", kernel_features(), n, seed),
     "SVM slack": lambda n, seed: _svm("hamming", "slack", kernel_features(), n, seed),
     "SVM margin": lambda n, seed: _svm("hamming", "margin", kernel_features(), n, seed),
-    "perceptron, linear": lambda n, seed: StructuredPerceptron(Sequence(), spanish_features(), random_state=seed),
-    "CRF, kernel": lambda n, seed: CRF(Sequence(), kernel_features(), decode="viterbi"),
+    "perceptron, linear": lambda n, seed: StructuredPerceptron(
+        Sequence(), spanish_features(), max_iter=10, random_state=seed
+    ),
+    "CRF, kernel": lambda n, seed: CRF(Sequence(), kernel_features(), C=1.0, decode="viterbi"),
     "SVM 0/1, linear": lambda n, seed: _svm("zero-one", "margin", spanish_features(), n, seed),
 }
 

@@ -74,7 +74,7 @@ class CRF(ProbabilisticLearner, OnlineLearner):
 
     structure: Structure
     view: View | None = None
-    C: float = 1.0
+    C: float = 10.0
     solver: str = "lbfgs"
     tol: float = 1e-5
     max_iter: int = 200

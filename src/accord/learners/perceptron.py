@@ -61,7 +61,7 @@ class StructuredPerceptron(OnlineLearner):
 
     structure: Structure
     view: View | None = None
-    max_iter: int = 10
+    max_iter: int = 20
     averaged: bool = True
     shuffle: bool = True
     random_state: Any = None

@@ -42,7 +42,7 @@ SMOOTH = commands("learner", can="smooth")
 PARAMETERS = [
     # learners
     Parameter(
-        "C", {**same(1.0, "svm", "crf", "co-svm", *SMOOTH), "classifier": "auto"},
+        "C", {**same(1.0, "svm", "co-svm", *SMOOTH), "crf": 10.0, "classifier": "auto"},
         "Weight of the data against the regulariser; auto (classifier): by held-out labels.", NUMBER_OR_AUTO,
     ),
     Parameter(
@@ -79,7 +79,7 @@ PARAMETERS = [
     Parameter(
         "max_iter",
         {
-            "perceptron": 10, "svm": 1000, "crf": 200, "hmm": 20, "pcfg": 20, "co-perceptron": 10,
+            "perceptron": 20, "svm": 1000, "crf": 200, "hmm": 20, "pcfg": 20, "co-perceptron": 10,
             "co-svm": 20, "gradient-svm": 1000, "tsvm": 1000, "gradient-co-svm": 100,
         },
         "Passes over the data at most.",
