@@ -81,6 +81,8 @@ class GradientSVM(StructuredLearner):
     C: float = 1.0
     epsilon: float = 0.3
     rho: float = 10.0
+    rescaling: str = "margin"
+    max_outputs: int = 100
     solver: str = "auto"
     tol: float = 1e-3
     max_iter: int = 1000

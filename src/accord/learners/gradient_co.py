@@ -71,6 +71,8 @@ class GradientCoSVM(ConsensusLearner):
     epsilon: float = 0.3
     rho: float = 10.0
     ramp: int = 10
+    rescaling: str = "margin"
+    max_outputs: int = 100
     solver: str = "auto"
     tol: float = 1e-3
     max_iter: int = 100

@@ -79,6 +79,8 @@ class TransductiveSVM(GradientSVM):
         rho: float = 10.0,
         balance: bool = False,
         ramp: int = 10,
+        rescaling: str = "margin",
+        max_outputs: int = 100,
         solver: str = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -87,7 +89,10 @@ class TransductiveSVM(GradientSVM):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(structure, view, C, epsilon, rho, solver, tol, max_iter, warm_start, random_state, n_jobs)
+        super().__init__(
+            structure, view, C, epsilon, rho, rescaling, max_outputs,
+            solver, tol, max_iter, warm_start, random_state, n_jobs,
+        )  # fmt: skip
         self.unlabeled_weight = unlabeled_weight
         self.tau = tau
         self.balance = balance
