@@ -34,6 +34,8 @@ MOST = 0.7
 # Entries that are beyond the margin, and would be with a loss three times as wide, for so many rounds are dropped.
 PATIENCE = 10
 WIDER = 3.0
+# Outputs near the margin are listed once a round has added no more than this for each example.
+SETTLED = 0.05
 # How often hidden labels inside outputs are guessed again.
 MAX_GUESSES = 5
 
@@ -190,7 +192,9 @@ def _round(training: Training, settings: Settings) -> dict[str, Any]:
 def _wanted(training: Training, settings: Settings) -> int:
     """How many outputs near the margin to list: none before the worst have settled, which are soon other ones."""
     last = training.phase == "all" or (training.phase == "labels" and not training.uses_unlabeled(settings))
-    training.listing |= last and training.n_quiet > 0
+    if last and training.phase_round >= BARRIER:
+        n_examples = sum(s.n_examples for m in training.machines for s in m.sets)
+        training.listing |= training.history[-1]["added"] <= SETTLED * n_examples
     return settings.max_outputs if training.listing else 0
 
 

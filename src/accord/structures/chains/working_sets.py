@@ -78,7 +78,9 @@ class ChainWorkingSet(Entries):
     ) -> tuple[Wrong, np.ndarray]:
         """Outputs within ``reach`` of the margin, ``wanted`` at most for each example, and of which these are all."""
         n, targets, way = self.n_examples, np.maximum(self.targets, 0), RESCALINGS[rescaling]
-        limits = np.where(self.has_target, wanted, 0)
+        # else cut lists would grow with every change of the weights
+        full = np.bincount(self.example, minlength=n) >= wanted
+        limits = np.where(self.has_target & ~full, wanted, 0)
         bounds, counts, complete = np.empty(n), np.zeros(n, np.int64), np.zeros(n, np.bool_)
 
         def arguments(lo: int, hi: int) -> tuple:
