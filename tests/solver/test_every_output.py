@@ -28,7 +28,7 @@ DATA = {
     "F1": partial(sequence, "f1"),
 }
 each_data = pytest.mark.parametrize("make", DATA.values(), ids=DATA)
-PRECISE = {"tol": 1e-7, "max_iter": 3000, "random_state": 0, "max_outputs": 10000}
+PRECISE = {"tol": 1e-7, "max_iter": 3000, "random_state": 0, "max_outputs": 10**6}
 
 
 def losses_of(rescaling):
@@ -201,7 +201,7 @@ def test_it_is_said_how_many_lists_were_cut():
         warnings.simplefilter("ignore")
         few, worst = (
             GradientSVM(data.structure, data.view, C=3.0, rho=2.0, max_outputs=k, random_state=0).fit(data.X, data.Y)
-            for k in (60, 0)
+            for k in (60 * len(data.X), 0)
         )
     assert 0 < few.n_incomplete_ <= worst.n_incomplete_ == len(data.X)
     assert few.objective_ > worst.objective_

@@ -26,8 +26,8 @@ class GradientSVM(StructuredLearner):
     ``StructuredSVM(C=C / 2)``, and the objective twice that machine's.
 
     Wrong outputs are kept in working sets. For classes these hold every output that counts. For sequences they hold the
-    worst that decoding finds in each round and, when those have settled, all that count, if they are no more than
-    ``max_outputs``; for trees and other structures, the worst of each round alone. Labels inside a sequence may be
+    worst that decoding finds in each round and, when those have settled, all that count, as far as ``max_outputs``
+    allows; for trees and other structures, the worst of each round alone. Labels inside a sequence may be
     hidden, as for :class:`StructuredSVM`.
 
     Parameters
@@ -45,8 +45,8 @@ class GradientSVM(StructuredLearner):
     rescaling : "margin" or "slack"
         What the loss of ``y'`` scales: the margin that is asked for, or the Huber hinge of a margin of 1.
     max_outputs : int
-        Outputs near the margin that are listed of a sequence at most; 0: only the worst of each round. With a small
-        ``rho`` or C, or long sentences, there may be millions: then those nearest to the margin count.
+        Sequences near the margin that are listed at most, divided among the examples; 0: only the worst of each round.
+        With a small C or long sentences an example may have millions: then those nearest to the margin count.
     solver : "auto", "primal" or "expansion"
         Search for weights of features, or for coefficients of training rows, for which all inner products of rows are
         held in memory; "auto" is the faster one. The optimum is the same.
@@ -90,7 +90,7 @@ class GradientSVM(StructuredLearner):
     epsilon: float = 0.3
     rho: float = 10.0
     rescaling: str = "margin"
-    max_outputs: int = 100
+    max_outputs: int = 12_000
     solver: str = "auto"
     tol: float = 1e-3
     max_iter: int = 1000

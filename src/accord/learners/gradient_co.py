@@ -72,7 +72,7 @@ class GradientCoSVM(ConsensusLearner):
     rho: float = 10.0
     ramp: int = 10
     rescaling: str = "margin"
-    max_outputs: int = 100
+    max_outputs: int = 12_000
     solver: str = "auto"
     tol: float = 1e-3
     max_iter: int = 100

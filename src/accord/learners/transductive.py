@@ -82,7 +82,7 @@ class TransductiveSVM(GradientSVM):
         balance: bool = False,
         ramp: int = 10,
         rescaling: str = "margin",
-        max_outputs: int = 100,
+        max_outputs: int = 12_000,
         solver: str = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,

@@ -55,7 +55,7 @@ class Settings:
     max_iter: int
     ramp: int
     rescaling: str = "margin"  # or "slack"
-    max_outputs: int = 0  # so many of each example are listed at most; 0: only the worst of each round
+    max_outputs: int = 0  # so many are listed in all at most; 0: only the worst of each round
 
 
 @dataclass
@@ -190,12 +190,13 @@ def _round(training: Training, settings: Settings) -> dict[str, Any]:
 
 
 def _wanted(training: Training, settings: Settings) -> int:
-    """How many outputs near the margin to list: none before the worst have settled, which are soon other ones."""
+    """How many outputs near the margin to list of each example: none before the worst have settled, which are soon
+    others."""
     last = training.phase == "all" or (training.phase == "labels" and not training.uses_unlabeled(settings))
+    n_examples = sum(s.n_examples for m in training.machines for s in m.sets)
     if last and training.phase_round >= BARRIER:
-        n_examples = sum(s.n_examples for m in training.machines for s in m.sets)
         training.listing |= training.history[-1]["added"] <= SETTLED * n_examples
-    return settings.max_outputs if training.listing else 0
+    return settings.max_outputs // max(n_examples, 1) if training.listing else 0
 
 
 def _optimise(machine: Machine, terms: list[Term], settings: Settings, max_steps: int) -> Point:

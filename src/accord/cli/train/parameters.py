@@ -76,7 +76,7 @@ PARAMETERS = [
     Parameter("epsilon", same(0.3, *SMOOTH), "Half the width of the rounded part of the hinge.", float),
     Parameter("tau", same(0.4, "tsvm"), "Half the width of the falling part of the unlabeled loss.", float),
     Parameter(
-        "max_outputs", same(100, *SMOOTH), "Wrong outputs near the margin that are listed of an example at most.", int
+        "max_outputs", same(12_000, *SMOOTH), "Wrong sequences near the margin that are listed at most.", int
     ),
     Parameter("rho", same(10.0, *SMOOTH), "From 0 (sum over wrong outputs) to inf (the worst one).", float),
     Parameter(
