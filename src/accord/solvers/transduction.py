@@ -194,7 +194,7 @@ def _wanted(training: Training, settings: Settings) -> int:
     others."""
     last = training.phase == "all" or (training.phase == "labels" and not training.uses_unlabeled(settings))
     n_examples = sum(s.n_examples for m in training.machines for s in m.sets)
-    if last and training.phase_round >= BARRIER:
+    if last and training.phase_round >= (BARRIER if training.phase == "labels" else 1):
         training.listing |= training.history[-1]["added"] <= SETTLED * n_examples
     return settings.max_outputs // max(n_examples, 1) if training.listing else 0
 
