@@ -117,6 +117,7 @@ SHARED = {
     "epsilon": NOT_NEGATIVE,
     "norm": one_of(1, 2),
     "rescaling": one_of("margin", "slack"),
+    "max_outputs": whole(0),
     "rho": Expected("a number from 0 (sum) to inf (maximum)", lambda value: is_real(value) and bool(value >= 0)),
     "smoothing": POSITIVE,
     "warm_start": FLAG,

@@ -56,7 +56,7 @@ def test_the_worst_wrong_output(loss, data):
     unary = case.parts.unary
     n = unary.shape[0]
     labels, delta, margin = np.full(n, -7, np.int32), np.full(1, np.nan), np.full(1, np.nan)
-    wrong_outputs(case.structure.loss_, np.array([0, n]), *case.parts, np.array(y, np.int32), labels, delta, margin)
+    wrong_outputs(case.structure.loss_, 0, np.array([0, n]), *case.parts, np.array(y, np.int32), labels, delta, margin)
     others = [(case.loss(y, z) + s, z) for s, z in feasible(case.chain) if z != y]
     if not others:
         assert delta[0] == -1.0
@@ -77,7 +77,7 @@ def test_with_f1_the_target_itself_is_never_taken_for_a_wrong_output(data):
         return
     n = case.parts.unary.shape[0]
     labels, delta, margin = np.full(n, -7, np.int32), np.full(1, np.nan), np.full(1, np.nan)
-    wrong_outputs(case.structure.loss_, np.array([0, n]), *case.parts, np.array(y, np.int32), labels, delta, margin)
+    wrong_outputs(case.structure.loss_, 0, np.array([0, n]), *case.parts, np.array(y, np.int32), labels, delta, margin)
     if delta[0] >= 0:
         assert tuple(labels.tolist()) != y
         assert delta[0] == pytest.approx(case.loss(y, tuple(labels.tolist())))

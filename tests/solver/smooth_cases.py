@@ -8,10 +8,12 @@ import pytest
 from accord.solvers import smooth
 
 
-def make_objective(space, entries, loss, rho, C=0.7, regulariser=1.0):
+def make_objective(space, entries, loss, rho, C=0.7, regulariser=1.0, rescaling="margin"):
     matrix = entries.matrix(space.n_rows)
     width = 0.3 if loss == "huber" else 0.4
-    term = smooth.Term(loss, width, C, matrix, np.zeros(entries.size), entries.delta, entries.segments())
+    term = smooth.Term(
+        loss, width, C, matrix, np.zeros(entries.size), entries.delta, entries.segments(), rescaling=rescaling
+    )
     return smooth.Objective([term], regulariser, rho)
 
 

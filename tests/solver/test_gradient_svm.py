@@ -272,7 +272,8 @@ def test_leaving_out_rows_without_entries_changes_nothing(solver, monkeypatch):
     )
 
     def solution():
-        return GradientSVM(Sequence(normalize=True), rho=30.0, solver=solver, **PRECISE | {"tol": 1e-7}).fit(X, Y)
+        options = PRECISE | {"tol": 1e-7, "max_outputs": 0}  # listed outputs would differ from targets everywhere
+        return GradientSVM(Sequence(normalize=True), rho=30.0, solver=solver, **options).fit(X, Y)
 
     few = solution()
     assert min(sizes) < 0.7 * sum(len(x) for x in X)

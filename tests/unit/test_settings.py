@@ -74,7 +74,7 @@ LIMITS = {
     "epsilon": (-1e-9, 0), "rho": (-1e-9, 0), "unlabeled_weight": (-0.1, 0), "disagreement_weight": (-0.1, 0),
     "strength": (-0.1, 0), "eta": (0, 1e-9), "gamma": (0, 1e-9), "max_iter": (0, 1), "max_repeats": (0, 1),
     "n_views": (0, 1), "ramp": (-1, 0), "max_student": (-1, 0), "verbose": (-1, 0), "n_jobs": (0, -1),
-    "share": (1.0001, 1), "random_state": (-1, 0), "norm": (3, 2),
+    "share": (1.0001, 1), "random_state": (-1, 0), "norm": (3, 2), "max_outputs": (-1, 0),
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from accord.kernels.compiling import helper, kernel
 
 HUBER, SYMMETRIC = 0, 1
+SCALED = 2  # added to these: slack rescaling
 # Beyond this exponent, 1 + sum(exp - 1) is computed relative to its largest term.
 LARGE = 50.0
 
@@ -48,7 +49,9 @@ def _symmetric(t, delta, tau):
 
 @helper
 def _loss(kind, t, delta, width):
-    return _huber(t, delta, width) if kind == HUBER else _symmetric(t, delta, width)
+    least = 1.0 if kind >= SCALED else delta  # the margin that is asked for
+    value, slope = _huber(t, least, width) if kind % SCALED == HUBER else _symmetric(t, least, width)
+    return (delta * value, delta * slope) if kind >= SCALED else (value, slope)
 
 
 @kernel

@@ -49,6 +49,7 @@ TOLD = dict.fromkeys(
         "exact_",
         "n_constraints_",
         "n_constraints_added_",
+        "n_incomplete_",
         "support_",
         "solver_",
         "auto_report_",

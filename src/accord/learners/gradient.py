@@ -25,9 +25,10 @@ class GradientSVM(StructuredLearner):
     outputs is soft. There is no factor 1/2: as ``epsilon`` goes to 0 and ``rho`` to infinity, this becomes
     ``StructuredSVM(C=C / 2)``, and the objective twice that machine's.
 
-    Wrong outputs are found by decoding and kept in working sets. For classes these hold every output that counts; for
-    sequences, the worst that decoding finds in each round. With F1 losses the decoder may find the true output itself,
-    and then adds nothing. Labels inside a sequence may be hidden, as for :class:`StructuredSVM`.
+    Wrong outputs are kept in working sets. For classes these hold every output that counts. For sequences they hold the
+    worst that decoding finds in each round and, when those have settled, all that count, as far as ``max_outputs``
+    allows; for trees and other structures, the worst of each round alone. Labels inside a sequence may be
+    hidden, as for :class:`StructuredSVM`.
 
     Parameters
     ----------
@@ -41,12 +42,17 @@ class GradientSVM(StructuredLearner):
         Half the width of the rounded part of the hinge; 0 is the hinge itself.
     rho : float
         From 0 (losses of an example's wrong outputs are summed) to ``inf`` (only the largest counts).
+    rescaling : "margin" or "slack"
+        What the loss of ``y'`` scales: the margin that is asked for, or the Huber hinge of a margin of 1.
+    max_outputs : int
+        Sequences near the margin that are listed at most, divided among the examples; 0: only the worst of each round.
+        With a small C or long sentences an example may have millions: then those nearest to the margin count.
     solver : "auto", "primal" or "expansion"
         Search for weights of features, or for coefficients of training rows, for which all inner products of rows are
         held in memory; "auto" is the faster one. The optimum is the same.
     tol : float
-        An output joins its working set if it raises the slack of its example by more than this; conjugate gradients
-        stop when the objective is within this fraction of the optimum for the working sets.
+        Outputs join their working set if together they raise the slack of their example by more than this; conjugate
+        gradients stop when the objective is within this fraction of the optimum for the working sets.
     max_iter : int
         Rounds of decoding and optimising at most.
     warm_start : bool
@@ -60,6 +66,8 @@ class GradientSVM(StructuredLearner):
         Value of the minimised function over the working sets.
     n_constraints_, n_iter_ : int
         Outputs in the working sets, and rounds.
+    n_incomplete_ : int
+        Examples whose lists were cut, or whose outputs cannot be listed; 0: soft maxima are those over all outputs.
     converged_, interrupted_ : bool
         Whether the last round left the working sets as they were, and whether Ctrl-C ended the training: the model is
         then what was learned until that.
@@ -81,6 +89,8 @@ class GradientSVM(StructuredLearner):
     C: float = 1.0
     epsilon: float = 0.3
     rho: float = 10.0
+    rescaling: str = "margin"
+    max_outputs: int = 12_000
     solver: str = "auto"
     tol: float = 1e-3
     max_iter: int = 1000

@@ -39,7 +39,7 @@ class GradientCoSVM(ConsensusLearner):
         Weight of the losses.
     unlabeled_weight : float or "auto"
         Weight of an unlabeled example relative to a labeled one; "auto" as in :class:`CoPerceptron`.
-    epsilon, rho, solver, tol : as for GradientSVM
+    epsilon, rho, rescaling, max_outputs, solver, tol : as for GradientSVM
     max_iter : int
         Rounds at most. Views that teach each other need not come to rest, so that reaching it with unlabeled examples
         is no cause for a warning.
@@ -53,7 +53,7 @@ class GradientCoSVM(ConsensusLearner):
     Attributes
     ----------
     weights_, view_weights_, unlabeled_weight_, transduction_, auto_report_ : as for CoPerceptron
-    objective_, n_constraints_, n_iter_, converged_, interrupted_, history_ : as for GradientSVM
+    objective_, n_constraints_, n_incomplete_, n_iter_, converged_, interrupted_, history_ : as for GradientSVM
 
     Examples
     --------
@@ -71,6 +71,8 @@ class GradientCoSVM(ConsensusLearner):
     epsilon: float = 0.3
     rho: float = 10.0
     ramp: int = 10
+    rescaling: str = "margin"
+    max_outputs: int = 12_000
     solver: str = "auto"
     tol: float = 1e-3
     max_iter: int = 100

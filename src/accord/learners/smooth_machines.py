@@ -123,12 +123,16 @@ def add_unlabeled(machine: Machine, rows: Rows, n_labeled: int, teacher: int, n_
 def settings_of(learner: Any, weight: float, regulariser: float, unlabeled_loss: str) -> Settings:
     """What a learner's parameters mean to the solver; as floats, for compiled code is made anew for other types."""
     C, epsilon, tau, rho, tol = (float(getattr(learner, name, 0.0)) for name in ("C", "epsilon", "tau", "rho", "tol"))
-    return Settings(C, weight, epsilon, tau, rho, regulariser, unlabeled_loss, tol, learner.max_iter, learner.ramp)
+    return Settings(
+        C, weight, epsilon, tau, rho, regulariser, unlabeled_loss, tol,
+        learner.max_iter, learner.ramp, learner.rescaling, learner.max_outputs,
+    )  # fmt: skip
 
 
 def keep_outcome(learner: Any, training: Training) -> None:
     """Set the attributes that tell how a training went."""
     learner.objective_, learner.n_constraints_ = training.objective, training.n_constraints
+    learner.n_incomplete_ = training.n_incomplete
     learner.n_iter_, learner.history_ = len(training.history), training.history
     learner.converged_, learner.interrupted_ = training.converged, training.interrupted
 

@@ -32,7 +32,7 @@ class TransductiveSVM(GradientSVM):
 
     Parameters
     ----------
-    structure, view, C, epsilon, rho, solver, tol, max_iter, warm_start, random_state, n_jobs, verbose :
+    structure, view, C, epsilon, rho, rescaling, max_outputs, solver, tol, max_iter, warm_start :
         as for GradientSVM
     unlabeled_weight : float or "auto"
         How much an unlabeled example counts relative to a labeled one. "auto" tries 0, 0.1 and 1 on held-out labeled
@@ -44,10 +44,12 @@ class TransductiveSVM(GradientSVM):
         rows minus that of all labels alike. Helps when the labeled examples are a fair sample.
     ramp : int
         Rounds in which the unlabeled weight rises exponentially to its value, after the labels alone have been learned.
+    random_state, n_jobs, verbose : as everywhere
 
     Attributes
     ----------
-    weights_, objective_, n_constraints_, n_iter_, converged_, interrupted_, history_, solver_ : as for GradientSVM
+    weights_, objective_, n_constraints_, n_incomplete_, n_iter_, converged_, interrupted_, history_, solver_ :
+        as for GradientSVM
     bias_ : ndarray of shape (n_labels,)
         Constants added to label scores (0 without ``balance``).
     unlabeled_weight_ : float
@@ -79,6 +81,8 @@ class TransductiveSVM(GradientSVM):
         rho: float = 10.0,
         balance: bool = False,
         ramp: int = 10,
+        rescaling: str = "margin",
+        max_outputs: int = 12_000,
         solver: str = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -87,7 +91,10 @@ class TransductiveSVM(GradientSVM):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(structure, view, C, epsilon, rho, solver, tol, max_iter, warm_start, random_state, n_jobs)
+        super().__init__(
+            structure, view, C, epsilon, rho, rescaling, max_outputs,
+            solver, tol, max_iter, warm_start, random_state, n_jobs,
+        )  # fmt: skip
         self.unlabeled_weight = unlabeled_weight
         self.tau = tau
         self.balance = balance

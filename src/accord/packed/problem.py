@@ -176,6 +176,10 @@ class WorkingSet(Protocol):
         """How many wrong outputs there are."""
 
     @property
+    def n_incomplete(self) -> int:
+        """Examples with outputs near the margin that :meth:`find` may have left out when it was last called."""
+
+    @property
     def rows(self) -> slice:
         """The rows of these examples."""
 
@@ -185,8 +189,11 @@ class WorkingSet(Protocol):
     def retarget(self, targets: np.ndarray) -> tuple[int, int]:
         """Take other targets and forget the entries of examples whose target has changed: (changed, dropped)."""
 
-    def find(self, unary: np.ndarray, chain: Any) -> Wrong:
-        """Wrong outputs that are not entries yet."""
+    def find(
+        self, unary: np.ndarray, chain: Any, rescaling: str = "margin", reach: float = 0.0, wanted: int = 0
+    ) -> Wrong:
+        """Wrong outputs that are not entries yet: the worst of each example or, where outputs can be listed, up to
+        ``wanted`` of those that are within ``reach`` of the margin."""
 
     def add(self, wrong: Wrong, chosen: np.ndarray) -> int:
         """Add the chosen ones of the outputs that were found."""

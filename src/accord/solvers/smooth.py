@@ -6,6 +6,7 @@ Along a line the margins are linear and the norm is quadratic, so a line search 
 
 * Huber hinge: ``d - t`` for ``t <= d - e``, ``(d + e - t)^2 / 4e`` for ``|t - d| <= e``, 0 above.
 * Symmetric loss of unlabeled examples: 1 for ``|t| <= d - tau``, then two parabolas down to 0 at ``|t| = d + tau``.
+* Slack rescaling: ``d`` times the loss that these have for ``d = 1``.
 * ``smax_k s_k = log(1 + sum_k (exp(rho s_k) - 1)) / rho``: the sum for ``rho = 0``, the maximum for ``rho = inf``.
 """
 
@@ -32,11 +33,17 @@ PERIOD = 20
 LOSSES = {"huber": smooth_losses.HUBER, "symmetric": smooth_losses.SYMMETRIC}
 
 
-def loss(name: str, t: np.ndarray, delta: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
+def loss(
+    name: str, t: np.ndarray, delta: np.ndarray, width: float, rescaling: str = "margin"
+) -> tuple[np.ndarray, np.ndarray]:
     """Huber hinge (``width`` is epsilon; 0 is the hinge) or symmetric loss (tau, at most delta), and its derivative."""
     value, slope = np.empty(t.size), np.empty(t.size)
-    smooth_losses.losses(LOSSES[name], t, delta, float(width), value, slope)
+    smooth_losses.losses(_kind(name, rescaling), t, delta, float(width), value, slope)
     return value, slope
+
+
+def _kind(name: str, rescaling: str) -> int:
+    return LOSSES[name] + (smooth_losses.SCALED if rescaling == "slack" else 0)
 
 
 def smax_raise(before: np.ndarray, s: np.ndarray, rho: float) -> np.ndarray:
@@ -62,18 +69,19 @@ class Term:
     delta: np.ndarray  # (n,)
     segments: np.ndarray  # first entry of each example
     weights: np.ndarray = field(default_factory=lambda: np.empty(0))  # of each segment's example, if not all are 1
+    rescaling: str = "margin"  # or "slack"
 
     def slacks(self, t: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
         """Slack of every example, and its derivatives with respect to the margins of its entries."""
         xi, gradient = np.empty(self.segments.size), np.empty(t.size)
         smooth_losses.slacks(
-            LOSSES[self.loss], float(self.width), t, self.delta, self.segments, float(rho), xi, gradient
+            _kind(self.loss, self.rescaling), float(self.width), t, self.delta, self.segments, float(rho), xi, gradient
         )
         return xi, gradient
 
     def values(self, t: np.ndarray, delta: np.ndarray) -> np.ndarray:
         """Losses of other outputs."""
-        return loss(self.loss, t, delta, self.width)[0]
+        return loss(self.loss, t, delta, self.width, self.rescaling)[0]
 
 
 class Objective:
@@ -96,8 +104,8 @@ class Objective:
         total, rise, gradient = 0.0, 0.0, np.empty_like(t)
         for term, lo, hi in zip(self.terms, self._bounds, self._bounds[1:]):
             found = smooth_losses.along(
-                LOSSES[term.loss], float(term.width), float(term.weight), term.weights, t[lo:hi], dt[lo:hi],
-                float(step), term.delta, term.segments, float(self.rho), gradient[lo:hi],
+                _kind(term.loss, term.rescaling), float(term.width), float(term.weight), term.weights,
+                t[lo:hi], dt[lo:hi], float(step), term.delta, term.segments, float(self.rho), gradient[lo:hi],
             )  # fmt: skip
             total, rise = total + found[0], rise + found[1]
         return total, rise, gradient

@@ -4,7 +4,8 @@ A *machine* is a weight vector with working sets: one of labeled examples, and o
 are what a teacher predicts: the machine itself (transduction, self-training) or the machine of another view
 (consensus). A round finds targets and wrong outputs by decoding, adds those that matter and follows conjugate
 gradients. ``C`` rises in barrier fashion while only labeled examples count; when their working sets have settled, the
-weight of the unlabeled ones rises exponentially; then rounds go on until nothing changes.
+weight of the unlabeled ones rises exponentially; then rounds go on until nothing changes. The worst outputs come first;
+when they have settled, all others near the margin join them, so that the soft maxima are those over all outputs.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ MOST = 0.7
 # Entries that are beyond the margin, and would be with a loss three times as wide, for so many rounds are dropped.
 PATIENCE = 10
 WIDER = 3.0
+# Outputs near the margin are listed once a round has added no more than this for each example.
+SETTLED = 0.05
 # How often hidden labels inside outputs are guessed again.
 MAX_GUESSES = 5
 
@@ -51,6 +54,8 @@ class Settings:
     tol: float
     max_iter: int
     ramp: int
+    rescaling: str = "margin"  # or "slack"
+    max_outputs: int = 0  # so many are listed in all at most; 0: only the worst of each round
 
 
 @dataclass
@@ -92,6 +97,7 @@ class Machine:
             constant=matrix @ shift if np.any(self.bias) else np.zeros(s.size),
             delta=s.delta,
             segments=segments,
+            rescaling=settings.rescaling,
             weights=weights[s.example[segments]] if weights.size else weights,
         )
 
@@ -105,6 +111,7 @@ class Training:
     phase_round: int = 0
     n_quiet: int = 0  # rounds in a row that have changed nothing
     n_guesses: int = 0
+    listing: bool = False  # outputs near the margin are listed now: the worst of all rounds have settled
     history: list[dict[str, Any]] = field(default_factory=list)
     converged: bool = False
     interrupted: bool = False
@@ -117,6 +124,11 @@ class Training:
     @property
     def n_constraints(self) -> int:
         return sum(s.size for m in self.machines for s in m.sets)
+
+    @property
+    def n_incomplete(self) -> int:
+        """Examples that had wrong outputs near the margin in the last round which may have been left out."""
+        return sum(s.n_incomplete for m in self.machines for s in m.sets)
 
     def uses_unlabeled(self, settings: Settings) -> bool:
         """Whether there are unlabeled examples and they count."""
@@ -153,8 +165,9 @@ def _round(training: Training, settings: Settings) -> dict[str, Any]:
     if with_unlabeled:
         changes, dropped = _retarget(training.machines)
     added = steps = 0
+    wanted = _wanted(training, settings)
     for machine in training.machines:
-        more = _grow(machine, settings, C, factor, with_unlabeled)
+        more = _grow(machine, settings, C, factor, with_unlabeled, wanted)
         terms = [machine.term(k, settings, C, factor) for k in range(len(machine.sets))]
         few = more or training.phase == "ramp" or (training.phase == "labels" and training.uses_unlabeled(settings))
         machine.point = _optimise(machine, terms, settings, STEPS if few else MAX_STEPS)
@@ -174,6 +187,16 @@ def _round(training: Training, settings: Settings) -> dict[str, Any]:
     training.n_quiet = training.n_quiet + 1 if added == changes == 0 else 0
     _advance(training, settings)
     return entry
+
+
+def _wanted(training: Training, settings: Settings) -> int:
+    """How many outputs near the margin to list of each example: none before the worst have settled, which are soon
+    others."""
+    last = training.phase == "all" or (training.phase == "labels" and not training.uses_unlabeled(settings))
+    n_examples = sum(s.n_examples for m in training.machines for s in m.sets)
+    if last and training.phase_round >= (BARRIER if training.phase == "labels" else 1):
+        training.listing |= training.history[-1]["added"] <= SETTLED * n_examples
+    return settings.max_outputs // max(n_examples, 1) if training.listing else 0
 
 
 def _optimise(machine: Machine, terms: list[Term], settings: Settings, max_steps: int) -> Point:
@@ -268,8 +291,8 @@ def _guess_again(machines: list[Machine]) -> int:
     return changed
 
 
-def _grow(machine: Machine, settings: Settings, C: float, factor: float, with_unlabeled: bool) -> int:
-    """Add outputs that raise the slack of their example by more than ``tol``; returns how many."""
+def _grow(machine: Machine, settings: Settings, C: float, factor: float, with_unlabeled: bool, wanted: int) -> int:
+    """Add outputs that together raise the slack of their example by more than ``tol``; returns how many."""
     scores, chain = machine.scores(), machine.chain()
     parts = machine.space.part_scores(machine.point.forward)
     added = 0
@@ -280,11 +303,15 @@ def _grow(machine: Machine, settings: Settings, C: float, factor: float, with_un
         slack = np.zeros(s.n_examples)
         if s.size:
             slack[s.example[term.segments]] = term.slacks(term.matrix @ parts + term.constant, settings.rho)[0]
-        wrong = s.find(scores[s.rows], chain)
+        wrong = s.find(scores[s.rows], chain, settings.rescaling, term.width, wanted)
         value = term.values(wrong.margin, wrong.delta)
-        chosen = smax_raise(slack[wrong.example], value, settings.rho) > settings.tol
+        segments = np.flatnonzero(np.diff(wrong.example, prepend=-1))
+        together = replace(term, delta=wrong.delta, segments=segments).slacks(wrong.margin, settings.rho)[0]
+        owner = wrong.example[segments]
+        raised = smax_raise(slack[owner], together, settings.rho) > settings.tol
         if machine.weights[k].size:
-            chosen &= machine.weights[k][wrong.example] > 0.0
+            raised &= machine.weights[k][owner] > 0.0
+        chosen = np.repeat(raised, np.diff(np.append(segments, wrong.example.size))) & (value > 0.0)
         added += s.add(wrong, chosen)
     return added
 

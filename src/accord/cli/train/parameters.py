@@ -52,7 +52,7 @@ PARAMETERS = [
     ),
     Parameter("norm", same(1, "svm", "co-svm"), "Power of the slacks.", Choice(["1", "2"])),
     Parameter(
-        "rescaling", same("margin", "svm", "co-svm"), "What the loss scales.", Choice(["margin", "slack"])
+        "rescaling", same("margin", "svm", "co-svm", *SMOOTH), "What the loss scales.", Choice(["margin", "slack"])
     ),
     Parameter(
         "solver",
@@ -75,6 +75,9 @@ PARAMETERS = [
     ),
     Parameter("epsilon", same(0.3, *SMOOTH), "Half the width of the rounded part of the hinge.", float),
     Parameter("tau", same(0.4, "tsvm"), "Half the width of the falling part of the unlabeled loss.", float),
+    Parameter(
+        "max_outputs", same(12_000, *SMOOTH), "Wrong sequences near the margin that are listed at most.", int
+    ),
     Parameter("rho", same(10.0, *SMOOTH), "From 0 (sum over wrong outputs) to inf (the worst one).", float),
     Parameter(
         "max_iter",

@@ -83,12 +83,12 @@ def best_other(unary, init, step, final, y, score, on, labels):
 
 
 @kernel
-def wrong_outputs(loss, offsets, unary, init, step, final, y, labels, delta, margin):
+def wrong_outputs(loss, rescaling, offsets, unary, init, step, final, y, labels, delta, margin):
     """For every packed chain the output other than ``y`` with the largest loss plus score.
 
     ``delta`` receives its loss and ``margin`` how much better ``y`` scores; where there is none, ``delta`` is -1. Exact
-    for 0/1 loss and losses that add over tokens. For the others the most violating output counts, which may be ``y``
-    itself: then ``delta`` is -1, too.
+    for 0/1 loss and, with margin rescaling, losses that add over tokens. For the others the most violating output
+    counts, which may be ``y`` itself: then ``delta`` is -1, too.
     """
     longest = longest_chain(offsets)
     augmented = np.empty((longest, unary.shape[1]))
@@ -101,7 +101,7 @@ def wrong_outputs(loss, offsets, unary, init, step, final, y, labels, delta, mar
             continue
         here, target, found = unary[lo:hi], y[lo:hi], labels[lo:hi]
         true_score = path_score(here, init, step, final, target)
-        if loss.kind == ZERO_ONE or loss.kind == COST:
+        if loss.kind == ZERO_ONE or (loss.kind == COST and rescaling == MARGIN):
             if loss.kind == COST:
                 add_costs(loss.cost, 1.0 / n if loss.average else 1.0, target, here, augmented)
             else:
@@ -111,26 +111,11 @@ def wrong_outputs(loss, offsets, unary, init, step, final, y, labels, delta, mar
             if best_other(augmented[:n], init, step, final, target, score, on, found) == NEG_INF:
                 continue
         else:
-            find_violator(loss, MARGIN, ONE, here, init, step, final, target, true_score, found)
+            find_violator(loss, rescaling, ONE, here, init, step, final, target, true_score, found)
             if same(found, target):
                 continue
         delta[i] = loss_value(loss, target, found)
         margin[i] = true_score - path_score(here, init, step, final, found)
-
-
-@kernel
-def is_listed(offsets, labels, first, starts, listed, out):
-    """Whether the output of each packed chain is in its list.
-
-    ``listed[starts[k]:]`` holds entry ``k``; chain ``i`` has the entries from ``first[i]`` to ``first[i + 1]``.
-    """
-    for i in range(offsets.size - 1):
-        output = labels[offsets[i] : offsets[i + 1]]
-        out[i] = False
-        for k in range(first[i], first[i + 1]):
-            if same(output, listed[starts[k] :]):
-                out[i] = True
-                break
 
 
 @helper

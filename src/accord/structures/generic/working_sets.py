@@ -44,6 +44,7 @@ class Entries:
         self.labels = self.targets[:0]
         self.delta = np.empty(0)
         self.idle = np.empty(0, np.int64)
+        self.n_incomplete = 0
 
     @property
     def size(self) -> int:
@@ -131,14 +132,16 @@ class ExampleWorkingSet(Entries):
         found = map_threads(best, [(i,) for i in range(self.n_examples)], self.n_jobs)
         return np.concatenate(found) if found else self.targets
 
-    def find(self, unary: np.ndarray, chain: Any) -> Wrong:
-        """The worst output of each example that is not an entry yet."""
+    def find(
+        self, unary: np.ndarray, chain: Any, rescaling: str = "margin", reach: float = 0.0, wanted: int = 0
+    ) -> Wrong:
+        """The worst output of each example that is not an entry yet: others are not listed."""
         first = np.searchsorted(self.example, np.arange(self.n_examples + 1))
         starts = self.starts()
 
         def worst(i: int) -> tuple[np.ndarray, float, float] | None:
             target, parts = self.targets[self._span(i)], self._parts(i, unary, chain)
-            output = self._worst(parts, target)
+            output = self._worst(parts, target, rescaling)
             if output is None:
                 return None
             size = len(output)
@@ -148,6 +151,7 @@ class ExampleWorkingSet(Entries):
             return output, self.structure.loss_between(target, output), margin
 
         known = np.flatnonzero(self.has_target)
+        self.n_incomplete = known.size
         found = map_threads(worst, [(int(i),) for i in known], self.n_jobs)
         here = [(i, *one) for i, one in zip(known, found) if one is not None]
         return Wrong(
@@ -157,9 +161,9 @@ class ExampleWorkingSet(Entries):
             np.array([margin for _, _, _, margin in here], float),
         )
 
-    def _worst(self, parts: Any, target: np.ndarray) -> np.ndarray | None:
-        """The wrong output of largest loss plus score; where none violates the margin, that of largest score."""
-        violation, _, found = self.structure.find_violator(parts, target, RESCALINGS["margin"], 1)
+    def _worst(self, parts: Any, target: np.ndarray, rescaling: str) -> np.ndarray | None:
+        """The most violating wrong output; where none violates the margin, that of largest score."""
+        violation, _, found = self.structure.find_violator(parts, target, RESCALINGS[rescaling], 1)
         if violation > 0.0 and not np.array_equal(found, target):
             return found
         return next((y for y, _ in self.structure.k_best(parts, 2) if not np.array_equal(y, target)), None)
