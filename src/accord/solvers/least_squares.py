@@ -39,7 +39,6 @@ from scipy.linalg import lapack
 
 from accord.exceptions import InputError
 
-
 # Eigenvalues of a kernel matrix below this fraction of the largest, times its size, are rounding errors.
 ROUNDING = 0.01 * np.finfo(float).eps
 
