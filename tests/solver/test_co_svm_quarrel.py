@@ -51,10 +51,8 @@ def view_objective(X, targets, weight, norm, w=None):
     lower = np.concatenate([np.full(2 * K, -np.inf), np.zeros(n)])
     solver = piqp.SparseSolver()
     solver.settings.eps_abs = solver.settings.eps_rel = 1e-8
-    G = sp.csc_matrix(np.array(rows))
-    solver.setup(
-        sp.diags(quadratic, format="csc"), share * (norm == 1), None, None, G, None, -np.ones(len(rows)), lower
-    )
+    P, G, h = sp.diags(quadratic, format="csc"), sp.csc_matrix(np.array(rows)), -np.ones(len(rows))
+    solver.setup(P, share * (norm == 1), None, None, G, None, h, lower)
     assert solver.solve() == piqp.PIQP_SOLVED
     return view_objective(X, targets, weight, norm, np.asarray(solver.result.x)[: 2 * K].reshape(K, 2))
 

@@ -177,6 +177,4 @@ class SupervisedSequences(Experiment):
             for m in METHODS
             if m in there or m in ("SVM slack", "SVM 0/1")
         ]
-        return [
-            f"Constraints added, one change at a time; the chapter's are 2,824 (0/1) and 2,626: {'; '.join(lines)}."
-        ]
+        return [f"Constraints added, one change at a time (the chapter: 2,824 and 2,626): {'; '.join(lines)}."]

@@ -186,7 +186,9 @@ class _Visit:
         self.apart, self.steps, self.least_gain = 0, 0, np.inf
 
     def run(self, keep: bool, own: bool, told: list[tuple[np.ndarray, float]]) -> None:
-        """``own`` as for ``visit_unlabeled``; ``told``: what views teach their peers, and with which margin; empty: what they predict at the time."""
+        """``own`` as for ``visit_unlabeled``; ``told``: what views teach their peers, and with which margin; empty:
+        what they predict at the time.
+        """
         for p, (v, _) in enumerate(self.pairs):
             if (self.i, p) in self.blocks and not keep:
                 self.blocks.pop((self.i, p)).forget(self.flat[v])
