@@ -29,7 +29,7 @@ class ByScore(StructuredSVM):
     """
 
     def _solve(self, problem: Problem, rng: Any, title: str) -> SVMResult:
-        search = copy.copy(problem)
+        search: Any = copy.copy(problem)
         search.structure = copy.copy(problem.structure)
         search.structure.loss_ = zero_one(problem.structure.n_labels_)
         search.rescaling, search.norm = RESCALINGS["margin"], 1
@@ -40,7 +40,7 @@ class WithoutRoot(StructuredSVM):
     """Takes the loss itself, not its root, though slacks are squared."""
 
     def _solve(self, problem: Problem, rng: Any, title: str) -> SVMResult:
-        search = copy.copy(problem)
+        search: Any = copy.copy(problem)
         search.norm = 1
         return super()._solve(_OtherSearch(problem, search), rng, title)
 
