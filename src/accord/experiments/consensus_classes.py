@@ -131,8 +131,8 @@ class ConsensusClasses(Experiment):
         "the sum of both ('two SVMs'). The number is the weight of the unlabeled examples, reached in pass "
         f"{PASSES['ramp']} of at most {PASSES['max_iter']}; 'auto' chooses it on the labeled examples. Self-training "
         f"is a co-SVM with one view and weight {WEIGHT:g}. Perceptrons are plain. 'Balanced' is not of the papers: it "
-        "holds the label frequencies of pseudo-labels to those of the labeled examples. 'Own output' reads Table 6.2 as "
-        "printed: a view that disagrees learns to score its own output below its peer's, not the most violating one."
+        "holds the label frequencies of pseudo-labels to those of the labeled examples. 'Own output' reads Table 6.2 "
+        "as printed: a view that disagrees learns to score its own output below its peer's, not the most violating one."
     )
     data_sets = tuple(SETS)
     methods = METHODS
