@@ -126,6 +126,7 @@ SHARED = {
     "averaged": FLAG,
     "shuffle": FLAG,
     # unlabeled examples
+    "against": one_of("violator", "prediction"),
     "balance": FLAG,
     "freeze": FLAG,
     "disagreement_weight": either(NOT_NEGATIVE, "auto"),

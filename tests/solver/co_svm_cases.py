@@ -95,12 +95,12 @@ def make(name, n_views, seed=0):
     return Case(data, loss, n_views, (data.examples[0].phi.shape[1] - n_moves) // 3)
 
 
-def visit(problem, weights, order, C, C_u, tol=0.01, max_repeats=10, blocks=None):
+def visit(problem, weights, order, C, C_u, tol=0.01, max_repeats=10, blocks=None, own=False):
     """The solver's visit: (blocks, disagreements, tokens of those, steps, least gain)."""
     blocks = problem.new_blocks(max_repeats) if blocks is None else blocks
     work = np.zeros_like(weights.stacked[0])
     found = problem.visit_unlabeled(
-        weights, blocks, np.asarray(order), C, C_u, no_pseudo_outputs(), tol, max_repeats, work
+        weights, blocks, np.asarray(order), C, C_u, no_pseudo_outputs(), tol, max_repeats, work, own=own
     )
     assert not work.any(), "work space must be left clean"
     return blocks, *found

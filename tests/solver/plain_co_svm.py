@@ -71,6 +71,7 @@ class Visit:
     max_repeats: int
     rescaling: str = "margin"
     norm: int = 1
+    own: bool = False  # as printed, lines 12-16: a view that disagrees is shown what it predicts itself
     blocks: dict = field(default_factory=dict)  # {(learner, peer): Block}
     n_steps: int = 0
     gains: list = field(default_factory=list)  # of the dual, in every step
@@ -126,6 +127,8 @@ class Visit:
         violation = {k: self.violation(v, block.target, k) for k in others}
         slack = max([0.0, *(violation[k] for k in block.outputs)])
         worst = max(others, key=violation.get)
+        if self.own and self.predicted[v] != block.target:
+            worst = self.predicted[v]
         ranks = sorted(violation.values())
         self.close_calls += len(ranks) > 1 and ranks[-1] - ranks[-2] < 1e-7 and ranks[-1] > 0
         self.close_calls += abs(violation[worst] - slack - self.tol) < 1e-7

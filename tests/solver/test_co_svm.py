@@ -124,9 +124,10 @@ def read_blocks(problem, blocks, i, example):
     C_u=st.sampled_from([0.05, 1.0]),
     tol=st.sampled_from([0.1, 1e-4]),
     max_repeats=st.sampled_from([1, 2, 10]),
+    own=st.booleans(),
     seed=st.integers(0, 10**6),
 )
-def test_a_visit_is_that_of_table_62(task, machine, share, C, C_u, tol, max_repeats, seed):
+def test_a_visit_is_that_of_table_62(task, machine, share, C, C_u, tol, max_repeats, own, seed):
     """The blocks, the variables and the weights of a visit, whatever it starts from."""
     rng = np.random.default_rng(seed)
     case = make(*task, seed=seed % 7)
@@ -136,10 +137,10 @@ def test_a_visit_is_that_of_table_62(task, machine, share, C, C_u, tol, max_repe
         reject()
     weights, listed = start_weights(problem, case, rng)
     i = int(rng.choice(problem.unlabeled))
-    plain = Visit(listed, case.unlabeled(i, given[i]), C, C_u, tol, max_repeats, *machine).run()
+    plain = Visit(listed, case.unlabeled(i, given[i]), C, C_u, tol, max_repeats, *machine, own).run()
     if plain.close_calls:
         reject()
-    blocks, apart, tokens, steps, least_gain = visit(problem, weights, [i], C, C_u, tol, max_repeats)
+    blocks, apart, tokens, steps, least_gain = visit(problem, weights, [i], C, C_u, tol, max_repeats, own=own)
     found = read_blocks(problem, blocks, i, plain.example)
     assert found.keys() == plain.blocks.keys()
     for pair, expected in plain.blocks.items():

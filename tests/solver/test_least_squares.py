@@ -294,10 +294,11 @@ def test_a_feature_map_is_an_inverse_root():
     assert is_well_conditioned(feature_map(np.diag([1.0, 1e-5])))
     assert not is_well_conditioned(feature_map(np.diag([1.0, 1e-7])))
     twice = np.repeat(np.repeat(case.K[0], 2, axis=0), 2, axis=1)
-    F = feature_map(twice)
-    assert F.shape == (14, 7)
-    assert not is_well_conditioned(F)
-    np.testing.assert_allclose(twice @ F @ F.T @ twice, twice, atol=1e-8)
+    for rank, width in ((None, 14), (7, 7), (20, 14)):
+        F = feature_map(twice, rank=rank)
+        assert F.shape == (14, width)
+        assert not is_well_conditioned(F)
+        np.testing.assert_allclose(twice @ F @ F.T @ twice, twice, atol=1e-8)
     assert feature_map(np.zeros((3, 3))).shape == (3, 0)
 
 

@@ -22,6 +22,7 @@ from accord.packed.structure import Structure
 from accord.structures.chains.multiclass import MultiClass
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
+from accord.views.gram import default_gamma
 from accord.views.graph import GraphFeatures
 from accord.views.kernel import KernelFeatures
 
@@ -29,16 +30,41 @@ SETS = ("COIL", "COIL2", "USPS", "g241c", "g241n", "Text")
 FAITHFUL_C, STRONG_C = 1.0, 100.0  # the thesis', and the benchmark's: nearly hard margins
 WEIGHT = 0.1
 
+
+def _narrower(divisor: float) -> Callable[[Any], View]:
+    return lambda X: KernelFeatures(kernel="rbf", gamma=divisor * default_gamma("rbf", X))
+
+
 KERNELS: dict[str, Callable[[Any], View]] = {
     # words are compared by their inner product, points by the RBF kernel, whose width is that of the data
     "plain": lambda X: ArrayFeatures(bias=False) if sp.issparse(X) else KernelFeatures(kernel="rbf"),
     "graph": lambda X: GraphFeatures(kernel="linear" if sp.issparse(X) else "rbf"),
+    **{f"s/{divisor}": _narrower(divisor) for divisor in (2, 5, 10)},
 }
 
 
 def _balanced(structure: Structure, view: View, seed: int) -> TransductiveSVM:
     return TransductiveSVM(structure, view, C=STRONG_C, unlabeled_weight=WEIGHT, balance=True, random_state=seed)
 
+
+def _reading(kernel: str, C: float = FAITHFUL_C, **changes: Any) -> tuple[str, Machine]:
+    """∇TSVM with another width, another C, or other settings."""
+    settings = {"unlabeled_weight": WEIGHT, **changes}
+    return kernel, lambda s, view, seed: TransductiveSVM(s, view, C=C, random_state=seed, **settings)
+
+
+# What the thesis may have done on COIL, which it does not say; s is the mean squared distance.
+READINGS: dict[str, tuple[str, Machine]] = {
+    "∇SVM, s/5": _reading("s/5", unlabeled_weight=0.0),
+    "∇TSVM, s/2": _reading("s/2"),
+    "∇TSVM, s/5": _reading("s/5"),
+    "∇TSVM, s/10": _reading("s/10"),
+    "∇TSVM, balanced": _reading("plain", balance=True),
+    "∇TSVM, s/5, balanced": _reading("s/5", balance=True),
+    "∇TSVM, s/5, balanced, weight 0.01": _reading("s/5", balance=True, unlabeled_weight=0.01),
+    "∇TSVM, s/5, balanced, weight 1": _reading("s/5", balance=True, unlabeled_weight=1.0),
+    "∇TSVM, s/5, balanced, |w|²/2": _reading("s/5", 2 * FAITHFUL_C, balance=True),
+}
 
 FAITHFUL, STRONG = machines(FAITHFUL_C, WEIGHT), machines(STRONG_C, WEIGHT)
 # Method → (kernel, learner)
@@ -49,6 +75,7 @@ METHODS: dict[str, tuple[str, Machine]] = {
     f"∇TSVM, balanced, C = {STRONG_C:g}": ("plain", _balanced),
     f"∇TSVM auto, C = {STRONG_C:g}": ("plain", STRONG["∇TSVM auto"]),
     **{f"{name}, graph": ("graph", machine) for name, machine in STRONG.items() if name != "SVM"},
+    **READINGS,
 }
 
 
@@ -64,7 +91,9 @@ class TransductionClasses(Experiment):
         f"hard margin and the benchmark's custom. Unlabeled points count {WEIGHT:g} of a labeled one, or what labeled "
         "folds say (auto); 'balanced' holds mean scores to the label frequencies. 'Graph' is the graph-regularised "
         f"kernel, 1 : 9, 5 neighbours, with C = {STRONG_C:g}. The width of the kernel "
-        "comes from all points, for all machines; nothing is tuned on the test labels, nor on anything else."
+        "comes from all points, for all machines; nothing is tuned on the test labels, nor on anything else. On COIL "
+        "alone, further lines show what the thesis' figures depend on, as it names neither its kernel's width (s, or a "
+        "part of it), nor whether classes were balanced, nor the weight of unlabeled points; '|w|²/2' counts C so."
     )
     data_sets = ("ssl_book",)
     methods = METHODS
@@ -87,11 +116,18 @@ class TransductionClasses(Experiment):
     published = (
         Published("∇TSVM", "zero_one_loss", 0.6887, {"data": "COIL", "n_labeled": 10}, source="thesis 7.4.2"),
         Published("∇TSVM", "zero_one_loss", 0.2542, {"data": "COIL", "n_labeled": 100}, source="thesis 7.4.2"),
+        *(
+            Published(
+                "∇TSVM, s/5, balanced", "zero_one_loss", error, {"data": "COIL", "n_labeled": n}, source="thesis 7.4.2"
+            )
+            for n, error in ((10, 0.6887), (100, 0.2542))
+        ),
     )
 
     def tasks(self, quick: bool, seed: int) -> list[Task]:
         """An interrupted run has whole sets."""
-        return sorted(super().tasks(quick, seed), key=lambda task: SETS.index(task.setting["data"]))
+        tasks = [t for t in super().tasks(quick, seed) if t.setting["data"] == "COIL" or t.method not in READINGS]
+        return sorted(tasks, key=lambda task: SETS.index(task.setting["data"]))
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Dataset]:
         return {name: load("ssl_book", data, part=name, extra=True) for name in self.values("data", quick)}

@@ -97,7 +97,7 @@ class Site:
             gram = view.values(labeled, base)
             gram = (gram + gram.T) / 2
             self._view = SemiParametricView(
-                gram, feature_map(gram), targets, self.model.eta_, view.values(shared, base)
+                gram, feature_map(gram, rank=view.rank), targets, self.model.eta_, view.values(shared, base)
             )
         self.shape = (shared.shape[0], targets.shape[1])
         self._largest_label = float(np.abs(targets).max())

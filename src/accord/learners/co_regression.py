@@ -213,7 +213,7 @@ class CoRLSR(KernelRegressor):
             kernels, bases, m = _all_kernels(tuned, labeled, blocks)
             problem = least_squares.Exact(kernels, targets, etas, labeled, names, each, blocks.all_weights(m))
         else:
-            maps = [least_squares.feature_map(gram, name) for gram, name in zip(grams, names)]
+            maps = [least_squares.feature_map(t.gram, name, t.view.rank) for t, name in zip(tuned, names)]
             products, m = self._products(tuned, maps, blocks)
             bases = own_bases
             problem = least_squares.SemiParametric(grams, maps, targets, etas, labeled, products, each)

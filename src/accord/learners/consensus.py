@@ -225,7 +225,12 @@ class CoSVM(ConsensusLearner):
     freeze : bool
         With unlabeled examples, end with passes in which targets and gamma are frozen as they are by then, until the
         duality gap of every view is at most the fraction ``tol`` of its objective: the result is an optimum of the
-        objective above. Without it, as while "auto" compares, the passes are those of the papers alone.
+        objective above. Without it, as while "auto" compares, the passes are those of the papers alone, and the gaps
+        are bounds.
+    against : "violator" or "prediction"
+        What a view that disagrees with its peer learns to score below the peer's output: the output that violates the
+        margin most, or, as the thesis prints it (Table 6.2, lines 12-16), what the view predicts itself. Frozen
+        targets are always held against the most violating output.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -234,7 +239,8 @@ class CoSVM(ConsensusLearner):
     n_iter_, n_frozen_ : int
         Passes before targets were frozen, and after.
     view_gaps_ : list of float
-        Duality gap of every view for the frozen targets, as a fraction of its objective; empty if none were frozen.
+        Duality gap of every view for the frozen targets, as a fraction of its objective; without frozen targets a bound
+        of the gap for those of the end. Empty if nothing is unlabeled.
     converged_ : bool
         With unlabeled examples: before targets were frozen, a pass moved the weights by less than the fraction ``tol``,
         and the gaps are as small. Views may go on in circles; a warning then says so, with the gaps.
@@ -260,6 +266,7 @@ class CoSVM(ConsensusLearner):
     tol: float = 0.01
     max_iter: int = 20
     freeze: bool = True
+    against: str = "violator"
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -275,7 +282,7 @@ class CoSVM(ConsensusLearner):
         hidden = (problem.unlabeled if weight > 0 else problem.partly_labeled).size > 0
         schedule = co_svm.Schedule(
             self.max_iter if hidden else 1000, self.max_repeats, self.ramp if weight > 0 else 0, self.balance,
-            self.freeze and show,
+            self.against == "prediction", self.freeze and show, show,
         )  # fmt: skip
         n_passes = schedule.max_iter * (1 + co_svm.FROZEN * (hidden and self.freeze))
         with self._progress(n_passes if show else 0, "co-SVM") as progress:
@@ -292,12 +299,15 @@ class CoSVM(ConsensusLearner):
 
 
 def _warn_of(result: co_svm.CoSVMResult, hidden: bool) -> None:
+    gaps = ", ".join(f"{100 * gap:.2g} %" for gap in result.gaps)
     if not hidden:
         message = f"co-SVM stopped after {result.n_iter} passes; raise tol"
-    elif not result.gaps:
-        message = f"co-SVM stopped after {result.n_iter} passes in which the views still moved"
+    elif not result.n_frozen:
+        message = (
+            f"co-SVM stopped after {result.n_iter} passes with the views at most {gaps} of their objectives above the "
+            "optimum for what they teach each other"
+        )
     else:
-        gaps = ", ".join(f"{100 * gap:.2g} %" for gap in result.gaps)
         message = (
             f"the views still moved in the last of {result.n_iter} passes; what they teach each other was then frozen, "
             f"and {result.n_frozen} more passes left duality gaps of {gaps} of the views' objectives"

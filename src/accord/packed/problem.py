@@ -118,10 +118,11 @@ class ConsensusProblem(Protocol):
 
     def visit_unlabeled(
         self, weights: ViewWeights, blocks: Any, order: np.ndarray, C: float, unlabeled_weight: float,
-        pseudo: Any, tol: float, max_repeats: int, work: np.ndarray, keep: bool = False,
+        pseudo: Any, tol: float, max_repeats: int, work: np.ndarray, keep: bool = False, own: bool = False,
     ) -> tuple[int, int, int, float]:  # fmt: skip
         """Rebuild the blocks of the given examples, or go on from those there are (``keep``): (disagreements, tokens of
         those, subspace steps, least gain). ``pseudo`` is what views teach their peers; empty: what they predict then.
+        ``own``: a view that disagrees is shown its own output against the peer's, not the most violating one.
         """
 
     def predictions(self, weights: ViewWeights) -> Any:

@@ -13,6 +13,7 @@ are kept, and the passes end when each view's duality gap is at most the fractio
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -51,7 +52,9 @@ class Schedule(NamedTuple):
     max_repeats: int
     ramp: int
     balance: bool
+    own: bool  # views that disagree are shown their own output, not the worst one
     freeze: bool
+    certify: bool  # say how far each view is from its optimum
 
 
 def train(
@@ -70,6 +73,8 @@ def train(
         machine.move(on_epoch)
         if schedule.freeze and machine.unlabeled.size:
             machine.freeze(on_epoch)
+        elif schedule.certify and machine.unlabeled.size:
+            machine.certify()
     except KeyboardInterrupt:
         machine.result.interrupted = True
     return machine.result
@@ -114,18 +119,38 @@ class CoMachine:
 
     def freeze(self, on_epoch: Callable[[str], None]) -> None:
         """Passes in which views learn what their peers predicted before the first of them."""
-        result, balanced = self.result, self.balanced
-        pseudo = balanced.pseudo_outputs(self.weights) if balanced else self.problem.predictions(self.weights)
+        result, pseudo = self.result, self._taught()
         while result.n_frozen < FROZEN * self.schedule.max_iter:
             entry, _ = self._pass(self.unlabeled_weight, pseudo)
             primal, dual = self.objectives(pseudo)
-            result.gaps = ((primal - dual) / np.maximum(primal, 1e-300)).tolist()
+            self._note_gaps(primal, dual)
             result.n_frozen += 1
             result.history.append({**entry, "gap": max(result.gaps)})
             on_epoch(f"targets are frozen, duality gap {100 * max(result.gaps):.2f} %")
             if max(result.gaps) <= self.tol:
                 break
             self._sharpen(primal)
+
+    def certify(self) -> None:
+        """Bounds of the gaps for what the views teach each other in the end, from dual variables that come near."""
+        pseudo, weights, blocks = self._taught(), *copy.deepcopy((self.weights, self.blocks))
+        primal, _ = self.objectives(pseudo)
+        options = self.C, self.unlabeled_weight, pseudo
+        self.problem.visit_unlabeled(
+            weights, blocks, self.unlabeled, *options, self.tol, self.schedule.max_repeats, self.work, True
+        )
+        _, dual = self.problem.objective_of_blocks(weights, blocks, self.unlabeled, *options, self.work)
+        for v, solver in enumerate(self.solvers):
+            w = weights.flat(v)
+            dual[v] += solver.dual() + 0.5 * float(solver.w @ solver.w) - 0.5 * float(w @ w)
+        self._note_gaps(primal, dual)
+
+    def _taught(self) -> Any:
+        """What the views teach each other with the present weights."""
+        return self.balanced.pseudo_outputs(self.weights) if self.balanced else self.problem.predictions(self.weights)
+
+    def _note_gaps(self, primal: np.ndarray, dual: np.ndarray) -> None:
+        self.result.gaps = ((primal - dual) / np.maximum(primal, 1e-300)).tolist()
 
     def objectives(self, pseudo: Any) -> tuple[np.ndarray, np.ndarray]:
         """Primal and dual objective of every view for given targets."""
@@ -155,7 +180,7 @@ class CoMachine:
         for first in range(0, order.size, chunk):
             found = self.problem.visit_unlabeled(
                 self.weights, self.blocks, order[first : first + chunk], self.C, weight, pseudo, self.precision,
-                self.schedule.max_repeats, self.work, frozen is not None,
+                self.schedule.max_repeats, self.work, frozen is not None, self.schedule.own and frozen is None,
             )  # fmt: skip
             apart, tokens, steps = apart + found[0], tokens + found[1], steps + found[2]
             # many unlabeled examples in a row may pull the same way, far from what the labels say

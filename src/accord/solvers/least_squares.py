@@ -20,7 +20,8 @@ semi-parametric
     With ``F_v F_v' = L_v^{-1}`` and ``b_v = F_v^{-1} a_v`` the norm becomes ``eta_v |b_v|^2``, so no eigenvalue of the
     system is below ``eta_v``. Unlabeled examples enter through the products ``F_u'U_u'U_v F_v`` only, which are summed
     up in one pass over blocks of them. If ``L_v`` is nearly singular, blocks must be multiplied by ``F_v`` before their
-    products are taken: afterwards the errors of the small directions would have been squared.
+    products are taken: afterwards the errors of the small directions would have been squared. No direction is left out
+    for being small: what hardly shows at labeled examples may be large at unlabeled ones.
 
 Predictions are linear in the targets, ``f = H y``, so what a fit without the label of an example predicts for it is
 known in closed form, too.
@@ -37,6 +38,9 @@ import scipy.linalg
 from scipy.linalg import lapack
 
 from accord.exceptions import InputError
+
+# Eigenvalues of a kernel matrix below this fraction of the largest, times its size, are rounding errors.
+ROUNDING = 0.01 * np.finfo(float).eps
 
 
 class Solution(NamedTuple):
@@ -209,13 +213,18 @@ class SemiParametric:
         return Solution(coefficients, left_out(hat, fitted, self.targets, self.labeled))
 
 
-def feature_map(gram: np.ndarray, name: str = "") -> np.ndarray:
-    """``F`` with ``F F' = gram^{-1}`` on the span of the examples; directions of no length are left out."""
+def feature_map(gram: np.ndarray, name: str = "", rank: int | None = None) -> np.ndarray:
+    """``F`` with ``F F' = gram^{-1}``, in at most ``rank`` directions: no more are spanned by any examples.
+
+    Lengths that are lost in the rounding of ``gram`` are taken for those that are just not: the direction is known all
+    the same, and its norm matters little.
+    """
     values, vectors = scipy.linalg.eigh(gram)
     if values[0] < -1e-8 * max(values[-1], 1e-300):
         raise _not_definite(name, float(values[0]))
-    kept = values > len(values) * np.finfo(float).eps * values[-1]
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
+    first = len(values) - min(len(values), len(values) if rank is None else rank) if values[-1] > 0 else len(values)
+    lengths = np.maximum(values[first:], ROUNDING * len(values) * values[-1])
+    return np.asarray(vectors[:, first:] / np.sqrt(lengths))
 
 
 def mapped_products(products: np.ndarray, maps: Sequence[np.ndarray]) -> np.ndarray:

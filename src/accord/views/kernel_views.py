@@ -7,6 +7,7 @@ turned into features with the kernel's inner products here, as :class:`KernelFea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -72,6 +73,15 @@ class KernelView:
     def width(self) -> int:
         """How many columns are compared."""
         return sum(view.n_dims_ if columns is None else columns.size for view, columns in self.parts)
+
+    @property
+    def rank(self) -> int | None:
+        """How many directions images of rows can span at most; None if there is no bound."""
+        if self.kernel.kernel == "linear":
+            return self.width
+        if self.kernel.kernel == "poly" and self.kernel.degree in range(1, 10):
+            return math.comb(self.width + int(self.kernel.degree), int(self.kernel.degree))
+        return None
 
     def matrix(self, X: Any) -> Matrix:
         """The compared columns, one row per input; kernel values, if they are precomputed."""

@@ -36,7 +36,10 @@ WITHOUT_FIGURES = {
     "transduction-sequences",
     "transduction-time",
 }
-NOT_ALL_QUICK = {"front-door-sequences", "strong-classes", "strong-sequences", "text-classes", "transduction-classes"}
+NOT_ALL_QUICK = {
+    "front-door-sequences", "strong-classes", "strong-sequences", "supervised-sequences", "text-classes",
+    "transduction-classes",
+}  # fmt: skip
 GENERATED = {"transduction-galaxy"}  # needs no data
 
 

@@ -113,6 +113,10 @@ PARAMETERS = [
         "Labels as frequent in unlabeled as in labeled examples.",
     ),
     Parameter(
+        "against", same("violator", "co-svm"), "What a view learns to score below what its peer predicts.",
+        Choice(["violator", "prediction"]),
+    ),
+    Parameter(
         "max_repeats", same(10, "co-svm"), "Decoding steps at most in a visit to an unlabeled example.",
         click.IntRange(min=1),
     ),

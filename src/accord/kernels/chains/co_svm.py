@@ -38,13 +38,15 @@ class Blocks(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """What a visit may spend; ``keep``: it goes on from the blocks there are instead of building them anew."""
+    """What a visit may spend; ``keep``: it goes on from the blocks there are instead of building them anew; ``own``:
+    views that disagree learn to prefer the peer's output to their own, not to the worst one."""
 
     C: float
     unlabeled_weight: float
     tol: float
     max_repeats: int
     keep: bool
+    own: bool
 
 
 class Room(NamedTuple):
@@ -220,6 +222,10 @@ def learn_from_peer(views, model, blocks, budget, i, p, room):
     h = find_violator(
         views.loss, views.rescaling, views.norm, unary, init, step, final, target, target_score, room.found[:n]
     )
+    if budget.own and not same(target, room.predicted[v, :n]):
+        copy_labels(room.predicted[v, :n], room.found[:n])
+        offset, scale = offset_and_scale(views, target, room.found[:n])
+        h = offset - scale * (target_score - path_score(unary, init, step, final, room.found[:n]))
     size = blocks.size[i, p]
     slack, listed, mass, paid = 0.0, False, 0.0, 0.0
     for k in range(size):
@@ -248,15 +254,20 @@ def learn_from_peer(views, model, blocks, budget, i, p, room):
 
 
 @helper
+def offset_and_scale(views, target, found):
+    """How a constraint ``xi >= offset - scale * <w, difference>`` counts an output."""
+    delta = loss_value(views.loss, target, found)
+    root = np.sqrt(delta) if views.norm == 2 else delta
+    return root, root if views.rescaling == SLACK else 1.0
+
+
+@helper
 def add_constraint(views, model, blocks, i, p, room, h):
     """Write the output that was found into the block, behind those it has."""
     lo, hi, v, size = views.offsets[i], views.offsets[i + 1], blocks.learner[p], blocks.size[i, p]
     target, found = blocks.target[p, lo:hi], room.found[: hi - lo]
-    delta = loss_value(views.loss, target, found)
-    root = np.sqrt(delta) if views.norm == 2 else delta
     copy_labels(found, blocks.output[p, size, lo:hi])
-    blocks.offset[i, p, size] = root
-    blocks.scale[i, p, size] = root if views.rescaling == SLACK else 1.0
+    blocks.offset[i, p, size], blocks.scale[i, p, size] = offset_and_scale(views, target, found)
     blocks.alpha[i, p, size] = 0.0
     room.linear[size] = h
     gram_row(

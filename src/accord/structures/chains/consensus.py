@@ -140,10 +140,11 @@ class ChainConsensusProblem(ViewedProblem):
     def visit_unlabeled(
         self, weights: ViewWeights, blocks: co_svm.Blocks, order: np.ndarray, C: float, unlabeled_weight: float,
         pseudo: tuple[np.ndarray, np.ndarray], tol: float, max_repeats: int, work: np.ndarray, keep: bool = False,
+        own: bool = False,
     ) -> tuple[int, int, int, float]:  # fmt: skip
         """Rebuild the blocks of the given examples, or go on from those there are: (disagreements, tokens of those,
         subspace steps, least gain)."""
-        budget = co_svm.Budget(C, unlabeled_weight, tol, max_repeats, keep)
+        budget = co_svm.Budget(C, unlabeled_weight, tol, max_repeats, keep, own)
         return co_svm.visit_unlabeled(self._views(), self._model(weights), blocks, order, budget, *pseudo, work)
 
     def objective_of_blocks(
@@ -152,7 +153,7 @@ class ChainConsensusProblem(ViewedProblem):
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """What the given examples add to the primal and to the dual objective of every view, for these targets."""
         primal, dual = np.zeros((2, self.n_views))
-        budget = co_svm.Budget(C, unlabeled_weight, 0.0, 0, True)
+        budget = co_svm.Budget(C, unlabeled_weight, 0.0, 0, True, False)
         co_svm.objective_of_blocks(
             self._views(), self._model(weights), blocks, order, budget, *pseudo, work, primal, dual
         )

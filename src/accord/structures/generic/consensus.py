@@ -84,6 +84,7 @@ class ExampleConsensusProblem(ViewedProblem):
     def visit_unlabeled(
         self, weights: ViewWeights, blocks: dict[tuple[int, int], Block], order: np.ndarray, C: float,
         unlabeled_weight: float, pseudo: Any, tol: float, max_repeats: int, work: np.ndarray, keep: bool = False,
+        own: bool = False,
     ) -> tuple[int, int, int, float]:  # fmt: skip
         """Rebuild the blocks of the given examples, or go on from those there are: (disagreements, tokens of those,
         subspace steps, least gain)."""
@@ -92,7 +93,7 @@ class ExampleConsensusProblem(ViewedProblem):
         least = np.inf
         for i in order:
             visit = _Visit(self, weights, blocks, int(i), C, unlabeled_weight, tol, max_repeats)
-            visit.run(keep, [(told[i], by[i]) for told, by in zip(*pseudo)])
+            visit.run(keep, own, [(told[i], by[i]) for told, by in zip(*pseudo)])
             apart, tokens = apart + (visit.apart > 0), tokens + visit.apart
             steps, least = steps + visit.steps, min(least, visit.least_gain)
         return apart, tokens, steps, least
@@ -184,8 +185,10 @@ class _Visit:
         ] * problem.n_views  # with the present weights: parts, output, score, margin; None: to be made
         self.apart, self.steps, self.least_gain = 0, 0, np.inf
 
-    def run(self, keep: bool, told: list[tuple[np.ndarray, float]]) -> None:
-        """``told``: what views teach their peers, and with which margin; empty: what they predict at the time."""
+    def run(self, keep: bool, own: bool, told: list[tuple[np.ndarray, float]]) -> None:
+        """``own`` as for ``visit_unlabeled``; ``told``: what views teach their peers, and with which margin; empty:
+        what they predict at the time.
+        """
         for p, (v, _) in enumerate(self.pairs):
             if (self.i, p) in self.blocks and not keep:
                 self.blocks.pop((self.i, p)).forget(self.flat[v])
@@ -197,12 +200,13 @@ class _Visit:
             if any(score == -np.inf for _, _, score, _ in self.best):
                 return
             predicted = told or [(output, margin) for _, output, _, margin in self.best]
-            changed = [self._learn(p, v, *predicted[u]) for p, (v, u) in enumerate(self.pairs)]
+            mine = [output if own else None for output, _ in predicted]
+            changed = [self._learn(p, v, *predicted[u], mine[v]) for p, (v, u) in enumerate(self.pairs)]
             if not any(changed):
                 break
         self.apart = differing_rows([output for output, _ in predicted])
 
-    def _learn(self, p: int, v: int, target: np.ndarray, margin: float) -> bool:
+    def _learn(self, p: int, v: int, target: np.ndarray, margin: float, own: np.ndarray | None) -> bool:
         """View ``v`` learns one more constraint of the peer's prediction; returns whether its weights changed."""
         problem, key = self.problem, (self.i, p)
         weight = self.weight * min(margin, 1.0) * problem.weight(self.i)
@@ -218,7 +222,10 @@ class _Visit:
         if block is None:
             block = self.blocks[key] = Block(target.copy(), self.max_repeats)
         parts = self.best[v][0] if self.best[v] else problem.views[v].parts(self.i, self.weights[v])
-        h, loss, found = problem.structure.find_violator(parts, target, problem.rescaling, problem.norm)
+        if own is None or np.array_equal(own, target):
+            h, loss, found = problem.structure.find_violator(parts, target, problem.rescaling, problem.norm)
+        else:
+            h, loss, found = self._violation(parts, target, own)
         linear = block.violations(self.flat[v])
         slack = max([0.0, *linear])
         budget, ridge = (self.C * weight, 0.0) if problem.norm == 1 else (np.inf, 1.0 / (self.C * weight))
@@ -234,6 +241,13 @@ class _Visit:
         elif self._settled(block, np.array(linear), slack, budget, ridge, weight):
             return changed
         return self._optimise(v, block, np.array(linear), budget, ridge) or changed
+
+    def _violation(self, parts: Any, target: np.ndarray, output: np.ndarray) -> tuple[float, float, np.ndarray]:
+        """The same of one output as ``find_violator`` returns of the worst."""
+        structure = self.problem.structure
+        loss = structure.loss_between(target, output) ** (1.0 / self.problem.norm)
+        scale = loss if self.problem.rescaling == RESCALINGS["slack"] else 1.0
+        return loss - scale * (structure.score(parts, target) - structure.score(parts, output)), loss, output
 
     def _settled(
         self, block: Block, linear: np.ndarray, slack: float, budget: float, ridge: float, weight: float
