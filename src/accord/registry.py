@@ -106,6 +106,7 @@ TABLE = {
     "RandomSplit": _entry("split", "views.splits", "random"),
     "OddEvenSplit": _entry("split", "views.splits", "odd-even"),
     "FeatureGroups": _entry("split", "views.splits", "token-surface"),
+    "IndependentSplit": _entry("split", "views.independence", "independent"),
     "CallablePairs": _entry("model", "views.pairs"),
     # applications
     "Deduplicator": _entry("model", "dedupe.deduplicator"),
