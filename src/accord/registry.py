@@ -117,6 +117,7 @@ TABLE = {
     "CollectiveSpamFilter": _entry("model", "mail.spam"),
     # functions and errors
     "load": _entry("other", "model_file"),
+    "shift_weights": _entry("other", "learners.shift"),
     "tokenize": _entry("other", "tokenizer"),
     "register": _entry("other", "registry"),
     "AccordError": _entry("other", "exceptions"),
