@@ -20,6 +20,7 @@ WITHOUT_FIGURES = {
     "co-learning-time",
     "co-regression",
     "collective-spam",
+    "covariate-shift",
     "co-regression-strong",
     "co-regression-time",
     "deduplication",
