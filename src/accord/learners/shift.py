@@ -39,7 +39,7 @@ class ShiftWeights:
     weights : array of shape (n_inputs,)
         With mean 1.
     auc : float
-        How well a training example and a new one are told from each other, on held-out folds: 0.5 is chance.
+        How well training examples and new ones are distinguished, on held-out folds: 0.5 is chance.
     exponent : float
         Of the estimated ratio; 0: the samples cannot be distinguished, or no other leaves enough examples.
     effective_size : float
@@ -98,8 +98,8 @@ def shift_weights(
     Returns
     -------
     ShiftWeights
-        All weights are 1 if held-out examples of the two samples cannot be told from each other: if the area under the
-        ROC curve is not above chance by a one-sided test at 5 %.
+        All weights are 1 if held-out examples of the two samples cannot be distinguished: if the area under the ROC
+        curve is not above chance by a one-sided test at 5 %.
 
     Examples
     --------
@@ -132,9 +132,9 @@ def shift_weights(
             raise InputError(f"{name}: {n} input(s); expected at least two to compare the samples by")
     if n_new > MOST_NEW:
         X_new = inputs.take(X_new, np.sort(rng.choice(n_new, MOST_NEW, replace=False)))
-    log_ratio, auc, told_apart = _compare(*_features(view, inputs.take(X, old), X_new), rng)
+    log_ratio, auc, differ = _compare(*_features(view, inputs.take(X, old), X_new), rng)
     exponents = EXPONENTS if exponent == "auto" else (float(exponent),)
-    if not told_apart:
+    if not differ:
         exponents = (0.0,)
     for chosen in exponents:
         found = np.exp(chosen * (log_ratio - log_ratio.max()))
