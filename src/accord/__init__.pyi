@@ -21,6 +21,7 @@ from accord.learners.gradient_co import GradientCoSVM as GradientCoSVM
 from accord.learners.pcfg import PCFG as PCFG
 from accord.learners.perceptron import StructuredPerceptron as StructuredPerceptron
 from accord.learners.regression import RLSR as RLSR
+from accord.learners.shift import shift_weights as shift_weights
 from accord.learners.svm import StructuredSVM as StructuredSVM
 from accord.learners.tagger import Tagger as Tagger
 from accord.learners.transductive import TransductiveSVM as TransductiveSVM
@@ -47,6 +48,7 @@ from accord.views.distributional import DistributionalFeatures as Distributional
 from accord.views.documents import TextFeatures as TextFeatures
 from accord.views.embeddings import Embeddings as Embeddings
 from accord.views.graph import GraphFeatures as GraphFeatures
+from accord.views.independence import IndependentSplit as IndependentSplit
 from accord.views.kernel import KernelFeatures as KernelFeatures
 from accord.views.pairs import CallablePairs as CallablePairs
 from accord.views.select import Select as Select

@@ -106,6 +106,7 @@ TABLE = {
     "RandomSplit": _entry("split", "views.splits", "random"),
     "OddEvenSplit": _entry("split", "views.splits", "odd-even"),
     "FeatureGroups": _entry("split", "views.splits", "token-surface"),
+    "IndependentSplit": _entry("split", "views.independence", "independent"),
     "CallablePairs": _entry("model", "views.pairs"),
     # applications
     "Deduplicator": _entry("model", "dedupe.deduplicator"),
@@ -116,6 +117,7 @@ TABLE = {
     "CollectiveSpamFilter": _entry("model", "mail.spam"),
     # functions and errors
     "load": _entry("other", "model_file"),
+    "shift_weights": _entry("other", "learners.shift"),
     "tokenize": _entry("other", "tokenizer"),
     "register": _entry("other", "registry"),
     "AccordError": _entry("other", "exceptions"),

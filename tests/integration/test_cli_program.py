@@ -22,6 +22,7 @@ ELSEWHERE = {
     **{name: {"structure", "view", "views", "learner", "student_view", *_ALWAYS} for name in LEARNERS},
     "random": {"view"},
     "odd-even": {"view"},
+    "independent": {"view"},
     "token-surface": {"view", "groups"},
     "sequence": {"tokenizer"},
     "multiclass": {"unlabeled"},

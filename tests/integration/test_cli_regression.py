@@ -290,7 +290,7 @@ def test_targets_in_later_batches_have_their_lines(folder):
         (["co-rlsr", "--eta", "much"], "'much' is not a number (or several: 0.1,0.5), auto or none"),
         (["co-rlsr", "--eta", "1,2,3"], "eta has 3 values but there are 2 views"),
         (["co-rlsr", "--views", "odd-even", "--n-views", "3"], "--n-views is for random views"),
-        (["co-rlsr", "--views", "token-surface"], "use random or odd-even"),
+        (["co-rlsr", "--views", "token-surface"], "use random or odd-even or independent"),
         (
             ["co-rlsr", "--task", "multiclass"],
             "is for the task regression; it does not go with --task multiclass",

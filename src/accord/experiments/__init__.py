@@ -33,6 +33,7 @@ _TABLE = {
     "collective-spam": "collective_spam.CollectiveSpam",  # thesis 8.4.3
     "graph-letters": "graph_letters.GraphLetters",  # maxmargin_semisup, Table 2
     "deduplication": "deduplication.Deduplication",  # none: records that belong together, from few labeled ones
+    "covariate-shift": "covariate_shift.CovariateShift",  # thesis ch. 9, future work
     "protein-structure": "protein_structure.ProteinStructure",  # none: few labeled domains
 }
 

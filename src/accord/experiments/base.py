@@ -98,7 +98,7 @@ class Experiment(ABC):
 
     def notes(self, results: Results) -> list[str]:
         """Sentences for the report: which claims hold, where our figures differ from the papers', and why."""
-        return claim_notes(results, self.claims, describe_metric(self.metrics[0]).name, self.describe)
+        return claim_notes(results, self.claims, self.metrics[0], self.describe)
 
     def describe(self, setting: Mapping[str, Any]) -> str:
         """How sentences about claims call a setting: ``Spanish 10``."""

@@ -27,6 +27,7 @@ from accord.learners.svm import StructuredSVM
 from accord.learners.view_sum import SumOfViews
 from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
+from accord.views.independence import IndependentSplit
 from accord.views.splits import FeatureGroups, OddEvenSplit, RandomSplit
 
 SIZES = (5, 10, 20, 40)  # labeled sentences; the papers stop at 20
@@ -49,8 +50,9 @@ SPLITS: dict[str, Callable[[View], View]] = {
     "token/surface": FeatureGroups,
     "random": RandomSplit,
     "odd/even": OddEvenSplit,
+    "independent": IndependentSplit,
 }
-TOKEN, RANDOM = "token/surface", "random"
+TOKEN, RANDOM, INDEPENDENT = "token/surface", "random", "independent"
 DISAGREEMENT = Metric("disagreement", "disagreement of the views", None, None, True)
 
 

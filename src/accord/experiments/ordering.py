@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from accord.evaluation import Results, paired_t_test
+from accord.evaluation import Metric, Results, paired_t_test
 from accord.evaluation.registry import describe_metric
 from accord.evaluation.results import Comparison
 from accord.evaluation.significance import format_p
@@ -24,24 +24,24 @@ class Claim:
     source: str
 
 
-def claim_notes(results: Results, claims: Sequence[Claim], metric: str, describe: Describe) -> list[str]:
+def claim_notes(results: Results, claims: Sequence[Claim], metric: str | Metric, describe: Describe) -> list[str]:
     """One sentence per claim, with the mean difference in every setting that has both methods.
 
     Settings are grouped by the outcome of a paired t test at 5 %, two-sided, Holm's correction over the settings of the
     claim.
     """
+    info = describe_metric(metric)
     sentences = []
     for claim in claims:
         if claim.worse not in results.methods:
             continue
-        found = results.compare(claim.worse, metric, methods=[claim.better])
+        found = results.compare(claim.worse, info.name, methods=[claim.better])
         if found:
-            sentences.append(_sentence(claim, metric, found, describe))
+            sentences.append(_sentence(claim, info, found, describe))
     return sentences
 
 
-def _sentence(claim: Claim, metric: str, found: Sequence[Comparison], describe: Describe) -> str:
-    info = describe_metric(metric)
+def _sentence(claim: Claim, info: Metric, found: Sequence[Comparison], describe: Describe) -> str:
     factor, digits = (100, 2) if info.percent else (1, 3)
     groups: dict[str, list[str]] = {"lower": [], "higher": [], "not told apart": []}
     for c in found:

@@ -49,7 +49,7 @@ class ConsensusLearner(MultiViewLearner):
         rng = generator(self.random_state)
         rows = join_inputs(labeled, unlabeled)
         known = np.concatenate([known, self.structure_.hidden(unlabeled.n_rows)])
-        channels = self._channels(rows, rng)
+        channels = self._channels(rows, known, rng)
         self.auto_report_: list[dict[str, Any]] | None = None
         weight = self.unlabeled_weight
         if weight == "auto":

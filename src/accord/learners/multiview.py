@@ -43,8 +43,9 @@ class MultiViewLearner(StructuredLearner):
         """What is split if the split does not say."""
         return inputs.default_view(structure, X)
 
-    def _channels(self, rows: Rows, rng: np.random.Generator) -> list[Rows]:
-        channels = self.view_.channels(rows, rng)
+    def _channels(self, rows: Rows, y: np.ndarray, rng: np.random.Generator) -> list[Rows]:
+        labels = y if "labels" in self.structure_.capabilities else None
+        channels = self.view_.channels(rows, rng, labels)
         self.view_names_ = self.view_.view_names()
         check_channels(channels, self.view_names_)
         return channels

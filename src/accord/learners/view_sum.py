@@ -75,7 +75,7 @@ class SumOfViews(MultiViewLearner):
         rows, y, _ = self._prepare(X, y, sample_weight)
         rng = generator(getattr(self.learner, "random_state", None))
         found: list[Weights] = []
-        channels = self._channels(rows, rng)
+        channels = self._channels(rows, y, rng)
         with self._progress(len(channels), "views") as progress:
             for channel in channels:
                 part = clone(self.learner).set_params(random_state=int(rng.integers(2**31)))

@@ -84,16 +84,18 @@ class View(BaseEstimator):
         """The name of each view, in the order of ``channels``."""
         return ["view"]
 
-    def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
-        """For each view, which features (n_dims,) of the rows belong to it."""
+    def members(self, rows: Rows, rng: np.random.Generator, labels: np.ndarray | None = None) -> list[np.ndarray]:
+        """For each view, which features (n_dims,) of the rows belong to it; arguments as in :meth:`channels`."""
         return [np.ones(rows.n_dims, np.bool_)]
 
-    def channels(self, rows: Rows, rng: np.random.Generator) -> list[Rows]:
+    def channels(self, rows: Rows, rng: np.random.Generator, labels: np.ndarray | None = None) -> list[Rows]:
         """The rows as each view sees them: only its features, numbered as in the joint rows that are given.
 
-        ``rows`` come from ``fit_rows``; random splits are drawn from ``rng``, afresh by every call.
+        ``rows`` come from ``fit_rows``; random splits are drawn from ``rng``, afresh by every call. ``labels``
+        (n_rows,) are numbers of labels, negative where a row's is not known; None: rows have no labels. They may say
+        which view gets a feature, never what the feature is.
         """
-        members = self.members(rows, rng)
+        members = self.members(rows, rng, labels)
         if len(members) == 1 and members[0].all():
             return [rows]
         return [restrict(rows, member) for member in members]

@@ -93,9 +93,9 @@ class WrappingView(View):
         view = getattr(self, "view_", self.view)
         return super().view_names() if view is None else as_view(view).view_names()
 
-    def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
+    def members(self, rows: Rows, rng: np.random.Generator, labels: np.ndarray | None = None) -> list[np.ndarray]:
         """The features of each view of the wrapped view."""
-        return self._fitted().members(rows, rng)
+        return self._fitted().members(rows, rng, labels)
 
     def _fitted(self) -> View:
         check_is_fitted(self, "view_")
@@ -210,7 +210,7 @@ class ConcatenatedViews(View):
             names += [part] if len(own) == 1 else [f"{part}/{name}" for name in own]
         return names
 
-    def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
+    def members(self, rows: Rows, rng: np.random.Generator, labels: np.ndarray | None = None) -> list[np.ndarray]:
         """The features of each view, or of each of its own views if it has several."""
         owners, own = self._owners()
         rows = rows.merged()
@@ -226,7 +226,7 @@ class ConcatenatedViews(View):
                 bounds=rows.bounds[slots],
                 n_dims=view.n_dims_,
             )
-            for member in view.members(renumbered(part, blocks[:, ::-1]), rng):
+            for member in view.members(renumbered(part, blocks[:, ::-1]), rng, labels):
                 joint = np.zeros(rows.n_dims, np.bool_)
                 joint[here] = member[own[here]]
                 out.append(joint)

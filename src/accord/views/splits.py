@@ -27,11 +27,11 @@ TOKEN_AND_SURFACE = {"token": ["token", "affix", "ngram"], "surface": ["shape", 
 class Split(WrappingView):
     """Base of the splits: ``_share_out`` says which features each view has."""
 
-    def members(self, rows: Rows, rng: np.random.Generator) -> list[np.ndarray]:
+    def members(self, rows: Rows, rng: np.random.Generator, labels: np.ndarray | None = None) -> list[np.ndarray]:
         """The features of each view; an error if a view has none."""
         columns = columns_of(rows, self.constant_features())
         constant = columns.features(columns.constant)
-        shares = self._share_out(columns, rng)
+        shares = self._share_out(columns, rng, labels)
         if not shares:
             raise InputError(f"{type(self).__name__} puts no feature into any view")
         for name, share in zip(self.view_names(), shares):
@@ -48,7 +48,7 @@ class Split(WrappingView):
         """Those of the view that is split."""
         return self._fitted().column_weights(weights)
 
-    def _share_out(self, columns: Columns, rng: np.random.Generator) -> list[np.ndarray]:
+    def _share_out(self, columns: Columns, rng: np.random.Generator, labels: np.ndarray | None) -> list[np.ndarray]:
         """For each view, which features (n_dims,) it has; constant ones are added."""
         raise NotImplementedError
 
@@ -95,7 +95,7 @@ class RandomSplit(Split):
         """``random1``, ``random2``, ..."""
         return [f"random{v}" for v in range(1, self.n_views + 1)]
 
-    def _share_out(self, columns: Columns, rng: np.random.Generator) -> list[np.ndarray]:
+    def _share_out(self, columns: Columns, rng: np.random.Generator, labels: np.ndarray | None) -> list[np.ndarray]:
         free = np.flatnonzero(~columns.constant)
         shares = []
         order = rng.permutation(free)
@@ -137,7 +137,7 @@ class OddEvenSplit(Split):
         """``odd`` and ``even``."""
         return ["odd", "even"]
 
-    def _share_out(self, columns: Columns, rng: np.random.Generator) -> list[np.ndarray]:
+    def _share_out(self, columns: Columns, rng: np.random.Generator, labels: np.ndarray | None) -> list[np.ndarray]:
         return [columns.features(~columns.constant & (columns.number % 2 == rest)) for rest in (1, 0)]
 
 
@@ -202,7 +202,7 @@ class FeatureGroups(Split):
             )
         return groups
 
-    def _share_out(self, columns: Columns, rng: np.random.Generator) -> list[np.ndarray]:
+    def _share_out(self, columns: Columns, rng: np.random.Generator, labels: np.ndarray | None) -> list[np.ndarray]:
         occurs = columns.features(np.ones(columns.number.size, np.bool_))
         groups = self._groups()
         if isinstance(groups, Mapping):

@@ -116,10 +116,11 @@ def test_the_notes_name_sizes():
 def test_every_split_is_tried_with_and_without_unlabeled_sentences(sentences, monkeypatch):
     monkeypatch.setattr(splits, "N_UNLABELED", 8)
     experiment = REGISTRY["co-learning-splits"]
-    assert len(splits.METHODS) == 2 + 4 * 3
+    assert len(splits.METHODS) == 2 + 4 * 4
     assert {c.better for c in experiment.claims} | {c.worse for c in experiment.claims} == set(splits.METHODS)
-    task = Task(experiment.name, "co-perceptron, odd/even", {"data": GENES, "n_labeled": 6}, 0)
-    assert 0.0 <= experiment.run_task(task, sentences)["token_error"] < 0.5
+    for split in ("odd/even", "independent"):
+        task = Task(experiment.name, f"co-perceptron, {split}", {"data": GENES, "n_labeled": 6}, 0)
+        assert 0.0 <= experiment.run_task(task, sentences)["token_error"] < 0.5
 
 
 # -- classes ------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ WITHOUT_FIGURES = {
     "co-learning-time",
     "co-regression",
     "collective-spam",
+    "covariate-shift",
     "co-regression-strong",
     "co-regression-time",
     "deduplication",
@@ -53,7 +54,7 @@ def test_every_experiment_of_the_folder_is_registered():
             kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Experiment) and "name" in vars(kind)
         ]
         assert all(type(REGISTRY.get(kind.name)) is kind for kind in own), module.name
-    assert len(REGISTRY) == 28
+    assert len(REGISTRY) == 29
 
 
 @each_experiment

@@ -19,6 +19,7 @@ from accord import (
     ConcatenatedViews,
     DictFeatures,
     FeatureGroups,
+    IndependentSplit,
     KernelFeatures,
     OddEvenSplit,
     RandomSplit,
@@ -58,6 +59,9 @@ DISJOINT = {
     "random list": (RandomSplit([TokenFeatures(window=1), TokenFeatures(window=0, ngrams=(2,))]), TEXT),
     "odd and even": (OddEvenSplit(TokenFeatures(window=1)), TEXT),
     "odd and even matrix": (OddEvenSplit(ArrayFeatures(window=(1, 0))), ARRAYS),
+    "independent": (IndependentSplit(TokenFeatures(window=1)), TEXT),
+    "independent matrix": (IndependentSplit(ArrayFeatures()), MATRIX),
+    "independent kernel": (IndependentSplit(KernelFeatures()), ARRAYS),
     "tokens and clues": (FeatureGroups(TokenFeatures(window=1, ngrams=(3,))), TEXT),
     "positions": (FeatureGroups(TokenFeatures(window=1), by_position), TEXT),
     "array positions": (FeatureGroups(ArrayFeatures(window=1), by_position), ARRAYS),
@@ -612,7 +616,12 @@ def test_copies(case):
 
 
 def test_new_inputs_and_growth():
-    for view in (RandomSplit(TokenFeatures()), OddEvenSplit(TokenFeatures()), FeatureGroups(TokenFeatures())):
+    for view in (
+        RandomSplit(TokenFeatures()),
+        IndependentSplit(TokenFeatures()),
+        OddEvenSplit(TokenFeatures()),
+        FeatureGroups(TokenFeatures()),
+    ):
         with pytest.raises(NotFittedError):
             view.transform(TEXT)
         own = TokenFeatures().fit(TEXT)

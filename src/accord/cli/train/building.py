@@ -88,7 +88,8 @@ def _refuse(learner: str, view: str, given: dict[str, Any], options: dict[str, A
         made = " and ".join(e.command for e in TABLE.values() if e.base)
         raise click.UsageError(f"--base-learner is what {made} are made of; {learner} has none")
     if views == "token-surface" and (view != "tokens" or "kernel" in given or about_words):
-        raise click.UsageError("--views token-surface splits the features of plain tokens; use random or odd-even")
+        others = " or ".join(name for name in commands("split") if name != views)
+        raise click.UsageError(f"--views token-surface splits the features of plain tokens; use {others}")
     if about_words and not view:
         raise click.UsageError(f"{about_words[0]} adds features, and {learner} has none")
     of_words = about_words + ([f"--learner {learner}"] if "words" in entry.needs else [])
