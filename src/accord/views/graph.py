@@ -90,15 +90,15 @@ class GraphFeatures(ComparedRows):
     Equal rows are one node however often they occur, as in the paper, whose parts are a set. As nodes of their own,
     copies would be each other's nearest neighbours, and a frequent word would be cut off from all others.
 
-    Mutual edges leave out those between a dense region and a point far from it, for which it is the nearest there is, so
-    more of them join equal classes. The price is nodes without any edge. In the regularised kernel nothing smooths a
-    function there: they have the base kernel, divided by ``ambient``, and are predicted from what is similar to them.
-    The transductive kernel is zero between such a node and all others, so that nothing is known of it but what
-    neighbours in the output say. Its default therefore joins every node with something.
+    Mutual edges leave out those from a point far from a dense region to the nearest points there, so that more of them
+    join equal classes. The price is nodes without any edge. In the regularised kernel nothing smooths a function there:
+    they have the base kernel, divided by ``ambient``, and are predicted from what is similar to them. The transductive
+    kernel is zero between such a node and all others, so that nothing is known of it but what neighbours in the output
+    say. Its default therefore joins every node with something.
 
-    The paper's ``Q`` is over all parts of inputs and outputs. Read literally, its ``ambient`` also divides the kernel of
-    transitions, which have no graph. Then nothing depends on it but ``C``: a machine with ``(a, b)`` and ``C`` in that
-    reading is the one here with ``(1, b / a)`` and ``C / a``.
+    The paper's ``Q`` is over all parts, of inputs and of outputs. Read literally, its ``ambient`` also divides the
+    kernel of transitions, which have no graph. A machine with ``(a, b)`` and ``C`` in that reading is the one here with
+    ``(1, b / a)`` and ``C / a``.
 
     Features of the transductive kernel differ in size: the constant on a connected component of ``c`` nodes has the
     value ``sqrt(scale / (shift c))``, 100 for 1000 nodes, and 3162 for a node without neighbours, where transitions and
@@ -114,8 +114,8 @@ class GraphFeatures(ComparedRows):
     >>> phi = view.fit_rows([[0.0], [1.0], [3.0]]).matrix().toarray()
     >>> np.round(phi @ phi.T, 4)
     array([[ 0.    ,  0.    ,  0.    ],
-           [ 0.    ,  2.012 ,  6.0359],
-           [ 0.    ,  6.0359, 18.1076]])
+           [ 0.    ,  2.3197,  6.9591],
+           [ 0.    ,  6.9591, 20.8772]])
     """
 
     _: KW_ONLY
