@@ -169,12 +169,12 @@ class GraphLetters(Experiment):
                 loaded.widths[pixels, seed] = choose_width(images[0], Y, protocol, seed)
             view = _view(loaded.widths[pixels, seed], smoothness, edges)
             loaded.features = {key: features_in_span(view, *images)}
-        # a norm that counts for less is a kernel that is larger; if all norms do, it is C that is larger
-        size = np.sqrt(protocol.scale * of_transitions / ambient)
+        # a norm that counts for less is a kernel that is larger
+        size = np.sqrt(protocol.scale / ambient)
         X, X_unlabeled, X_test = ([size * word for word in part] for part in loaded.features[key])
-        C = 2 * protocol.C / of_transitions
         chain = how == STRUCTURED
-        model = machines(C)[learner](Chain(normalize=False) if chain else MultiClass(), ArrayFeatures(bias=False), seed)
+        structure = Chain(normalize=False, transition_weight=of_transitions**-0.5) if chain else MultiClass()
+        model = machines(2 * protocol.C)[learner](structure, ArrayFeatures(bias=False), seed)
         joined: Any = list if chain else np.vstack
         model.fit(joined(X), Y if chain else _letters(Y))
         return {

@@ -96,9 +96,8 @@ class GraphFeatures(ComparedRows):
     kernel is zero between such a node and all others, so that nothing is known of it but what neighbours in the output
     say. Its default therefore joins every node with something.
 
-    The paper's ``Q`` is over all parts, of inputs and of outputs. Read literally, its ``ambient`` also divides the
-    kernel of transitions, which have no graph. A machine with ``(a, b)`` and ``C`` in that reading is the one here with
-    ``(1, b / a)`` and ``C / a``.
+    The paper's ``Q`` is over all parts, pairs of labels among them. Read literally, its ``ambient`` also divides the
+    kernel of transitions, which have no graph. That machine is ``Sequence(transition_weight=ambient**-0.5)``.
 
     Features of the transductive kernel differ in size: the constant on a connected component of ``c`` nodes has the
     value ``sqrt(scale / (shift c))``, 100 for 1000 nodes, and 3162 for a node without neighbours, where transitions and

@@ -11,6 +11,7 @@ import accord
 from accord import (
     ArrayFeatures,
     ConcatenatedViews,
+    GradientSVM,
     GraphFeatures,
     KernelFeatures,
     MultiClass,
@@ -19,6 +20,8 @@ from accord import (
     TokenFeatures,
 )
 from accord.exceptions import InputError
+from accord.model_file import _pack
+from accord.persistence import write_model
 from accord.views import graph as graph_module
 
 A, B = np.split(np.random.default_rng(0).normal(size=(20, 3)), [14])
@@ -351,6 +354,23 @@ def test_models_are_saved_and_loaded(method, tmp_path):
             copy.predict(B)
     else:
         assert list(copy.predict(B)) == list(model.predict(B))
+
+
+@pytest.mark.parametrize("method", ["regularised", "transductive"])
+def test_model_files_of_before_have_the_edges_of_before(method, tmp_path):
+    """They do not say which, and joined two nodes if either was a neighbour of the other."""
+    view = GraphFeatures(method=method, edges="either")
+    model = GradientSVM(MultiClass(), view=view, random_state=0).fit(A, ["a", "b"] * 7)
+    arrays = {}
+    tree = _pack(model, arrays, "model")
+    for name in ("view", "view_"):
+        assert tree["fields"][name]["fields"].pop("edges") == "either"
+    write_model(tmp_path / "old.accord", {"model": tree}, arrays)
+    loaded = accord.load(tmp_path / "old.accord")
+    assert loaded.view.edges == loaded.view_.edges == "either"
+    np.testing.assert_array_equal(loaded.decision_function(A), model.decision_function(A))
+    again = clone(loaded).fit(A, ["a", "b"] * 7)
+    np.testing.assert_array_equal(again.view_.graph_.toarray(), model.view_.graph_.toarray())
 
 
 @pytest.mark.parametrize("method", ["regularised", "transductive"])
