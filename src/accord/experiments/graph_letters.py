@@ -41,7 +41,7 @@ class Protocol:
 
 PROTOCOLS = {
     # the paper's objective is the sum of slacks + |w|²
-    "raw": Protocol(blur=0.0, C=0.5, scale=1.0, gammas=(0.01, 0.02, 0.04, 0.08, 0.16)),
+    "raw": Protocol(blur=0.0, C=0.5, scale=1.0, gammas=(0.005, 0.01, 0.02, 0.04, 0.08)),
     # neighbours are more often the same letter, margins are harder and the transitions of ten words count less
     "blurred": Protocol(blur=1.0, C=1.0, scale=10.0, gammas=(0.045, 0.09, 0.18, 0.36, 0.72)),
 }
