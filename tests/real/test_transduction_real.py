@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from accord import GraphFeatures
 from accord.datasets import load
 from accord.evaluation import make_tasks
 from accord.experiments.base import mean_of
 from accord.experiments.graph_letters import PROTOCOLS, QUICK_UNLABELED, GraphLetters, draw_words, widest_letters
+from accord.views.neighbours import neighbour_graph
 
 pytestmark = pytest.mark.slow
 
@@ -90,19 +90,21 @@ def test_words_of_few_letters(data_dir):
 
 
 @pytest.mark.long
-def test_neighbours_of_blurred_letters_are_more_often_the_same_letter(data_dir):
+def test_mutual_neighbours_and_those_of_blurred_letters_are_more_often_the_same_letter(data_dir):
     words = GraphLetters().load(data_dir, False, 0)
     some = np.concatenate(draw_words(words.Y, 412, 0, 0)[:2])
     letters = np.array([letter for i in some for letter in words.Y[i]])
     shares = {}
     for name, images in words.X.items():
-        graph = GraphFeatures()
-        inverse = graph.fit_rows(np.vstack([images[i] for i in some])).slots[:, 0]
-        same = letters[np.unique(inverse, return_index=True)[1]]
-        left, right = graph.graph_.nonzero()
-        shares[name] = np.mean(same[left] == same[right])
-    assert 0.6 < shares["raw"] < 0.67
-    assert 0.74 < shares["blurred"] < 0.81
+        points, first = np.unique(np.vstack([images[i] for i in some]), axis=0, return_index=True)
+        for mutual in (False, True):
+            graph, _ = neighbour_graph(points, 5, mutual, True, None)
+            left, right = graph.nonzero()
+            shares[name, mutual] = np.mean(letters[first[left]] == letters[first[right]])
+    assert 0.6 < shares["raw", False] < 0.67
+    assert 0.79 < shares["raw", True] < 0.85
+    assert 0.74 < shares["blurred", False] < 0.81
+    assert 0.86 < shares["blurred", True] < 0.92
 
 
 def test_proteins(quick_run):

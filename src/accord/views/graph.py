@@ -31,6 +31,7 @@ from accord.views.neighbours import component_sizes, inverse_features, laplacian
 _KERNELS = ("linear", "poly", "rbf")
 _METHODS = ("regularised", "transductive")
 _N_NEIGHBORS = {"regularised": 5, "transductive": 10}
+_EDGES = {"regularised": "mutual", "transductive": "either"}
 _WEIGHTS = {"regularised": "heat", "transductive": "unit"}
 _BLOCK = 4096  # rows of a table solved for at a time
 
@@ -53,15 +54,18 @@ class GraphFeatures(ComparedRows):
     gamma, degree, coef0 : numbers
         Parameters of the base kernel.
     n_neighbors : int, optional
-        Neighbours of a node, 5 (regularised) or 10 (transductive) by default; all other nodes if there are fewer. Nodes
-        are joined if one is a neighbour of the other.
+        Neighbours of a node, 5 (regularised) or 10 (transductive) by default; all other nodes if there are fewer.
+    edges : {"mutual", "either"}, optional
+        Join two nodes if each is a neighbour of the other, as the paper does and the default of the regularised kernel;
+        or if one is, the default of the transductive one. Model files that do not say it have ``"either"``.
     weights : {"heat", "unit"}, optional
         Weights of the edges: ``exp(-distance^2 / width)``, the default of the regularised kernel, or 1, that of the
         transductive one.
     width : float, optional
         Of the heat weights. By default the mean squared distance of neighbours.
     ambient, intrinsic : float, default=0.1 and 0.9
-        How much the norm of the base kernel and the smoothness on the graph count in the regularised kernel.
+        How much the norm of the base kernel and the smoothness on the graph count in the regularised kernel. They are
+        for these features alone: transitions and other features of a structure keep their norm, see Notes.
     shift, scale : float, default=1e-6 and 10
         Of the transductive kernel.
     n_landmarks : int, optional
@@ -86,6 +90,15 @@ class GraphFeatures(ComparedRows):
     Equal rows are one node however often they occur, as in the paper, whose parts are a set. As nodes of their own,
     copies would be each other's nearest neighbours, and a frequent word would be cut off from all others.
 
+    Mutual edges leave out those from a point far from a dense region to the nearest points there, so that more of them
+    join equal classes. The price is nodes without any edge. In the regularised kernel nothing smooths a function there:
+    they have the base kernel, divided by ``ambient``, and are predicted from what is similar to them. The transductive
+    kernel is zero between such a node and all others, so that nothing is known of it but what neighbours in the output
+    say. Its default therefore joins every node with something.
+
+    The paper's ``Q`` is over all parts, pairs of labels among them. Read literally, its ``ambient`` also divides the
+    kernel of transitions, which have no graph. That machine is ``Sequence(transition_weight=ambient**-0.5)``.
+
     Features of the transductive kernel differ in size: the constant on a connected component of ``c`` nodes has the
     value ``sqrt(scale / (shift c))``, 100 for 1000 nodes, and 3162 for a node without neighbours, where transitions and
     other features are about 1. One label therefore decides for a component without others. If the graph is connected,
@@ -100,13 +113,14 @@ class GraphFeatures(ComparedRows):
     >>> phi = view.fit_rows([[0.0], [1.0], [3.0]]).matrix().toarray()
     >>> np.round(phi @ phi.T, 4)
     array([[ 0.    ,  0.    ,  0.    ],
-           [ 0.    ,  2.012 ,  6.0359],
-           [ 0.    ,  6.0359, 18.1076]])
+           [ 0.    ,  2.3197,  6.9591],
+           [ 0.    ,  6.9591, 20.8772]])
     """
 
     _: KW_ONLY
     method: str = "regularised"
     n_neighbors: int | None = None
+    edges: str | None = None
     weights: str | None = None
     width: float | None = None
     ambient: float = 0.1
@@ -117,6 +131,7 @@ class GraphFeatures(ComparedRows):
 
     expects: ClassVar = {
         "method": one_of(*_METHODS),
+        "edges": one_of("mutual", "either", None),
         "weights": one_of("heat", "unit", None),
         "gamma": either(POSITIVE, None),
         "n_neighbors": either(whole(1), None),
@@ -127,6 +142,7 @@ class GraphFeatures(ComparedRows):
         "intrinsic": NOT_NEGATIVE,
         "tol": FRACTION,
     }
+    former: ClassVar = {"edges": "either"}  # what files of earlier versions, which do not say it, mean
     stored: ClassVar = {
         "view_": fitted("view split"),
         "graph_": sparse("n_nodes", "n_nodes"),
@@ -155,8 +171,9 @@ class GraphFeatures(ComparedRows):
         if units.numbers.size == 0:
             raise InputError("X has no rows; a graph needs rows to join")
         heat = (self.weights or _WEIGHTS[self.method]) == "heat"
+        mutual = (self.edges or _EDGES[self.method]) == "mutual"
         n_neighbors = self.n_neighbors or _N_NEIGHBORS[self.method]
-        self.graph_, self.width_ = neighbour_graph(units.matrix, n_neighbors, heat, self.width)
+        self.graph_, self.width_ = neighbour_graph(units.matrix, n_neighbors, mutual, heat, self.width)
         fit = self._fit_regularised if self.method == "regularised" else self._fit_transductive
         table = fit(units.matrix)
         self.n_dims_ = table.shape[1]

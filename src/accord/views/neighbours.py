@@ -1,8 +1,9 @@
 """Nearest-neighbour graphs of feature rows: weights, Laplacian products and components.
 
-Two rows are joined if one of them is among the ``k`` nearest (Euclidean) neighbours of the other. The Laplacian of a
-graph with weights ``W`` is ``L = D - W``, where ``D`` has the row sums of ``W`` on its diagonal, so that
-``f' L f = 1/2 sum_ij W_ij (f_i - f_j)^2`` is small for a function that changes little along edges.
+Two rows are joined if each of them is among the ``k`` nearest (Euclidean) neighbours of the other (*mutual*), or if one
+of them is (*either*). The Laplacian of a graph with weights ``W`` is ``L = D - W``, where ``D`` has the row sums of
+``W`` on its diagonal, so that ``f' L f = 1/2 sum_ij W_ij (f_i - f_j)^2`` is small for a function that changes little
+along edges.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ _BLOCK = 4096  # rows of a table multiplied at a time
 _SPARSE_SHARE = 0.25  # features of components are stored sparsely if at most this share of them is not zero
 
 
-def neighbour_graph(units: Any, n_neighbors: int, heat: bool, width: float | None) -> tuple[sp.csr_array, float]:
-    """Weights (n, n) of the symmetrised graph of distinct rows, and the heat width in use.
+def neighbour_graph(
+    units: Any, n_neighbors: int, mutual: bool, heat: bool, width: float | None
+) -> tuple[sp.csr_array, float]:
+    """Weights (n, n) of the graph of distinct rows, and the heat width in use.
 
-    Weights are 1, or ``exp(-distance^2 / width)`` with ``heat``; ``width=None`` means the mean squared distance of
-    neighbours. A row has at most ``n - 1`` neighbours. Which of several rows at the same distance are taken is decided
+    Rows are joined if each is a neighbour of the other with ``mutual``, otherwise if one is. Weights are 1, or
+    ``exp(-distance^2 / width)`` with ``heat``; ``width=None`` means the mean squared distance of neighbours, joined or
+    not. A row has at most ``n - 1`` neighbours. Which of several rows at the same distance are taken is decided
     by the search, the same way every time.
     """
     n = units.shape[0]
@@ -33,7 +37,8 @@ def neighbour_graph(units: Any, n_neighbors: int, heat: bool, width: float | Non
         width = float(squared.mean()) or 1.0
     values = np.exp(-squared / width) if heat else np.ones(squared.size)
     one_way = sp.csr_array((values, neighbours, np.arange(0, n * k + 1, k)), shape=(n, n))
-    weights = sp.csr_array(one_way.maximum(one_way.T))
+    other_way = one_way.T.tocsr()
+    weights = sp.csr_array(one_way.minimum(other_way) if mutual else one_way.maximum(other_way))
     weights.sort_indices()
     weights.eliminate_zeros()
     return weights, float(width)

@@ -12,6 +12,7 @@ import accord
 from accord import (
     ArrayFeatures,
     ConcatenatedViews,
+    GradientSVM,
     GraphFeatures,
     KernelFeatures,
     MultiClass,
@@ -20,6 +21,8 @@ from accord import (
     TokenFeatures,
 )
 from accord.exceptions import InputError
+from accord.model_file import _pack
+from accord.persistence import write_model
 from accord.views import graph as graph_module
 
 A, B = np.split(np.random.default_rng(0).normal(size=(20, 3)), [14])
@@ -46,16 +49,18 @@ def rbf(a, b, gamma=0.7):
     return np.exp(-gamma * squared(a, b))
 
 
-def plain_weights(a, k, width=None, unit=False):
-    """The symmetrised nearest-neighbour graph, by sorting all distances."""
+def plain_weights(a, k, width=None, unit=False, edges="mutual"):
+    """The nearest-neighbour graph, by sorting all distances and asking every pair."""
     distance = squared(a, a)
-    joined, near = np.zeros_like(distance, dtype=bool), []
+    near = [[j for j in np.argsort(row, kind="stable") if j != i][:k] for i, row in enumerate(distance)]
+    width = np.mean([distance[i, j] for i in range(len(a)) for j in near[i]]) if width is None else width
+    weights = np.zeros_like(distance)
     for i in range(len(a)):
-        for j in [j for j in np.argsort(distance[i], kind="stable") if j != i][:k]:
-            joined[i, j] = joined[j, i] = True
-            near.append(distance[i, j])
-    width = np.mean(near) if width is None else width
-    return np.where(joined, 1.0 if unit else np.exp(-distance / width), 0.0)
+        for j in range(len(a)):
+            found = (j in near[i]) + (i in near[j])
+            if found == 2 or (found == 1 and edges == "either"):
+                weights[i, j] = 1.0 if unit else np.exp(-distance[i, j] / width)
+    return weights
 
 
 def plain_laplacian(weights):
@@ -74,13 +79,25 @@ def plain_regularised(kernel, a, x, laplacian, ambient, intrinsic):
 
 @each_row("k", [1, 3, 13])
 @each_row("unit", [False, True])
-def test_the_graph_joins_nearest_neighbours(k, unit):
-    view = GraphFeatures(n_neighbors=k, weights="unit" if unit else "heat").fit(A)
-    expected = plain_weights(A, k, unit=unit)
-    np.testing.assert_allclose(view.graph_.toarray(), expected, atol=1e-12)
-    given = GraphFeatures(n_neighbors=k, width=0.3, weights="unit" if unit else "heat").fit(A)
-    np.testing.assert_allclose(given.graph_.toarray(), plain_weights(A, k, 0.3, unit), atol=1e-12)
+@each_row("edges", ["mutual", "either"])
+@each_row("method", ["regularised", "transductive"])
+def test_the_graph_joins_nearest_neighbours(k, unit, edges, method):
+    parameters = {"n_neighbors": k, "edges": edges, "weights": "unit" if unit else "heat", "method": method}
+    view = GraphFeatures(**parameters).fit(A)
+    np.testing.assert_allclose(view.graph_.toarray(), plain_weights(A, k, None, unit, edges), atol=1e-12)
+    given = GraphFeatures(**parameters, width=0.3).fit(A)
+    np.testing.assert_allclose(given.graph_.toarray(), plain_weights(A, k, 0.3, unit, edges), atol=1e-12)
     assert given.width_ == 0.3
+
+
+def test_mutual_edges_are_some_of_the_others():
+    """On a line, the nearest of the far point has nearer ones itself."""
+    mutual, either = (
+        GraphFeatures(n_neighbors=1, edges=edges, weights="unit").fit([[0.0], [1.0], [3.0]]).graph_.toarray()
+        for edges in ("mutual", "either")
+    )
+    np.testing.assert_array_equal(mutual, [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(either, [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 
 
 def test_defaults_are_those_of_the_papers():
@@ -88,7 +105,7 @@ def test_defaults_are_those_of_the_papers():
     regularised = GraphFeatures().fit(points)
     np.testing.assert_allclose(regularised.graph_.toarray(), plain_weights(points, 5), atol=1e-12)
     transductive = GraphFeatures(method="transductive").fit(points)
-    np.testing.assert_array_equal(transductive.graph_.toarray(), plain_weights(points, 10, unit=True))
+    np.testing.assert_array_equal(transductive.graph_.toarray(), plain_weights(points, 10, None, True, "either"))
     assert (regularised.ambient, regularised.intrinsic) == (0.1, 0.9)
     assert (transductive.scale, transductive.shift) == (10.0, 1e-6)
 
@@ -130,6 +147,21 @@ def test_rows_far_from_all_others_are_isolated():
     assert view.graph_.toarray()[-1].sum() == 0  # the heat has died down
     # nothing smooths the function there: the base kernel, divided by the ambient weight
     assert products(rows)[-1, -1] == pytest.approx(1 / 0.1)
+
+
+def test_rows_without_mutual_neighbours_are_predicted_from_what_is_similar():
+    """The regularised kernel is the base kernel there; the transductive one knows nothing of them."""
+    points = np.array([[0.0], [1.0], [3.0]])
+    view = GraphFeatures(n_neighbors=1, gamma=0.1)
+    kernel = lambda a, b: rbf(a, b, 0.1)  # noqa: E731
+    laplacian = plain_laplacian(plain_weights(points, 1))
+    assert not laplacian[2].any()
+    expected = plain_regularised(kernel, points, points, laplacian, 0.1, 0.9)
+    np.testing.assert_allclose(products(view.fit_rows(points)), expected, rtol=1e-7)
+    assert expected[2, 1] > 1
+    alone = products(GraphFeatures(n_neighbors=1, method="transductive", edges="mutual").fit_rows(points))
+    np.testing.assert_allclose(alone[2], [0.0, 0.0, 10 / 1e-6])
+    assert (products(GraphFeatures(n_neighbors=1, method="transductive").fit_rows(points)) > 0).all()
 
 
 # -- the regularised kernel -------------------------------------------------------------------------------------------
@@ -229,7 +261,7 @@ def test_a_base_of_words():
 def test_the_inverse_of_the_laplacian(weights):
     view = GraphFeatures(method="transductive", n_neighbors=3, weights=weights, shift=0.01, scale=4.0)
     rows = view.fit_rows(A)
-    laplacian = plain_laplacian(plain_weights(A, 3, unit=weights == "unit"))
+    laplacian = plain_laplacian(plain_weights(A, 3, None, weights == "unit", "either"))
     expected = 4.0 * np.linalg.inv(laplacian + 0.01 * np.eye(len(A)))
     np.testing.assert_allclose(products(rows), expected, rtol=1e-9)
 
@@ -247,7 +279,7 @@ def test_small_shifts_are_exact_on_every_component(n_groups):
     got = products(rows)
     assert np.array_equal(got != 0, group[:, None] == group)
     constant = (group[:, None] == group) / 8
-    laplacian = plain_laplacian(plain_weights(points[order], 4, unit=True))
+    laplacian = plain_laplacian(plain_weights(points[order], 4, None, True, "either"))
     # (L + shift I)^{-1} without its huge part, from the pseudo-inverse
     rest = got - 2.0 / 1e-9 * constant
     np.testing.assert_allclose(rest, 2.0 * np.linalg.pinv(laplacian, rcond=1e-10), atol=1e-5)
@@ -326,6 +358,23 @@ def test_models_are_saved_and_loaded(method, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["regularised", "transductive"])
+def test_model_files_of_before_have_the_edges_of_before(method, tmp_path):
+    """They do not say which, and joined two nodes if either was a neighbour of the other."""
+    view = GraphFeatures(method=method, edges="either")
+    model = GradientSVM(MultiClass(), view=view, random_state=0).fit(A, ["a", "b"] * 7)
+    arrays = {}
+    tree = _pack(model, arrays, "model")
+    for name in ("view", "view_"):
+        assert tree["fields"][name]["fields"].pop("edges") == "either"
+    write_model(tmp_path / "old.accord", {"model": tree}, arrays)
+    loaded = accord.load(tmp_path / "old.accord")
+    assert loaded.view.edges == loaded.view_.edges == "either"
+    np.testing.assert_array_equal(loaded.decision_function(A), model.decision_function(A))
+    again = clone(loaded).fit(A, ["a", "b"] * 7)
+    np.testing.assert_array_equal(again.view_.graph_.toarray(), model.view_.graph_.toarray())
+
+
+@pytest.mark.parametrize("method", ["regularised", "transductive"])
 def test_in_splits_and_lists(method):
     split = RandomSplit(GraphFeatures(method=method))
     rows = split.fit_rows(A)
@@ -363,6 +412,7 @@ def test_a_base_kernel_of_a_standardised_view():
     [
         ({"method": "inductive"}, 'method is .inductive.; expected "regularised" or "transductive"'),
         ({"kernel": "precomputed"}, "kernel is 'precomputed'; expected one of linear, poly, rbf, or a function"),
+        ({"edges": "both"}, 'edges is .both.; expected "mutual", "either" or None'),
         ({"weights": "cosine"}, 'weights is .cosine.; expected "heat", "unit" or None'),
         ({"n_neighbors": 0}, "n_neighbors is 0; expected a whole number, 1 or more"),
         ({"n_neighbors": 2.5}, "n_neighbors is 2.5"),
