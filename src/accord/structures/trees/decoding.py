@@ -87,6 +87,8 @@ class TreeDecoders(BaseStructure):
         """Scores of all parts of a sentence, from what its tokens may be, their scores of nodes, and transitions."""
         g, n = self.grammar_, self.n_tag_nodes_
         rule, leaf, start, width = self.split_transitions(transitions)
+        if not g.rule_counts.all():
+            rule = np.where(g.rule_counts > 0, rule, -np.inf)
         leaf = allowed + leaf
         if n:
             leaf += nodes[:, g.leaf_tag]

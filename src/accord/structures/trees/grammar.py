@@ -7,6 +7,7 @@ and put back, so that what is below it shares its rules with the same phrases el
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -37,8 +38,8 @@ class TreebankGrammar:
     tags: list[str]  # of tokens
     leaf_tag: np.ndarray  # (n_leaves,) tag of each leaf symbol
     rules: np.ndarray  # (n_rules, 3) int32: parent, left, right; sorted by left, right, parent
-    rule_counts: np.ndarray
-    start_counts: np.ndarray  # (n_symbols,)
+    rule_counts: np.ndarray  # 0: the rule must not be used
+    start_counts: np.ndarray  # (n_symbols,) 0: must not be at the top
 
     stored: ClassVar = {
         "horizontal": optional(COUNT),
@@ -75,6 +76,17 @@ class TreebankGrammar:
     @cached_property
     def _rule_numbers(self) -> dict[tuple[int, int, int], int]:
         return {(p, a, b): i for i, (p, a, b) in enumerate(self.rules.tolist())}
+
+    @cached_property
+    def _remembered(self) -> int | None:
+        """The siblings that `binarise` is to remember.
+
+        Grammars of older model files remember the labels of all siblings, but no chains. One that could be of either
+        kind has no rule that tells the two apart.
+        """
+        between = [s for s in self.symbols if s.siblings is not None]
+        is_older = all(len(s.labels) == 1 and not any("\t" in name for name in s.siblings or ()) for s in between)
+        return sys.maxsize if self.horizontal is None and is_older else self.horizontal
 
     @property
     def n_symbols(self) -> int:
@@ -180,7 +192,7 @@ class TreebankGrammar:
             return [str(s) for s in self.symbols], np.arange(self.n_symbols, dtype=np.int32)
         if anchors != "label":
             return [], np.zeros(self.n_symbols, np.int32)
-        of = [f"@{s.labels[0]}" if s.siblings is not None else s.labels[0] for s in self.symbols]
+        of = [f"@{s.labels[-1]}" if s.siblings is not None else s.labels[0] for s in self.symbols]
         names = sorted(set(of))
         return names, np.array([names.index(name) for name in of], np.int32)
 
@@ -192,7 +204,7 @@ class TreebankGrammar:
     # -- trees and arrays -------------------------------------------------------------------------------------------
     def encode(self, tree: Tree, where: str = "tree") -> np.ndarray:
         """The array of a tree; a clear error if the grammar cannot make it."""
-        binary = binarise(_without_root(tree, self.root), self.horizontal, self.vertical)
+        binary = binarise(_without_root(tree, self.root), self._remembered, self.vertical)
         rows: list[list[int]] = []
         nodes: list[tuple[int, int, int, int]] = []  # split, rule, left, right
         # nodes in post-order: a node's symbol and span are known after both children
