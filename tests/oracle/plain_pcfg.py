@@ -21,7 +21,9 @@ def collapsed(tree):
 
 
 def without_root(tree, root):
-    return tree[1] if root is not None and tree[0] == root and len(tree) == 2 else tree
+    """The phrase below a root that all trees share; a second node with its label could not be told from it."""
+    single = root is not None and tree[0] == root and len(tree) == 2 and not isinstance(tree[1], str)
+    return tree[1] if single and tree[1][0] != root else tree
 
 
 class PlainPCFG:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ class TreeDecoders(BaseStructure):
 
     loss: str
     terminals: str
+    exact_length: int
+    _longest: float = math.inf  # tokens of the trees that this was fitted to, if it is known
     grammar_: TreebankGrammar
     lexicon_: Lexicon
     arrays_: cky.Grammar
@@ -215,13 +218,16 @@ class TreeDecoders(BaseStructure):
         gold, n_gold = self.mark(y)
         parts = self._checked_parts(parts, y)
         h, loss = tree_violator.find_tree_violator(
-            LOSSES[self.loss], self._unit(y), rescaling, norm, self.arrays_, parts, y, gold, n_gold,
+            LOSSES[self.loss], self._unit(y), rescaling, norm, len(y) <= self.exact_length, self.arrays_, parts, y,
+            gold, n_gold,
             cky_trees.tree_score(self.arrays_, parts, y), self.new_chart(len(y)), found,
         )  # fmt: skip
         return float(h), float(loss), found
 
     def exact(self, rescaling: str = "margin", norm: int = 1) -> bool:
-        return self.loss == "zero-one" or (self.loss == "hamming" and rescaling == "margin" and norm == 1)
+        """As in the contract; by level if the trees that the structure was fitted to are short enough."""
+        adds_up = self.loss == "hamming" and rescaling == "margin" and norm == 1
+        return self.loss == "zero-one" or adds_up or self._longest <= self.exact_length
 
     def score(self, parts: TreeScores, y: np.ndarray) -> float:
         """Score of a tree."""

@@ -60,6 +60,9 @@ class Tree(TreeDecoders):
         Treebank whose rules may be used, beside those of the labeled examples. No weights are learned from it.
     tokenizer : None, "blanks" or function
         How sentences that are texts become words; as for :class:`Sequence`.
+    exact_length : int
+        In sentences of up to so many tokens machines find the tree that violates a margin most, exactly, for losses
+        that are no sum over constituents: level by level, see :meth:`exact`. In longer ones they follow tangents.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Tree(TreeDecoders):
     rare: int = 1
     grammar: Sequence[Any] | None = None
     tokenizer: Any = None
+    exact_length: int = 10
 
     expects: ClassVar = {
         "loss": one_of(*LOSSES),
@@ -85,6 +89,7 @@ class Tree(TreeDecoders):
         "vertical": whole(1),
         "span_features": one_of(*ANCHORS, None),
         "rare": whole(0),
+        "exact_length": whole(0),
     }
 
     stored: ClassVar = {
@@ -105,7 +110,9 @@ class Tree(TreeDecoders):
             what = "string" if isinstance(self.grammar, str) else type(self.grammar).__name__
             raise InputError(f"grammar is a {what}; expected a list of trees, such as read_trees(...) returns")
         trees = [as_tree(y, f"grammar[{i}]") for i, y in enumerate(self.grammar or [])]
-        trees += [as_tree(y, f"Y[{i}]") for i, y in enumerate(Y) if y is not None]
+        labeled = [as_tree(y, f"Y[{i}]") for i, y in enumerate(Y) if y is not None]
+        self._longest = max((len(leaves(tree)) for tree in labeled), default=0)
+        trees += labeled
         grammar = TreebankGrammar.from_trees(trees, self.horizontal, self.vertical)
         self.grammar_ = grammar
         if self.terminals == "tags":
