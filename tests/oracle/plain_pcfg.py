@@ -86,7 +86,7 @@ class PlainPCFG:
                 whole, begun = {}, {}
                 if width == 1:
                     for tag, p in self.tags_of(tokens[left]).items():
-                        whole.update({symbol: (p, p) for symbol in self.leaves_of[tag]})
+                        whole.update(dict.fromkeys(self.leaves_of[tag], (p, p)))
                 for split in range(left + 1, right):
                     for prefix, (best, total) in part[left, split].items():
                         for symbol, (b, t) in done[split, right].items():

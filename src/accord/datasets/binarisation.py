@@ -16,7 +16,6 @@ from typing import NamedTuple
 from accord.datasets.bracketing import Tree
 from accord.exceptions import InputError
 
-
 _THEN = "\t"  # between the labels of a chain, and after a tag, in what is remembered of a sibling
 
 

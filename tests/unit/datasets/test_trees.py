@@ -142,6 +142,13 @@ def test_clean():
     assert tags(clean(raw, empty=False))[0] == "-NONE-"
 
 
+def test_tags_keep_their_names_unless_one_says_otherwise():
+    tree = as_tree("(fcl-MAIN (np=1 (V-FIN corre)) (-LRB- -LRB-) (-NONE-X 0))")
+    assert bracketed(clean(tree)) == "(fcl (np (V-FIN corre)) (-LRB- -LRB-) (-NONE-X 0))"
+    assert tags(clean(tree, functions="tags")) == ["V", "-LRB-", "-NONE-X"]
+    assert clean(tree, functions=False) == tree
+
+
 def test_clean_may_leave_nothing():
     assert clean(["S", ["NP", ["-NONE-", "*"]]]) is None
     assert clean(["-NONE-", "*"]) is None

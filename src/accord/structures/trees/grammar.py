@@ -196,6 +196,17 @@ class TreebankGrammar:
         names = sorted(set(of))
         return names, np.array([names.index(name) for name in of], np.int32)
 
+    def shallower_rules(self) -> tuple[list[str], np.ndarray]:
+        """The rules as they are with fewer ancestors: names, and those of each rule (n_rules, vertical - 1)."""
+        numbers: dict[tuple[Any, ...], int] = {}
+        found = np.empty((len(self.rules), self.vertical - 1), np.int64)
+        for depth in range(1, self.vertical):
+            known = [s._replace(parents=s.parents[: depth - 1]) for s in self.symbols]
+            for p, rule in enumerate(self.rules.tolist()):
+                key = depth, *((known[s], s < self.n_leaves) for s in rule)
+                found[p, depth - 1] = numbers.setdefault(key, len(numbers))
+        return [f"{parent} -> {left} {right}" for _, (parent, _), (left, _), (right, _) in numbers], found
+
     def rule_name(self, rule: int) -> str:
         """A rule as people write it."""
         parent, left, right = (str(self.symbols[s]) for s in self.rules[rule])

@@ -16,7 +16,7 @@ from accord.exceptions import InfeasibleError, InputError, NoParseWarning
 from accord.forms import fitted
 from accord.kernels.trees.cky import Brackets, TreeScores
 from accord.packed.rows import Rows
-from accord.settings import check, either, one_of, whole
+from accord.settings import FLAG, check, either, one_of, whole
 from accord.structures.base import input_numbers
 from accord.structures.trees.decoding import LOSSES, TreeDecoders
 from accord.structures.trees.grammar import ANCHORS, TreebankGrammar
@@ -63,6 +63,9 @@ class Tree(TreeDecoders):
     exact_length : int
         In sentences of up to so many tokens machines find the tree that violates a margin most, exactly, for losses
         that are no sum over constituents: level by level, see :meth:`exact`. In longer ones they follow tangents.
+    subtrees : bool
+        Weigh sub-trees of all depths up to ``vertical``: each rule by itself, below its parent, below its parent and
+        grandparent, and so on. Otherwise the deepest alone has a weight.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class Tree(TreeDecoders):
     grammar: Sequence[Any] | None = None
     tokenizer: Any = None
     exact_length: int = 10
+    subtrees: bool = False
 
     expects: ClassVar = {
         "loss": one_of(*LOSSES),
@@ -90,13 +94,14 @@ class Tree(TreeDecoders):
         "span_features": one_of(*ANCHORS, None),
         "rare": whole(0),
         "exact_length": whole(0),
+        "subtrees": FLAG,
     }
 
     stored: ClassVar = {
         "grammar_": fitted("TreebankGrammar"),
         "lexicon_": fitted("Lexicon", n_tags="grammar.tags"),
     }
-    derived: ClassVar = ("arrays_", "anchors_")
+    derived: ClassVar = ("arrays_", "anchors_", "subtrees_", "subtrees_of_")
 
     def __sklearn_clone__(self) -> Tree:
         """A copy that is not fitted. The treebank is only read, and may be large and deep: it is shared."""
@@ -126,11 +131,14 @@ class Tree(TreeDecoders):
 
     def without_span_features(self) -> None:
         """Leave the rules alone."""
-        self.span_features = None
+        self.span_features, self.subtrees = None, False
         self._derive()
 
     def _derive(self) -> None:
         self.arrays_, self.anchors_ = self.grammar_.arrays(self.span_features)
+        self.subtrees_, self.subtrees_of_ = [], np.empty((len(self.grammar_.rules), 0), np.int64)
+        if self.subtrees:
+            self.subtrees_, self.subtrees_of_ = self.grammar_.shallower_rules()
 
     # -- outputs and arrays -----------------------------------------------------------------------------------------
     def encode(self, Y: Sequence[Any], tokens: Any = None, index: Any = None) -> np.ndarray:
