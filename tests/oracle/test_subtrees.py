@@ -34,7 +34,7 @@ def shallower(case, tree):
 @pytest.mark.parametrize(("horizontal", "vertical"), [(0, 2), (1, 3), (None, 2)])
 def test_sub_trees_by_listing_all_trees(horizontal, vertical, span_features):
     several = 0
-    for seed in range(12):
+    for seed in range(24):
         rng = np.random.default_rng(seed)
         case = make_case(rng, root=["free", "TOP"][seed % 2], horizontal=horizontal, vertical=vertical,
                          span_features=span_features, terminals="tags", subtrees=True)  # fmt: skip
