@@ -5,7 +5,9 @@ from collections import Counter
 import enumerate_trees as et
 import numpy as np
 import pytest
-from tree_cases import array, close, make_case
+from tree_cases import array, close, make_case, random_treebank, words_and_tags
+
+from accord import PCFG, Tree
 
 
 def name(symbol):
@@ -60,3 +62,35 @@ def test_sub_trees_by_listing_all_trees(horizontal, vertical, span_features):
                 expected += share * counts[s.n_transitions_ - n :]
             np.testing.assert_allclose(s.expectations(case.parts)[2][s.n_transitions_ - n :], expected, atol=1e-9)
     assert several > 2
+
+
+@pytest.mark.parametrize("horizontal", [None, 0, 1])
+def test_sub_trees_forbid_nothing(horizontal):
+    """A sentence has the trees that it has without ancestors; what was seen is part of that, and counted as it was."""
+    several = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        treebank = random_treebank(rng, ["free", "TOP", "some TOP"][seed % 3])
+        plain = Tree(horizontal=horizontal, terminals="tags").fit(treebank)
+        deep = Tree(horizontal=horizontal, vertical=3, terminals="tags", subtrees=True).fit(treebank)
+        tokens = [tag for _, tag in words_and_tags(treebank[0])][:5]
+        a, b = (
+            [s.outputs(y, [0, len(tokens)], tokens)[0] for y, _ in s.k_best(s.parts(tokens), 300)]
+            for s in (plain, deep)
+        )
+        if len(a) < 300:
+            several += len(a) > 1
+            assert sorted(map(str, a)) == sorted(map(str, b))
+        seen = Tree(horizontal=horizontal, vertical=3, terminals="tags").fit(treebank).grammar_
+        counts = {deep.grammar_.rule_name(p): n for p, n in enumerate(deep.grammar_.rule_counts)}
+        assert sum(counts.values()) == sum(seen.rule_counts)
+    assert several > 2
+
+
+def test_a_pcfg_knows_nothing_of_sub_trees():
+    trees = random_treebank(np.random.default_rng(5), "TOP")
+    X = [[tag for _, tag in words_and_tags(tree)] for tree in trees]
+    a, b = (
+        PCFG(Tree(vertical=2, terminals="tags", subtrees=on)).fit(X, trees).log_probability(X) for on in (True, False)
+    )
+    np.testing.assert_allclose(a, b, atol=1e-12)

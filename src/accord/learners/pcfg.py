@@ -51,7 +51,7 @@ class PCFG(ProbabilisticLearner):
     Parameters
     ----------
     structure : Tree
-        The grammar; its ``span_features`` are not used.
+        The grammar; its ``span_features`` and ``subtrees`` are not used.
     smoothing : float
         Pseudo-count added to every rule of the grammar and to every tag that a word may have. 0 is plain maximum
         likelihood: relative counts, and what was never counted is impossible. With ``Tree(horizontal=None, rare=0)``
@@ -216,7 +216,7 @@ class PCFG(ProbabilisticLearner):
         parent, tag = g.rules[:, 0], s.lexicon_.tag
         if a == 0.0:  # what was never counted is forbidden, and has no weight
             g.rule_counts, g.start_counts = counts.rule.copy(), counts.start.copy()
-        rule = counts.rule + a
+        rule = np.where(g.rule_counts > 0, counts.rule + a, 0.0)
         start = np.where(g.start_counts > 0, counts.start + a, 0.0)
         emission = counts.emission + a * s.lexicon_.shares
         self.weights_ = s.zero_weights(self.view_.n_dims_)

@@ -182,7 +182,7 @@ PARAMETERS = [
     Parameter("rare", same(1, "tree"), "Words seen up to so often count as unknown.", click.IntRange(min=0)),
     Parameter("subtrees", same(False, "tree"), "Weigh rules without some of the ancestors that --vertical gives, too."),
     Parameter(
-        "exact_length", same(10, "tree"), "Tokens up to which the most violating tree is found exactly.",
+        "exact_length", same(30, "tree"), "Tokens up to which the most violating tree is found exactly.",
         click.IntRange(min=0),
     ),
     # views

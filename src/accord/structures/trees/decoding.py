@@ -94,7 +94,7 @@ class TreeDecoders(BaseStructure):
         rule, leaf, start, width = self.split_transitions(transitions)
         if self.subtrees_:
             rule = rule + transitions[-len(self.subtrees_) :][self.subtrees_of_].sum(axis=1)
-        if not g.rule_counts.all():
+        elif not g.rule_counts.all():
             rule = np.where(g.rule_counts > 0, rule, -np.inf)
         leaf = allowed + leaf
         if n:

@@ -38,7 +38,7 @@ class TreebankGrammar:
     tags: list[str]  # of tokens
     leaf_tag: np.ndarray  # (n_leaves,) tag of each leaf symbol
     rules: np.ndarray  # (n_rules, 3) int32: parent, left, right; sorted by left, right, parent
-    rule_counts: np.ndarray  # 0: the rule must not be used
+    rule_counts: np.ndarray  # 0: the rule must not be used, unless sub-trees are features
     start_counts: np.ndarray  # (n_symbols,) 0: must not be at the top
 
     stored: ClassVar = {
@@ -93,8 +93,10 @@ class TreebankGrammar:
         return len(self.symbols)
 
     @classmethod
-    def from_trees(cls, trees: Iterable[Tree], horizontal: int | None, vertical: int) -> TreebankGrammar:
-        """Count symbols and rules."""
+    def from_trees(
+        cls, trees: Iterable[Tree], horizontal: int | None, vertical: int, complete: bool = False
+    ) -> TreebankGrammar:
+        """Count symbols and rules; ``complete``: rules are there below all ancestors, not only those seen with them."""
         trees = list(trees)
         if not trees:
             raise InputError("Y has no trees: give at least one labeled example, or a treebank: grammar=[...]")
@@ -114,6 +116,8 @@ class TreebankGrammar:
                 left, right = node[1], node[2]
                 counts[node[0], (left[0], len(left) == 2), (right[0], len(right) == 2)] += 1
                 waiting += (left, right)
+        if complete:
+            leaves |= _complete(starts, counts, horizontal, vertical)
         return cls._numbered(leaves, starts, counts, root, horizontal, vertical)
 
     @classmethod
@@ -266,6 +270,41 @@ class TreebankGrammar:
                 return [self.symbols[int(np.argmax(self.start_counts))].labels[0], *trees]
             return [self.root, *trees]
         return trees[0] if self.root is None or trees[0][0] == self.root else [self.root, trees[0]]
+
+
+def _complete(starts, counts, horizontal, vertical) -> set[Symbol]:
+    """Add, with a count of 0, all rules that are known below some ancestors, below all others; returns all leaves."""
+    rules: dict[Symbol, set[Any]] = {}
+    for parent, *children in counts:
+        bare = [(child._replace(parents=()), is_leaf) for child, is_leaf in children]
+        rules.setdefault(parent._replace(parents=()), set()).add(tuple(bare))
+    leaves: set[Symbol] = set()
+    waiting = [symbol for symbol, is_leaf in starts if not is_leaf]
+    seen = set(waiting)
+    while waiting:
+        parent = waiting.pop()
+        for children in rules[parent._replace(parents=())]:
+            named = [
+                (child._replace(parents=_ancestors(parent, child, horizontal, vertical)), is_leaf)
+                for child, is_leaf in children
+            ]
+            counts[parent, *named] += 0
+            for child, is_leaf in named:
+                if is_leaf:
+                    leaves.add(child)
+                elif child not in seen:
+                    seen.add(child)
+                    waiting.append(child)
+    return leaves
+
+
+def _ancestors(parent: Symbol, child: Symbol, horizontal: int | None, vertical: int) -> tuple[str, ...]:
+    """What a child knows of its ancestors, as `binarise` has it."""
+    if child.siblings is None:
+        return (*parent.labels[::-1], *parent.parents)[: vertical - 1]
+    if horizontal is None or parent.siblings is not None:
+        return parent.parents
+    return (*parent.labels[-2::-1], *parent.parents)[: vertical - 1]
 
 
 _ADD = "add it to the treebank in grammar=[...]"

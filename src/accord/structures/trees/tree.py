@@ -64,8 +64,9 @@ class Tree(TreeDecoders):
         In sentences of up to so many tokens machines find the tree that violates a margin most, exactly, for losses
         that are no sum over constituents: level by level, see :meth:`exact`. In longer ones they follow tangents.
     subtrees : bool
-        Weigh sub-trees of all depths up to ``vertical``: each rule by itself, below its parent, below its parent and
-        grandparent, and so on. Otherwise the deepest alone has a weight.
+        Ancestors are features and forbid nothing: sub-trees of all depths up to ``vertical`` have weights, each rule by
+        itself, below its parent, below its parent and grandparent, and so on, and rules may be used below any
+        ancestors. Otherwise rules are used only below those they were seen with, and the deepest alone has a weight.
 
     Examples
     --------
@@ -83,7 +84,7 @@ class Tree(TreeDecoders):
     rare: int = 1
     grammar: Sequence[Any] | None = None
     tokenizer: Any = None
-    exact_length: int = 10
+    exact_length: int = 30
     subtrees: bool = False
 
     expects: ClassVar = {
@@ -118,7 +119,7 @@ class Tree(TreeDecoders):
         labeled = [as_tree(y, f"Y[{i}]") for i, y in enumerate(Y) if y is not None]
         self._longest = max((len(leaves(tree)) for tree in labeled), default=0)
         trees += labeled
-        grammar = TreebankGrammar.from_trees(trees, self.horizontal, self.vertical)
+        grammar = TreebankGrammar.from_trees(trees, self.horizontal, self.vertical, bool(self.subtrees))
         self.grammar_ = grammar
         if self.terminals == "tags":
             self.lexicon_ = Lexicon.of_tags(grammar.tags)
