@@ -24,7 +24,7 @@ def shallower(case, tree):
     found, root = Counter(), case.grammar.root
     shown = case.nested(tree)
     bare = shown[1] if root is not None and shown[0] == root and len(shown) == 2 and shown[1][0] != root else shown
-    for depth in range(1, case.structure.vertical):
+    for depth in range(1, 1 + max(len(parents) for _, _, parents in case.grammar.symbols)):
         rules, tops, leaves = Counter(), Counter(), Counter()
         tops[et._read(bare, case.structure.horizontal, depth, [], leaves, rules)] += 1
         for (parent, left, right), count in rules.items():

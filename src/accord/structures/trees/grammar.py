@@ -201,10 +201,11 @@ class TreebankGrammar:
         return names, np.array([names.index(name) for name in of], np.int32)
 
     def shallower_rules(self) -> tuple[list[str], np.ndarray]:
-        """The rules as they are with fewer ancestors: names, and those of each rule (n_rules, vertical - 1)."""
+        """The rules as they are with fewer ancestors: names, and those of each rule (n_rules, most ancestors)."""
         numbers: dict[tuple[Any, ...], int] = {}
-        found = np.empty((len(self.rules), self.vertical - 1), np.int64)
-        for depth in range(1, self.vertical):
+        most = max(len(s.parents) for s in self.symbols)
+        found = np.empty((len(self.rules), most), np.int64)
+        for depth in range(1, most + 1):
             known = [s._replace(parents=s.parents[: depth - 1]) for s in self.symbols]
             for p, rule in enumerate(self.rules.tolist()):
                 key = depth, *((known[s], s < self.n_leaves) for s in rule)
