@@ -21,6 +21,7 @@ from accord.exceptions import InputError
 from accord.forms import COUNT, TEXT, array, items, optional, record
 from accord.kernels.trees import cky
 from accord.settings import whole
+from accord.structures.trees.completion import complete_rules
 
 ANCHORS = ("label", "symbol", "rule")
 
@@ -117,7 +118,7 @@ class TreebankGrammar:
                 counts[node[0], (left[0], len(left) == 2), (right[0], len(right) == 2)] += 1
                 waiting += (left, right)
         if complete:
-            leaves |= _complete(starts, counts, horizontal, vertical)
+            leaves |= complete_rules(starts, counts, horizontal, vertical)
         return cls._numbered(leaves, starts, counts, root, horizontal, vertical)
 
     @classmethod
@@ -271,41 +272,6 @@ class TreebankGrammar:
                 return [self.symbols[int(np.argmax(self.start_counts))].labels[0], *trees]
             return [self.root, *trees]
         return trees[0] if self.root is None or trees[0][0] == self.root else [self.root, trees[0]]
-
-
-def _complete(starts, counts, horizontal, vertical) -> set[Symbol]:
-    """Add, with a count of 0, all rules that are known below some ancestors, below all others; returns all leaves."""
-    rules: dict[Symbol, set[Any]] = {}
-    for parent, *children in counts:
-        bare = [(child._replace(parents=()), is_leaf) for child, is_leaf in children]
-        rules.setdefault(parent._replace(parents=()), set()).add(tuple(bare))
-    leaves: set[Symbol] = set()
-    waiting = [symbol for symbol, is_leaf in starts if not is_leaf]
-    seen = set(waiting)
-    while waiting:
-        parent = waiting.pop()
-        for children in rules[parent._replace(parents=())]:
-            named = [
-                (child._replace(parents=_ancestors(parent, child, horizontal, vertical)), is_leaf)
-                for child, is_leaf in children
-            ]
-            counts[parent, *named] += 0
-            for child, is_leaf in named:
-                if is_leaf:
-                    leaves.add(child)
-                elif child not in seen:
-                    seen.add(child)
-                    waiting.append(child)
-    return leaves
-
-
-def _ancestors(parent: Symbol, child: Symbol, horizontal: int | None, vertical: int) -> tuple[str, ...]:
-    """What a child knows of its ancestors, as `binarise` has it."""
-    if child.siblings is None:
-        return (*parent.labels[::-1], *parent.parents)[: vertical - 1]
-    if horizontal is None or parent.siblings is not None:
-        return parent.parents
-    return (*parent.labels[-2::-1], *parent.parents)[: vertical - 1]
 
 
 _ADD = "add it to the treebank in grammar=[...]"
