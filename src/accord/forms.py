@@ -94,6 +94,7 @@ class _Array(Form):
     most: float | None
     below: int | str | None
     pointers: str | None
+    forbids: bool
 
     def check(self, where: str, value: Any, sizes: Sizes) -> None:
         is_array = isinstance(value, np.ndarray) and value.dtype.isnative
@@ -103,7 +104,7 @@ class _Array(Form):
             raise Unfit(f"{where} has shape {value.shape}; expected {len(self.shape)} dimensions")
         for dimension, found in zip(self.shape, value.shape):
             sizes.agree(where, dimension, found)
-        if value.dtype.kind == "f" and not np.isfinite(value).all():
+        if value.dtype.kind == "f" and not (np.isfinite(value) | (self.forbids & (value == -np.inf))).all():
             raise Unfit(f"{where} has numbers that are not finite")
         if value.dtype.kind == "b" and value.size and value.view(np.uint8).max() > 1:
             raise Unfit(f"{where} has truth values that are neither")
@@ -121,10 +122,13 @@ class _Array(Form):
 
 def array(
     dtypes: str, *shape: int | str, least: float | None = None, most: float | None = None,
-    below: int | str | None = None, pointers: str | None = None,
+    below: int | str | None = None, pointers: str | None = None, forbids: bool = False,
 ) -> Form:  # fmt: skip
-    """An array of one of some types, of finite numbers within bounds; ``pointers`` divide so many items among rows."""
-    return _Array(dtypes, shape, least, most, below, pointers)
+    """An array of one of some types, of finite numbers within bounds; ``pointers`` divide so many items among rows.
+
+    ``forbids``: scores, which may be minus infinity as well.
+    """
+    return _Array(dtypes, shape, least, most, below, pointers, forbids)
 
 
 @dataclass(frozen=True)

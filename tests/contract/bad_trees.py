@@ -135,7 +135,7 @@ def _(make):
 
 @row("pcfg-smoothing", PCFG)
 def _(make):
-    make(Tree(), smoothing=0).fit(X, Y)
+    make(Tree(), smoothing=-1).fit(X, Y)
 
 
 @row("treebank-brackets", None)

@@ -205,9 +205,10 @@ def kinds() -> dict[str, Kind]:
         "hmm": (lambda: HMM(S(), unlabeled_weight=0.5), *some_text),
         "hmm-gaussian": (lambda: HMM(M(), emission="gaussian", unlabeled_weight=0.0), *plain),
         "pcfg": (lambda: PCFG(Tree(), unlabeled_weight=0.0), *trees),
+        "pcfg-plain": (lambda: PCFG(Tree(horizontal=None), smoothing=0, unlabeled_weight=0.0), *trees),
         "crf-trees": (lambda: CRF(Tree(), **seed), *trees, (SENTENCES, TREES)),
         "perceptron-trees": (
-            lambda: StructuredPerceptron(Tree(span_features="rule", vertical=2), **seed),
+            lambda: StructuredPerceptron(Tree(span_features="rule", vertical=2, subtrees=True), **seed),
             *trees,
             (SENTENCES, TREES),
         ),

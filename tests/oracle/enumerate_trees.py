@@ -252,11 +252,16 @@ def _read(tree, horizontal, vertical, ancestors, leaves, rules):
         return symbol, True
     children = [_read(child, horizontal, vertical, chain[::-1] + ancestors, leaves, rules) for child in tree[1:]]
     names = [child[0] for child in tree[1:]]
+    whole = ["\t".join(labels) + "\t" * is_leaf for (labels, _, _), is_leaf in children]
     above = (chain[::-1] + ancestors)[1:]  # of the last label of the chain, which the children are below
     right = children[-1]
     for k in range(len(children) - 2, -1, -1):
-        before = names[:k] if horizontal is None else names[:k][max(k - horizontal, 0) :]
-        parent = symbol if k == 0 else ((chain[-1],), tuple(before), tuple(above[: vertical - 1]))
+        if k == 0:
+            parent = symbol
+        elif horizontal is None:
+            parent = tuple(chain), tuple(whole[:k]), known
+        else:
+            parent = (chain[-1],), tuple(names[:k][max(k - horizontal, 0) :]), tuple(above[: vertical - 1])
         rules[parent, children[k], right] += 1
         right = parent, False
     return right

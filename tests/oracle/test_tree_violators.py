@@ -1,12 +1,14 @@
 """Trees that violate margins most, against enumeration; and how much is found where that is not exact."""
 
+import itertools
+
 import enumerate_trees as et
 import numpy as np
 import pytest
 from enumerate_chain import violation
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tree_cases import EVERY_KIND, array, close, key, make_case
+from tree_cases import EVERY_KIND, array, close, key, make_case, words_and_tags
 
 each_kind = pytest.mark.parametrize("kind", EVERY_KIND)
 SETTINGS = [(rescaling, norm) for rescaling in ("margin", "slack") for norm in (1, 2)]
@@ -37,14 +39,17 @@ def test_most_violated_tree(loss, kind, data, pick):
     assume(ranking)
     s.loss = loss
     true = ranking[pick % len(ranking)][1]
+    longest = max(len(words_and_tags(tree)) for tree in case.treebank)
     listed = losses_and_gains(case, true)
-    for rescaling, norm in SETTINGS:
+    for (rescaling, norm), length in itertools.product(SETTINGS, (0, max(longest, len(case.tokens)))):
         every = all_violations(listed, rescaling, norm)
+        s.exact_length = length
         found, value = s.oracle(case.parts, array(true), rescaling, norm)
         largest = max(every.values())
         assert close(every[key(found)], value)
         assert value >= 0.0
-        assert s.exact(rescaling, norm) == (loss == "zero-one" or (loss, rescaling, norm) == ("hamming", "margin", 1))
+        adds_up = loss == "zero-one" or (loss, rescaling, norm) == ("hamming", "margin", 1)
+        assert s.exact(rescaling, norm) == (adds_up or length > 0)
         if s.exact(rescaling, norm):
             assert close(value, largest)
         else:
@@ -65,7 +70,8 @@ def shortfalls(loss, n_seeds):
     """By setting, what part of the largest violation was found, for sentences with several trees."""
     ratios = {setting: [] for setting in SETTINGS}
     for seed in range(n_seeds):
-        case = make_case(np.random.default_rng(seed), loss=loss, terminals="tags", horizontal=seed % 3)
+        options = {"terminals": "tags", "horizontal": seed % 3, "exact_length": 0}
+        case = make_case(np.random.default_rng(seed), loss=loss, **options)
         if len(case.trees) > 2:
             true = case.trees[case.rng.integers(len(case.trees))]
             listed = losses_and_gains(case, true)

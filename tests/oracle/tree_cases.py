@@ -117,7 +117,7 @@ def plain_grammar(structure):
     starts = {s for s, count in enumerate(g.start_counts) if count > 0}
     plain = et.Plain(symbols, g.n_leaves, rules, starts, g.root)
     if kind == "label":
-        names = [("@" if siblings is not None else "") + labels[0] for labels, siblings, _ in symbols]
+        names = [labels[0] if siblings is None else "@" + labels[-1] for labels, siblings, _ in symbols]
         of = [structure.anchors_.index(name) for name in names]
         plain.rule_anchor, plain.leaf_anchor = [of[parent] for parent, _, _ in rules], of[: g.n_leaves]
     elif kind == "symbol":

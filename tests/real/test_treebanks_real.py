@@ -7,6 +7,7 @@ import io
 from functools import cache
 
 import pytest
+from test_plain_pcfg import check
 
 from accord.datasets import available, data_home, read_trees, write_trees
 from accord.datasets.trees import Symbol, as_tree, binarise, clean, constituents, debinarise, leaves, tags
@@ -132,3 +133,11 @@ def test_every_hundredth_tree_can_be_drawn():
         assert draw_text(tree, width=1).count("\n") == len(constituents(tree)) + len(tags(tree)) - 1
         assert draw_svg(tree).count("<text") == len(constituents(tree)) + 2 * len(tags(tree))
         assert as_tree(tree) == tree
+
+
+@pytest.mark.parametrize("n_trees", [60, pytest.param(550, marks=pytest.mark.long)])
+@pytest.mark.parametrize("terminals", ["words", "tags"])
+@pytest.mark.parametrize("file", [file for file in FILES if "clean" in file])
+def test_relative_counts_are_those_of_n_ary_rules(file, terminals, n_trees):
+    """Log probabilities of trees, best trees and sentences, against a grammar of n-ary rules."""
+    check(sorted(bank(file), key=lambda tree: len(leaves(tree)))[300 : 300 + n_trees], terminals)

@@ -4,6 +4,9 @@ In a binary tree a node has two children, or one word. Chains of single children
 right-hand sides are factored to the right with intermediate symbols, and both remember what `debinarise` needs.
 `horizontal` and `vertical` are the orders of markovisation: how many siblings an intermediate symbol remembers, and
 how far up (1: itself only) a symbol knows its ancestors. Labels are `Symbol`, not strings: no label needs escaping.
+
+With ``horizontal=None`` intermediate symbols forget nothing: neither the chain they are part of, nor the chains of the
+children before them. So relative counts of binary rules multiply to the relative counts of whole right-hand sides.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from typing import NamedTuple
 from accord.datasets.bracketing import Tree
 from accord.exceptions import InputError
 
+_THEN = "\t"  # between the labels of a chain, and after a tag, in what is remembered of a sibling
+
 
 class Symbol(NamedTuple):
     """A label of a binary tree, with all that is needed to undo the binarisation.
@@ -20,10 +25,11 @@ class Symbol(NamedTuple):
     Attributes
     ----------
     labels : tuple of str
-        The chain of single children that became this node, from the top; of one label if there was no chain.
+        The chain of single children that became this node, from the top; of one label if there was no chain. An
+        intermediate node has the last label of it only, unless it remembers everything.
     siblings : tuple of str, or None
         None for a node of the tree. An intermediate node that binarisation put in has the labels of the children
-        before it, as many as it remembers.
+        before it, as many as it remembers; their whole chains (tabs between labels, and after tags) if that is all.
     parents : tuple of str
         Labels of the nearest ancestors, if vertical markovisation asks for them.
     """
@@ -35,7 +41,7 @@ class Symbol(NamedTuple):
     def __str__(self) -> str:
         name = "+".join(self.labels)
         if self.siblings is not None:
-            name = f"@{name}|{','.join(self.siblings)}"
+            name = f"@{name}|{','.join(s.rstrip(_THEN).replace(_THEN, '+') for s in self.siblings)}"
         return "^".join((name, *self.parents))
 
 
@@ -46,7 +52,8 @@ def binarise(tree: Tree, horizontal: int | None = None, vertical: int = 1) -> Tr
     ----------
     tree : list
     horizontal : int or None
-        How many of the children before it an intermediate symbol remembers; None: all.
+        How many of the children before it an intermediate symbol remembers, by their labels; None: all, by their
+        whole chains, and its own chain.
     vertical : int
         1: symbols know nothing of their ancestors; 2: they know their parent's label, and so on. That goes for tags
         and intermediate symbols too. Labels within a collapsed chain count as ancestors of what is below the chain.
@@ -87,11 +94,22 @@ def binarise(tree: Tree, horizontal: int | None = None, vertical: int = 1) -> Tr
             if k == len(node) - 2:
                 waiting.append((node[k + 1], right, below))
             else:
-                first = 1 if horizontal is None else max(1, k + 1 - horizontal)
-                siblings = tuple([child[0] for child in node[first : k + 1]])
-                right.append(Symbol((chain[-1],), siblings, inside))
+                right.append(
+                    Symbol(tuple(chain), tuple(map(_whole_chain, node[1 : k + 1])), above)
+                    if horizontal is None
+                    else Symbol((chain[-1],), tuple([c[0] for c in node[max(1, k + 1 - horizontal) : k + 1]]), inside)
+                )
             binary = right
     return root
+
+
+def _whole_chain(node: Tree) -> str:
+    """All labels from a node down to the first with several children, or to its tag."""
+    labels = [node[0]]
+    while len(node) == 2 and not isinstance(node[1], str):
+        node = node[1]
+        labels.append(node[0])
+    return _THEN.join(labels) + (_THEN if len(node) == 2 else "")
 
 
 def debinarise(tree: Tree) -> Tree:

@@ -10,6 +10,7 @@ from accord.exceptions import InputError
 
 Tree: TypeAlias = list[Any]  # [label, child, ...]; a child is a tree, or a word below a part of speech
 Extra = Literal["drop", "error"]
+Bare = Literal["punctuation", "word", "error"]
 
 # Only these separate tokens: str.split() would also cut at no-break spaces, which words of real treebanks hold.
 WHITE_SPACE = " \t\r\n"
@@ -21,6 +22,7 @@ def parse_brackets(
     fail: Callable[[str, int], NoReturn],
     extra: Extra = "drop",
     comments: tuple[str, ...] = (),
+    bare: Bare = "punctuation",
 ) -> Iterator[Tree]:
     """Yield the trees in numbered lines as nested lists ``[label, child, ...]``.
 
@@ -33,6 +35,9 @@ def parse_brackets(
         What to do with further fields of a leaf, as in ``(NN dogs dog)``: only the first one is the word.
     comments : tuple of str
         A line that starts with one of them is skipped, unless it lies within a tree.
+    bare : {"punctuation", "word", "error"}
+        What ``(.)`` is: a word that is its own tag, ``(. .)``, if it has neither letters nor digits; a word whatever
+        it looks like; or an error.
     """
     open_nodes: list[Tree] = []  # from the root down to the node being read
     share = dict[str, str]().setdefault  # one string object per distinct word: a corpus repeats them many times over
@@ -56,6 +61,8 @@ def parse_brackets(
                 node = open_nodes.pop()
                 # The usual nodes first: a pre-terminal, or a phrase of phrases
                 if len(node) != 2 or not isinstance(node[1], str):
+                    if len(node) == 1 and isinstance(node[0], str) and open_nodes and _is_word(node[0], bare):
+                        node.append(node[0])
                     _check(node, fail, extra, number)
                 if not open_nodes:
                     yield node
@@ -66,12 +73,17 @@ def parse_brackets(
         fail(f"the tree that begins here never ends: {missing}", began)
 
 
+def _is_word(label: str, bare: Bare) -> bool:
+    return bare == "word" or (bare == "punctuation" and not any(c.isalnum() for c in label))
+
+
 def _check(node: Tree, fail: Callable[[str, int], NoReturn], extra: Extra, number: int) -> None:
     """Complain about a node that is neither a phrase of phrases nor a word with its tag; drop further fields."""
     if not node:
         fail("an empty node (); a node has a label and something below it", number)
     if len(node) == 1:
-        fail(f"the node ({node[0]}) has nothing below it; expected a word or phrases", number)
+        what = f"the node ({node[0]}) has nothing below it; expected a word or phrases"
+        fail(f"{what} (bare='word' takes it for a word)", number)
     words = [child for child in node[1:] if isinstance(child, str)]
     if not words:
         return

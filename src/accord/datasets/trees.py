@@ -10,7 +10,7 @@ Nothing here recurses, so a tree may be as deep as memory allows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 from accord.datasets.binarisation import Symbol, binarise, debinarise
 from accord.datasets.bracketing import Tree, bracketed, parse_brackets
@@ -170,14 +170,18 @@ def constituents(tree: Tree) -> list[Constituent]:
     return found
 
 
-def clean(tree: Tree, functions: bool = True, empty: bool = True, root: str | None = "TOP") -> Tree | None:
+def clean(
+    tree: Tree, functions: bool | Literal["tags"] = True, empty: bool = True, root: str | None = "TOP"
+) -> Tree | None:
     """The tree as parsers are trained on it: without function tags, traces and empty phrases.
 
     Parameters
     ----------
     tree : list
-    functions : bool
-        Cut labels at their first ``-`` or ``=`` (``NP-SBJ-1`` becomes ``NP``), unless they start with it (``-LRB-``).
+    functions : bool or "tags"
+        Cut labels of phrases at their first ``-`` or ``=`` (``NP-SBJ-1`` becomes ``NP``), unless they start with it.
+        Tags of words stay as they are (``V-FIN``, ``-LRB-``); "tags" cuts them, too, for treebanks that write the
+        functions of words after their tags (``NN-HD``).
     empty : bool
         Drop ``-NONE-`` leaves and the phrases that are left without words.
     root : str or None
@@ -191,6 +195,8 @@ def clean(tree: Tree, functions: bool = True, empty: bool = True, root: str | No
     --------
     >>> bracketed(clean(as_tree("((S (NP-SBJ (-NONE- *)) (VP (VB Stop))))")))
     '(TOP (S (VP (VB Stop))))'
+    >>> bracketed(clean(as_tree("(S-MAIN (V-FIN corre))")))
+    '(S (V-FIN corre))'
     """
     nodes: list[tuple[Tree, int]] = []  # every node with the number of its parent, parents first, left to right
     waiting: list[tuple[Tree, int]] = [(tree, -1)]
@@ -208,7 +214,8 @@ def clean(tree: Tree, functions: bool = True, empty: bool = True, root: str | No
             children = below[k][::-1]
         if not children:
             continue
-        made = [base_label(node[0]) if functions else node[0], *children]
+        cut = functions == "tags" or (functions and not is_preterminal(node))
+        made = [base_label(node[0]) if cut else node[0], *children]
         if parent >= 0:
             below[parent].append(made)
         else:

@@ -20,6 +20,7 @@ from accord.learners.inputs import unlabeled_inputs
 from accord.learners.safety import choose_weight
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
+from accord.settings import NOT_NEGATIVE
 from accord.structures.trees.tree import Tree
 from accord.threads import map_threads
 from accord.views.base import View
@@ -50,9 +51,11 @@ class PCFG(ProbabilisticLearner):
     Parameters
     ----------
     structure : Tree
-        The grammar; its ``span_features`` are not used.
+        The grammar; its ``span_features`` and ``subtrees`` are not used.
     smoothing : float
-        Pseudo-count added to every rule of the grammar and to every tag that a word may have.
+        Pseudo-count added to every rule of the grammar and to every tag that a word may have. 0 is plain maximum
+        likelihood: relative counts, and what was never counted is impossible. With ``Tree(horizontal=None, rare=0)``
+        these are the relative counts of the n-ary rules of trees whose chains of single children are one symbol.
     unlabeled_weight : float or "auto"
         How much an unlabeled sentence counts in inside-outside re-estimation. "auto" takes the value (0 among them)
         that is best on held-out labeled folds.
@@ -99,7 +102,8 @@ class PCFG(ProbabilisticLearner):
     verbose: int = 0
 
     view = None
-    stored: ClassVar = {"emissions_": array("f8", "structure.lexicon.tag")}
+    expects: ClassVar = {"smoothing": NOT_NEGATIVE}
+    stored: ClassVar = {"emissions_": array("f8", "structure.lexicon.tag", forbids=True)}
     structure_: Tree = field(init=False)
 
     def __post_init__(self) -> None:
@@ -209,21 +213,22 @@ class PCFG(ProbabilisticLearner):
     def _estimate(self, counts: Counts) -> None:
         """Log probabilities from counts, each with the pseudo-count."""
         s, g, a = self.structure_, self.structure_.grammar_, float(self.smoothing)
-        parent = g.rules[:, 0]
-        rule = counts.rule + a
-        of_parent = np.bincount(parent, rule, g.n_symbols)
+        parent, tag = g.rules[:, 0], s.lexicon_.tag
+        if a == 0.0:  # what was never counted is forbidden, and has no weight
+            g.rule_counts, g.start_counts = counts.rule.copy(), counts.start.copy()
+        rule = np.where(g.rule_counts > 0, counts.rule + a, 0.0)
         start = np.where(g.start_counts > 0, counts.start + a, 0.0)
         emission = counts.emission + a * s.lexicon_.shares
-        of_tag = np.bincount(s.lexicon_.tag, emission, len(g.tags))
-        with np.errstate(divide="ignore"):
-            top = np.log(start / start.sum())
         self.weights_ = s.zero_weights(self.view_.n_dims_)
         rules, _, starts, _ = s.split_transitions(self.weights_.transitions)
-        rules[:] = np.log(rule / of_parent[parent])
-        starts[:] = np.where(np.isfinite(top), top, 0.0)  # symbols that never are at the top are not allowed there
-        self.emissions_ = (
-            np.log(emission / of_tag[s.lexicon_.tag]) if s.terminals == "words" else np.zeros(emission.size)
-        )
+        for weights, log_shares in (
+            (rules, _log_shares(rule, np.bincount(parent, rule, g.n_symbols)[parent])),
+            (starts, _log_shares(start, start.sum())),
+        ):
+            weights[:] = np.where(log_shares > -np.inf, log_shares, 0.0)
+        self.emissions_ = np.zeros(emission.size)
+        if s.terminals == "words":
+            self.emissions_ = _log_shares(emission, np.bincount(tag, emission, len(g.tags))[tag])
         self._forget_products()
 
     def _supervised_value(self, counts: Counts) -> float:
@@ -231,8 +236,10 @@ class PCFG(ProbabilisticLearner):
         s, a = self.structure_, float(self.smoothing)
         rules, _, starts, _ = s.split_transitions(self.weights_.transitions)
         possible = s.grammar_.start_counts > 0
+        emission = counts.emission + a * s.lexicon_.shares
+        used = emission > 0
         value = (counts.rule + a) @ rules + (counts.start + a)[possible] @ starts[possible]
-        return float(value + (counts.emission + a * s.lexicon_.shares) @ self.emissions_)
+        return float(value + emission[used] @ self.emissions_[used])
 
     def _expected(self, rows: Rows, weight: float) -> tuple[float, Counts]:
         """Log probability of sentences and their expected counts times ``weight``; nothing of those without a parse.
@@ -270,3 +277,9 @@ class PCFG(ProbabilisticLearner):
         rows = self._rows(X)
         parts = self.structure_.parts_of(rows, self._label_scores(rows), self.weights_.transitions)
         return np.array([self.structure_.log_partition(p) for p in parts])
+
+
+def _log_shares(counts: np.ndarray, totals: Any) -> np.ndarray:
+    """Logarithms of relative counts; minus infinity for what was never counted."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(counts > 0, np.log(counts / totals), -np.inf)

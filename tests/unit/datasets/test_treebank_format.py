@@ -128,3 +128,19 @@ def test_what_cannot_be_written():
         write_trees([["N", "a"], ["N", "New York"]], io.StringIO())
     with pytest.raises(InputError, match=r"trees\[0\]\[1\] is the node 'NP' with nothing below it"):
         write_trees([["S", ["NP"]]], io.StringIO())
+
+
+def test_leaves_without_a_tag():
+    """Punctuation is its own tag, as some treebanks write it; words only if one says so."""
+    assert read("(S (N dogs) (.) (--))") == [["S", ["N", "dogs"], [".", "."], ["--", "--"]]]
+    assert read("(S (N dogs) (bark))", bare="word") == [["S", ["N", "dogs"], ["bark", "bark"]]]
+    for text, options, what in [
+        ("(S (N dogs) (.))", {"bare": "error"}, r"\(\.\) has nothing below it.*bare='word'"),
+        ("(S (N dogs) (bark))", {}, r"\(bark\) has nothing below it.*bare='word'"),
+        ("(.)", {}, r"\(\.\) has nothing below it"),
+        ("(S (N dogs) ())", {"bare": "word"}, "empty node"),
+    ]:
+        with pytest.raises(FormatError, match=what):
+            read(text, **options)
+    with pytest.raises(InputError, match="bare must be 'punctuation', 'word' or 'error', got 'tag'"):
+        read("(S (N dogs))", bare="tag")

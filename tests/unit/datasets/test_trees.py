@@ -143,6 +143,13 @@ def test_clean():
     assert tags(clean(raw, empty=False))[0] == "-NONE-"
 
 
+def test_tags_keep_their_names_unless_one_says_otherwise():
+    tree = as_tree("(fcl-MAIN (np=1 (V-FIN corre)) (-LRB- -LRB-) (-NONE-X 0))")
+    assert bracketed(clean(tree)) == "(fcl (np (V-FIN corre)) (-LRB- -LRB-) (-NONE-X 0))"
+    assert tags(clean(tree, functions="tags")) == ["V", "-LRB-", "-NONE-X"]
+    assert clean(tree, functions=False) == tree
+
+
 def test_clean_may_leave_nothing():
     assert clean(["S", ["NP", ["-NONE-", "*"]]]) is None
     assert clean(["-NONE-", "*"]) is None
@@ -190,7 +197,7 @@ FOUR = as_tree("(S (X (NP (A a) (U (B b)) (C c) (D d))) (E e))")
 
 @each_row(
     ("horizontal", "first", "second"),
-    [(None, ("A",), ("A", "U")), (2, ("A",), ("A", "U")), (1, ("A",), ("U",)), (0, (), ())],
+    [(3, ("A",), ("A", "U")), (2, ("A",), ("A", "U")), (1, ("A",), ("U",)), (0, (), ())],
 )
 def test_factored_to_the_right(horizontal, first, second):
     top, phrase, _ = binarise(FOUR, horizontal)
@@ -206,6 +213,15 @@ def test_factored_to_the_right(horizontal, first, second):
     ]
 
 
+def test_without_a_limit_nothing_is_forgotten():
+    """Neither the chain that an intermediate node is in, nor those of the children before it, nor which are tags."""
+    _, (chain, *_, (first, _, (second, _, _))), _ = binarise(FOUR, None, 2)
+    assert chain == Symbol(("X", "NP"), None, ("S",))
+    assert first == Symbol(("X", "NP"), ("A\t",), ("S",))
+    assert second == Symbol(("X", "NP"), ("A\t", "U\tB\t"), ("S",))
+    assert str(second) == "@X+NP|A,U+B^S"
+
+
 @each_row(
     ("vertical", "phrase", "inside", "child"),
     [
@@ -216,7 +232,7 @@ def test_factored_to_the_right(horizontal, first, second):
     ],
 )
 def test_ancestors_are_counted_through_chains(vertical, phrase, inside, child):
-    tree = binarise(FOUR, vertical=vertical)
+    tree = binarise(FOUR, 3, vertical)
     assert tree[0].parents == ()
     assert tree[1][0].parents == phrase
     assert tree[1][2][0] == Symbol(("NP",), ("A",), inside)  # an intermediate node is part of the end of its chain
@@ -289,7 +305,7 @@ def test_no_trees_are_not_binarised(tree):
 
 
 def test_a_part_of_a_binary_tree_is_no_tree():
-    with pytest.raises(InputError, match=r"intermediate symbol @NP\|A;"):
+    with pytest.raises(InputError, match=r"intermediate symbol @X\+NP\|A;"):
         debinarise(binarise(FOUR)[1][2])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from row_tables import each_row
 
-from accord import PCFG, InputError, Sequence, Tree
+from accord import PCFG, InputError, Sequence, Tree, load
 from accord.datasets import grammar_sentences
 from accord.datasets.trees import leaves, tags
 from accord.exceptions import NoParseWarning
@@ -50,7 +50,7 @@ def emissions_of(model):
 
 # -- maximum likelihood -------------------------------------------------------------------------------------------
 def test_probabilities_are_relative_counts():
-    model = PCFG(Tree(rare=0), smoothing=1e-12).fit([words(tree) for tree in TREES], TREES)
+    model = PCFG(Tree(rare=0), smoothing=0).fit([words(tree) for tree in TREES], TREES)
     rules, starts = rules_of(model)
     assert starts == {"S": pytest.approx(1.0)}
     assert rules == {
@@ -69,6 +69,28 @@ def test_probabilities_are_relative_counts():
         ("V", "saw"): pytest.approx(1 / 3),
         ("V", "fell"): pytest.approx(2 / 3),
     }
+
+
+def test_without_pseudo_counts_what_was_never_counted_is_impossible(tmp_path):
+    """Rules and tops of the treebank beside the labeled trees, unknown words, and trees of weight 0; saved and all."""
+    more = [*TREES, "(S (NP (N Rome)) (VP (V fell)))", "(NP (D the) (N dog))"]
+    sentences = [words(tree) for tree in more]
+    model = PCFG(Tree(rare=0, grammar=more), smoothing=0)
+    model.fit(sentences[:4], more[:4], sample_weight=[1, 1, 1, 0])
+    model.save(tmp_path / "m.accord")
+    for fitted in (model, load(tmp_path / "m.accord")):
+        assert fitted.log_probability(sentences[:3]).tolist() == pytest.approx(
+            [math.log(1 / 3 * 2 / 3 * 1 / 2 * 1 / 3 * 1 / 4), math.log(2 / 3 * 2 / 3 * 1 / 4 * 2 / 3),
+             math.log(2 / 3 * 1 / 3 * 1 / 2 * 2 / 3)]
+        )  # fmt: skip
+        assert fitted.log_probability([*sentences[3:], ["the", "cat", "fell"]]).tolist() == [-math.inf] * 3
+        assert fitted.predict_k_best(sentences[3:4], 2) == [[]]
+
+
+def test_inside_outside_without_pseudo_counts():
+    model = PCFG(Tree(grammar=Y), smoothing=0, unlabeled_weight=1.0, max_iter=4, tol=1e-300).fit(X, HALF)
+    assert np.all(np.isfinite(model.log_likelihood_))
+    assert all(b >= a - 1e-9 * abs(a) for a, b in pairwise(model.log_likelihood_))
 
 
 def test_pseudo_counts():
@@ -209,7 +231,7 @@ def test_unlabeled_sentences_without_a_parse_do_not_count():
     ("options", "message"),
     [
         ({"structure": Sequence()}, r"structure is Sequence\(\), but PCFG needs trees of a grammar"),
-        ({"smoothing": 0.0}, r"smoothing is 0.0; expected a positive number"),
+        ({"smoothing": -0.1}, r"smoothing is -0.1; expected a number, 0 or more"),
         ({"unlabeled_weight": -0.5}, r"unlabeled_weight is -0.5; expected a number, 0 or more, or \"auto\""),
         ({"unlabeled_weight": "much"}, r"unlabeled_weight is 'much'"),
     ],

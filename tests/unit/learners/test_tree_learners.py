@@ -333,7 +333,8 @@ def test_machines_of_every_loss(loss, rescaling, norm):
         Tree(loss=loss), WORDS, C=10.0, rescaling=rescaling, norm=norm, tol=0.05, random_state=0
     ).fit(X[:12], Y[:12])
     assert machine.converged_
-    assert machine.exact_ == (loss == "zero-one" or (loss, rescaling, norm) == ("hamming", "margin", 1))
+    adds_up = loss == "zero-one" or (loss, rescaling, norm) == ("hamming", "margin", 1)
+    assert machine.exact_ == (adds_up or max(map(len, X[:12])) <= machine.structure.exact_length)
     assert 0 < machine.dual_objective_ <= machine.objective_ * (1 + 1e-9)
     assert machine.score(X[:12], Y[:12]) > 0.9
     support = machine.support_outputs()

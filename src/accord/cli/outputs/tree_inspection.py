@@ -35,7 +35,8 @@ def _strongest(model: Any, top: int) -> dict[str, Any]:
 
     s, g = model.structure_, model.structure_.grammar_
     rule = s.split_transitions(model.weights_.transitions)[0]
-    rules = [[g.rule_name(int(p)), float(rule[p]), int(g.rule_counts[p])] for p in np.argsort(-rule, kind="stable")]
+    used = [int(p) for p in np.argsort(-rule, kind="stable") if g.rule_counts[p] > 0]
+    rules = [[g.rule_name(p), float(rule[p]), int(g.rule_counts[p])] for p in used]
     unary, columns = model.weights_.unary, _column_names(model)
     flat = unary.ravel()
     some = min(top, flat.size)

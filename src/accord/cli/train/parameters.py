@@ -187,6 +187,11 @@ PARAMETERS = [
         SPAN_FEATURES,
     ),
     Parameter("rare", same(1, "tree"), "Words seen up to so often count as unknown.", click.IntRange(min=0)),
+    Parameter("subtrees", same(False, "tree"), "Weigh rules without some of the ancestors that --vertical gives, too."),
+    Parameter(
+        "exact_length", same(30, "tree"), "Tokens up to which the most violating tree is found exactly.",
+        click.IntRange(min=0),
+    ),
     # views
     Parameter("words", same(1, "texts"), "Free text: words (1), and pairs of them (2).", Choice(["0", "1", "2"])),
     Parameter("sublinear", same(True, "texts"), "Free text: a word that occurs c times counts 1 + log c."),

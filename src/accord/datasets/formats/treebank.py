@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from os import PathLike
 from typing import IO, Any, NoReturn
 
-from accord.datasets.bracketing import Extra, Tree, bracketed, parse_brackets
+from accord.datasets.bracketing import Bare, Extra, Tree, bracketed, parse_brackets
 from accord.datasets.formats.source import Source, iter_lines, open_target, source_name
 from accord.datasets.trees import as_tree
 from accord.exceptions import FormatError, InputError
@@ -23,7 +23,9 @@ from accord.exceptions import FormatError, InputError
 _COMMENTS = ("%%", "#")
 
 
-def iter_trees(source: Source, encoding: str = "utf-8", *, extra: Extra = "drop") -> Iterator[Tree]:
+def iter_trees(
+    source: Source, encoding: str = "utf-8", *, extra: Extra = "drop", bare: Bare = "punctuation"
+) -> Iterator[Tree]:
     """Yield the trees of a treebank one at a time, as nested lists ``[label, child, ...]``.
 
     Blank lines mean nothing, and neither do lines that start with ``%%`` or ``#`` between trees; within a tree they
@@ -34,6 +36,9 @@ def iter_trees(source: Source, encoding: str = "utf-8", *, extra: Extra = "drop"
     source, encoding : see `accord.datasets.formats`
     extra : {"drop", "error"}
         Leaves with further fields, such as the lemma in ``(NNS dogs dog)``: keep the word only, or refuse them.
+    bare : {"punctuation", "word", "error"}
+        Leaves without a tag, such as ``(.)``, stand for ``(. .)``: if they have neither letters nor digits, all of
+        them, or none, which is an error.
 
     Raises
     ------
@@ -49,17 +54,21 @@ def iter_trees(source: Source, encoding: str = "utf-8", *, extra: Extra = "drop"
     """
     if extra not in ("drop", "error"):
         raise InputError(f"extra must be 'drop' or 'error', got {extra!r}")
+    if bare not in ("punctuation", "word", "error"):
+        raise InputError(f"bare must be 'punctuation', 'word' or 'error', got {bare!r}")
     name = source_name(source)
 
     def fail(message: str, line: int) -> NoReturn:
         raise FormatError(message, name, line)
 
-    yield from parse_brackets(enumerate(iter_lines(source, encoding), 1), fail, extra, _COMMENTS)
+    yield from parse_brackets(enumerate(iter_lines(source, encoding), 1), fail, extra, _COMMENTS, bare)
 
 
-def read_trees(source: Source, encoding: str = "utf-8", *, extra: Extra = "drop") -> list[Tree]:
+def read_trees(
+    source: Source, encoding: str = "utf-8", *, extra: Extra = "drop", bare: Bare = "punctuation"
+) -> list[Tree]:
     """All trees of a treebank; the parameters are those of `iter_trees`."""
-    return list(iter_trees(source, encoding, extra=extra))
+    return list(iter_trees(source, encoding, extra=extra, bare=bare))
 
 
 def write_trees(trees: Iterable[Any], path: str | PathLike[str] | IO[str], encoding: str = "utf-8") -> None:

@@ -4,8 +4,9 @@ With ``g`` constituents in the true tree, ``p`` in another one and ``t`` in both
 (F1) and ``g + p - 2 t`` (Hamming). Hamming with margin rescaling and the 1-norm is a sum over nodes: one CKY pass,
 exact. Everything else is approached by its tangents: the objective is linear in the score and smooth in ``(t, p)``; a
 pass maximises the tangent at the last tree found, until nothing new is found, from several starts. The best tree by the
-true objective is kept, so the violation is never overstated; it may be understated. All passes but the first go
-through the packed forest of the sentence, unless that is too large.
+true objective is kept, so the violation is never overstated; it may be understated, unless the best tree of every level
+``(t, p)`` is looked at afterwards. All passes but the first go through the packed forest of the sentence, unless that
+is too large.
 """
 
 import numpy as np
@@ -15,6 +16,7 @@ from accord.kernels.compiling import helper, kernel
 from accord.kernels.trees.best_trees import compare_constituents, parse, parse_other, tree_score
 from accord.kernels.trees.cky import Brackets
 from accord.kernels.trees.forest import pack_forest, parse_forest
+from accord.kernels.trees.levels import fill_levels, keep_edges, new_levels, write_level
 
 ZERO_ONE, BRACKET_HAMMING, BRACKET_F1 = 0, 1, 2
 MAX_STEPS = 5
@@ -70,9 +72,42 @@ def _copy_tree(source, target):
             target[t, k] = source[t, k]
 
 
+@helper
+def _best_level(kind, unit, rescaling, norm, forest, start, gold, n_gold, true_score, least, trial):
+    """Write the most violating tree into ``trial``, if one violates by more than ``least``: whether there is one."""
+    parse_forest(forest, start, 0.0, 0.0, trial)  # for the best scores of the nodes
+    trial[:] = -1
+    # no tree has more constituents than nodes with the longest chain each
+    most = 1.0 if kind == BRACKET_F1 else unit * (n_gold + 2.0 * trial.shape[0] * gold.shape[1])
+    most = np.sqrt(most) if norm == 2 else most
+    keep = np.empty(forest.score.size, np.bool_)
+    keep_edges(forest, start, true_score + (least - most if rescaling == MARGIN else least / most - 1.0), keep)
+    low, high, first = new_levels(forest, keep)
+    table = np.empty(first[-1])
+    fill_levels(forest, keep, low, high, first, table)
+    node, level = -1, -1
+    for i in range(forest.span[1, 2]):
+        n_own, top = high[i, 1] - low[i, 1] + 1, start[forest.symbol[i]] - true_score
+        for k in range(first[i + 1] - first[i]):
+            v = table[first[i] + k] + top
+            if v > -np.inf:
+                loss = bracket_loss(kind, unit, n_gold, float(low[i, 0] + k // n_own), float(low[i, 1] + k % n_own))
+                v = violation(rescaling, np.sqrt(loss) if norm == 2 else loss, 1.0 + v)
+                if v > least:
+                    least, node, level = v, i, k
+    if node >= 0:
+        write_level(forest, keep, low, high, first, table, node, level, trial)
+    return node >= 0
+
+
 @kernel
-def find_tree_violator(kind, unit, rescaling, norm, grammar, scores, tree, gold, n_gold, true_score, chart, found):
-    """Write the most violating tree into ``found``: (violation, its rooted loss). 0: the true tree itself."""
+def find_tree_violator(
+    kind, unit, rescaling, norm, by_level, grammar, scores, tree, gold, n_gold, true_score, chart, found
+):
+    """Write the most violating tree into ``found``: (violation, its rooted loss). 0: the true tree itself.
+
+    ``by_level``: look for it among the best trees of all levels, too.
+    """
     no_blocks, no_labels = np.empty(0, np.bool_), np.empty((0, 0), np.int32)
     _copy_tree(tree, found)
     trial = np.empty_like(tree)
@@ -125,4 +160,11 @@ def find_tree_violator(kind, unit, rescaling, norm, grammar, scores, tree, gold,
                 break
             seen[n_seen, 0], seen[n_seen, 1] = n_found, n_both
             n_seen += 1
+    if by_level and packed and _best_level(
+        kind, unit, rescaling, norm, forest, scores.start, gold, n_gold, true_score, best, trial
+    ):  # fmt: skip
+        v, loss, _, _, _ = _judge(kind, unit, rescaling, norm, grammar, scores, trial, gold, n_gold, true_score)
+        if v > best:
+            best, best_loss = v, loss
+            _copy_tree(trial, found)
     return best, best_loss

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -30,10 +31,14 @@ class TreeDecoders(BaseStructure):
 
     loss: str
     terminals: str
+    exact_length: int
+    _longest: float = math.inf  # tokens of the trees that this was fitted to, if it is known
     grammar_: TreebankGrammar
     lexicon_: Lexicon
     arrays_: cky.Grammar
     anchors_: list[str]
+    subtrees_: list[str]
+    subtrees_of_: np.ndarray  # (n_rules, depths)
 
     @property
     def labels_(self) -> list[str]:  # type: ignore[override]
@@ -57,9 +62,9 @@ class TreeDecoders(BaseStructure):
 
     @property
     def n_transitions_(self) -> int:
-        """Weights without token features: rules, leaves, symbols at the top, widths by anchor."""
+        """Weights without token features: rules, leaves, symbols at the top, widths by anchor, shallower sub-trees."""
         g = self.grammar_
-        return len(g.rules) + g.n_leaves + g.n_symbols + cky.N_WIDTHS * len(self.anchors_)
+        return len(g.rules) + g.n_leaves + g.n_symbols + cky.N_WIDTHS * len(self.anchors_) + len(self.subtrees_)
 
     def split_transitions(self, transitions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Views of (rule, leaf, start, width) in a transition vector."""
@@ -67,7 +72,7 @@ class TreeDecoders(BaseStructure):
         leaves = len(g.rules)
         starts = leaves + g.n_leaves
         widths = starts + g.n_symbols
-        width = transitions[widths:].reshape(cky.N_WIDTHS, -1)
+        width = transitions[widths : transitions.size - len(self.subtrees_)].reshape(cky.N_WIDTHS, -1)
         return transitions[:leaves], transitions[leaves:starts], transitions[starts:widths], width
 
     # -- scores -----------------------------------------------------------------------------------------------------
@@ -87,6 +92,10 @@ class TreeDecoders(BaseStructure):
         """Scores of all parts of a sentence, from what its tokens may be, their scores of nodes, and transitions."""
         g, n = self.grammar_, self.n_tag_nodes_
         rule, leaf, start, width = self.split_transitions(transitions)
+        if self.subtrees_:
+            rule = rule + transitions[-len(self.subtrees_) :][self.subtrees_of_].sum(axis=1)
+        elif not g.rule_counts.all():
+            rule = np.where(g.rule_counts > 0, rule, -np.inf)
         leaf = allowed + leaf
         if n:
             leaf += nodes[:, g.leaf_tag]
@@ -213,13 +222,16 @@ class TreeDecoders(BaseStructure):
         gold, n_gold = self.mark(y)
         parts = self._checked_parts(parts, y)
         h, loss = tree_violator.find_tree_violator(
-            LOSSES[self.loss], self._unit(y), rescaling, norm, self.arrays_, parts, y, gold, n_gold,
+            LOSSES[self.loss], self._unit(y), rescaling, norm, len(y) <= self.exact_length, self.arrays_, parts, y,
+            gold, n_gold,
             cky_trees.tree_score(self.arrays_, parts, y), self.new_chart(len(y)), found,
         )  # fmt: skip
         return float(h), float(loss), found
 
     def exact(self, rescaling: str = "margin", norm: int = 1) -> bool:
-        return self.loss == "zero-one" or (self.loss == "hamming" and rescaling == "margin" and norm == 1)
+        """As in the contract; by level if the trees that the structure was fitted to are short enough."""
+        adds_up = self.loss == "hamming" and rescaling == "margin" and norm == 1
+        return self.loss == "zero-one" or adds_up or self._longest <= self.exact_length
 
     def score(self, parts: TreeScores, y: np.ndarray) -> float:
         """Score of a tree."""
@@ -257,6 +269,8 @@ class TreeDecoders(BaseStructure):
         """The (token, node) pairs that a tree has; its transitions are added to ``counts``."""
         room = np.empty((6 * len(y) + 1, 2), np.int64)
         n = tree_entries(self.arrays_, self.grammar_.leaf_tag, self.n_tag_nodes_, len(self.anchors_), y, room, counts)
+        if self.subtrees_:
+            np.add.at(counts[-len(self.subtrees_) :], self.subtrees_of_[y[1:, 1]], 1.0)
         return room[:n]
 
     def expectations(self, parts: TreeScores) -> tuple[float, np.ndarray, np.ndarray]:
@@ -315,7 +329,9 @@ class TreeDecoders(BaseStructure):
             np.add.at(tag.T, g.leaf_tag, expected.leaf.T)
         nodes = np.concatenate([tag, expected.first, expected.last, expected.split], axis=1)
         by_leaf = expected.leaf.sum(axis=0)
-        return nodes, np.concatenate([expected.rule, by_leaf, expected.start, expected.width.ravel()])
+        depths = np.repeat(expected.rule, self.subtrees_of_.shape[1])
+        by_subtree = np.bincount(self.subtrees_of_.ravel(), depths, len(self.subtrees_))
+        return nodes, np.concatenate([expected.rule, by_leaf, expected.start, expected.width.ravel(), by_subtree])
 
 
 def _bracket(span: Any, where: str) -> tuple[str | None, int, int]:

@@ -7,6 +7,7 @@ and put back, so that what is below it shares its rules with the same phrases el
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from accord.exceptions import InputError
 from accord.forms import COUNT, TEXT, array, items, optional, record
 from accord.kernels.trees import cky
 from accord.settings import whole
+from accord.structures.trees.completion import complete_rules
 
 ANCHORS = ("label", "symbol", "rule")
 
@@ -37,8 +39,8 @@ class TreebankGrammar:
     tags: list[str]  # of tokens
     leaf_tag: np.ndarray  # (n_leaves,) tag of each leaf symbol
     rules: np.ndarray  # (n_rules, 3) int32: parent, left, right; sorted by left, right, parent
-    rule_counts: np.ndarray
-    start_counts: np.ndarray  # (n_symbols,)
+    rule_counts: np.ndarray  # 0: the rule must not be used, unless sub-trees are features
+    start_counts: np.ndarray  # (n_symbols,) 0: must not be at the top
 
     stored: ClassVar = {
         "horizontal": optional(COUNT),
@@ -76,13 +78,26 @@ class TreebankGrammar:
     def _rule_numbers(self) -> dict[tuple[int, int, int], int]:
         return {(p, a, b): i for i, (p, a, b) in enumerate(self.rules.tolist())}
 
+    @cached_property
+    def _remembered(self) -> int | None:
+        """The siblings that `binarise` is to remember.
+
+        Grammars of older model files remember the labels of all siblings, but no chains. One that could be of either
+        kind has no rule that tells the two apart.
+        """
+        between = [s for s in self.symbols if s.siblings is not None]
+        is_older = all(len(s.labels) == 1 and not any("\t" in name for name in s.siblings or ()) for s in between)
+        return sys.maxsize if self.horizontal is None and is_older else self.horizontal
+
     @property
     def n_symbols(self) -> int:
         return len(self.symbols)
 
     @classmethod
-    def from_trees(cls, trees: Iterable[Tree], horizontal: int | None, vertical: int) -> TreebankGrammar:
-        """Count symbols and rules."""
+    def from_trees(
+        cls, trees: Iterable[Tree], horizontal: int | None, vertical: int, complete: bool = False
+    ) -> TreebankGrammar:
+        """Count symbols and rules; ``complete``: rules are there below all ancestors, not only those seen with them."""
         trees = list(trees)
         if not trees:
             raise InputError("Y has no trees: give at least one labeled example, or a treebank: grammar=[...]")
@@ -102,6 +117,8 @@ class TreebankGrammar:
                 left, right = node[1], node[2]
                 counts[node[0], (left[0], len(left) == 2), (right[0], len(right) == 2)] += 1
                 waiting += (left, right)
+        if complete:
+            leaves |= complete_rules(starts, counts, horizontal, vertical)
         return cls._numbered(leaves, starts, counts, root, horizontal, vertical)
 
     @classmethod
@@ -180,9 +197,21 @@ class TreebankGrammar:
             return [str(s) for s in self.symbols], np.arange(self.n_symbols, dtype=np.int32)
         if anchors != "label":
             return [], np.zeros(self.n_symbols, np.int32)
-        of = [f"@{s.labels[0]}" if s.siblings is not None else s.labels[0] for s in self.symbols]
+        of = [f"@{s.labels[-1]}" if s.siblings is not None else s.labels[0] for s in self.symbols]
         names = sorted(set(of))
         return names, np.array([names.index(name) for name in of], np.int32)
+
+    def shallower_rules(self) -> tuple[list[str], np.ndarray]:
+        """The rules as they are with fewer ancestors: names, and those of each rule (n_rules, most ancestors)."""
+        numbers: dict[tuple[Any, ...], int] = {}
+        most = max(len(s.parents) for s in self.symbols)
+        found = np.empty((len(self.rules), most), np.int64)
+        for depth in range(1, most + 1):
+            known = [s._replace(parents=s.parents[: depth - 1]) for s in self.symbols]
+            for p, rule in enumerate(self.rules.tolist()):
+                key = depth, *((known[s], s < self.n_leaves) for s in rule)
+                found[p, depth - 1] = numbers.setdefault(key, len(numbers))
+        return [f"{parent} -> {left} {right}" for _, (parent, _), (left, _), (right, _) in numbers], found
 
     def rule_name(self, rule: int) -> str:
         """A rule as people write it."""
@@ -192,7 +221,7 @@ class TreebankGrammar:
     # -- trees and arrays -------------------------------------------------------------------------------------------
     def encode(self, tree: Tree, where: str = "tree") -> np.ndarray:
         """The array of a tree; a clear error if the grammar cannot make it."""
-        binary = binarise(_without_root(tree, self.root), self.horizontal, self.vertical)
+        binary = binarise(_without_root(tree, self.root), self._remembered, self.vertical)
         rows: list[list[int]] = []
         nodes: list[tuple[int, int, int, int]] = []  # split, rule, left, right
         # nodes in post-order: a node's symbol and span are known after both children

@@ -16,7 +16,7 @@ from accord.exceptions import InfeasibleError, InputError, NoParseWarning
 from accord.forms import fitted
 from accord.kernels.trees.cky import Brackets, TreeScores
 from accord.packed.rows import Rows
-from accord.settings import check, either, one_of, whole
+from accord.settings import FLAG, check, either, one_of, whole
 from accord.structures.base import input_numbers
 from accord.structures.trees.decoding import LOSSES, TreeDecoders
 from accord.structures.trees.grammar import ANCHORS, TreebankGrammar
@@ -60,6 +60,13 @@ class Tree(TreeDecoders):
         Treebank whose rules may be used, beside those of the labeled examples. No weights are learned from it.
     tokenizer : None, "blanks" or function
         How sentences that are texts become words; as for :class:`Sequence`.
+    exact_length : int
+        In sentences of up to so many tokens machines find the tree that violates a margin most, exactly, for losses
+        that are no sum over constituents: level by level, see :meth:`exact`. In longer ones they follow tangents.
+    subtrees : bool
+        Ancestors are features and forbid nothing: sub-trees of all depths up to ``vertical`` have weights, each rule by
+        itself, below its parent, below its parent and grandparent, and so on, and rules may be used below any
+        ancestors. Otherwise rules are used only below those they were seen with, and the deepest alone has a weight.
 
     Examples
     --------
@@ -77,6 +84,8 @@ class Tree(TreeDecoders):
     rare: int = 1
     grammar: Sequence[Any] | None = None
     tokenizer: Any = None
+    exact_length: int = 30
+    subtrees: bool = False
 
     expects: ClassVar = {
         "loss": one_of(*LOSSES),
@@ -85,13 +94,15 @@ class Tree(TreeDecoders):
         "vertical": whole(1),
         "span_features": one_of(*ANCHORS, None),
         "rare": whole(0),
+        "exact_length": whole(0),
+        "subtrees": FLAG,
     }
 
     stored: ClassVar = {
         "grammar_": fitted("TreebankGrammar"),
         "lexicon_": fitted("Lexicon", n_tags="grammar.tags"),
     }
-    derived: ClassVar = ("arrays_", "anchors_")
+    derived: ClassVar = ("arrays_", "anchors_", "subtrees_", "subtrees_of_")
 
     def __sklearn_clone__(self) -> Tree:
         """A copy that is not fitted. The treebank is only read, and may be large and deep: it is shared."""
@@ -105,8 +116,10 @@ class Tree(TreeDecoders):
             what = "string" if isinstance(self.grammar, str) else type(self.grammar).__name__
             raise InputError(f"grammar is a {what}; expected a list of trees, such as read_trees(...) returns")
         trees = [as_tree(y, f"grammar[{i}]") for i, y in enumerate(self.grammar or [])]
-        trees += [as_tree(y, f"Y[{i}]") for i, y in enumerate(Y) if y is not None]
-        grammar = TreebankGrammar.from_trees(trees, self.horizontal, self.vertical)
+        labeled = [as_tree(y, f"Y[{i}]") for i, y in enumerate(Y) if y is not None]
+        self._longest = max((len(leaves(tree)) for tree in labeled), default=0)
+        trees += labeled
+        grammar = TreebankGrammar.from_trees(trees, self.horizontal, self.vertical, bool(self.subtrees))
         self.grammar_ = grammar
         if self.terminals == "tags":
             self.lexicon_ = Lexicon.of_tags(grammar.tags)
@@ -119,11 +132,14 @@ class Tree(TreeDecoders):
 
     def without_span_features(self) -> None:
         """Leave the rules alone."""
-        self.span_features = None
+        self.span_features, self.subtrees = None, False
         self._derive()
 
     def _derive(self) -> None:
         self.arrays_, self.anchors_ = self.grammar_.arrays(self.span_features)
+        self.subtrees_, self.subtrees_of_ = [], np.empty((len(self.grammar_.rules), 0), np.int64)
+        if self.subtrees:
+            self.subtrees_, self.subtrees_of_ = self.grammar_.shallower_rules()
 
     # -- outputs and arrays -----------------------------------------------------------------------------------------
     def encode(self, Y: Sequence[Any], tokens: Any = None, index: Any = None) -> np.ndarray:
