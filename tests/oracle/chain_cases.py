@@ -174,13 +174,15 @@ def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes
     row_style, move_style = draw(st.sampled_from(styles)), draw(st.sampled_from(styles))
     rng = generator(draw)
     arguments, by_definition = sequence_loss(loss, labels, rng)
-    eta = float(rng.choice([1.0, 0.5, 2.0]))
+    eta, ends = float(rng.choice([1.0, 0.5, 2.0])), bool(rng.random() < 0.7)
     structure = Sequence(
-        labels=labels, constraints=constraint, order=order, transition_weight=eta, **arguments
+        labels=labels, constraints=constraint, order=order, transition_weight=eta, ends=ends, **arguments
     ).fit([])  # fmt: skip
     n = len(labels)
     unary = draw_scores(rng, row_style, (n_tokens, n))
     start, end, pair = (draw_scores(rng, move_style, shape) for shape in [n, n, (n, n)])
+    given = [start, end] if ends else []
+    start, end = given or np.zeros((2, n))
     triple = draw_scores(rng, move_style, (n + 1, n, n)) if order == 2 else np.empty(0)
     chain = Chain(n, unary.tolist(), start.tolist(), end.tolist(), pair.tolist(), None, eta, allowed)
     if order == 2:
@@ -190,7 +192,7 @@ def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes
             for b in range(n)
             for c in range(n)
         }
-    parts = structure.parts(unary, np.concatenate([start, end, pair.ravel(), triple.ravel()]))
+    parts = structure.parts(unary, np.concatenate([*given, pair.ravel(), triple.ravel()]))
     label_nodes = [{c: 1.0} for c in range(n)]
     return Case(structure, parts, chain, by_definition, label_nodes, list(range(n)), order, eta, rng)
 

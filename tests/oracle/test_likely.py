@@ -29,7 +29,7 @@ def transitions_of(case):
     if chain.start is None:
         return np.empty(0)
     n = chain.n_labels
-    parts = [chain.start, chain.end, np.ravel(chain.pair)]
+    parts = [*([chain.start, chain.end] if case.structure.ends_ else []), np.ravel(chain.pair)]
     if chain.triple is not None:
         before = [*range(n), -1]
         parts.append([chain.triple[a, b, c] for a in before for b in range(n) for c in range(n)])

@@ -21,12 +21,12 @@ class Listed:
     true: int  # which output is the true one
 
 
-def weight_index(n_dims, nodes, n_labels, order):
+def weight_index(n_dims, nodes, n_labels, order, ends=True):
     """{part: position in the weight vector}."""
     keys = [("emit", d, node) for d in range(n_dims) for node in nodes]
     if order > 0:
         labels = range(n_labels)
-        keys += [("start", c) for c in labels] + [("end", c) for c in labels]
+        keys += [(end, c) for end in ("start", "end") for c in labels if ends]
         keys += [("pair", b, c) for b in labels for c in labels]
     if order == 2:
         keys += [("triple", a, b, c) for a in [*labels, NOTHING] for b in labels for c in labels]
@@ -40,7 +40,8 @@ def list_example(rows, y, label_nodes, index, order, eta, allowed, loss):
     phi = np.zeros((len(outputs), len(index)))
     for row, z in zip(phi, outputs):
         for key, value in joint_feature(rows, label_nodes, z, order, eta).items():
-            row[index[key]] = value
+            if key in index:
+                row[index[key]] = value
     return Listed(outputs, phi, np.array([loss(y, z) for z in outputs]), outputs.index(tuple(y)))
 
 

@@ -24,7 +24,7 @@ DATA = {
     "taxonomy, 0/1, all nodes, normalized": partial(taxonomy, "zero-one", "all", "normalized"),
     "sequence, Hamming": sequence,
     "sequence, count, eta 0.5": partial(sequence, "count", eta=0.5),
-    "sequence, 0/1": partial(sequence, "zero-one"),
+    "sequence, 0/1, without ends": partial(sequence, "zero-one", ends=False),
     "sequence, weighted, second order": partial(sequence, "weighted", order=2, n=5),
 }
 SPACES = ["primal", "expansion", "primal, centred", "expansion, centred"]

@@ -186,12 +186,9 @@ class HMM(ProbabilisticLearner):
             else self._gaussian(features, label, *prior)
         )
         if s.has_transitions:
-            start = np.log(init + a) - np.log(init.sum() + a * init.size)
-            total = step[:, 0].sum(axis=1, keepdims=True) + final[:, None]
-            pair = np.log(step[:, 0] + a) - np.log(total + a * (init.size + 1))
-            end = np.log(final + a) - np.log(total[:, 0] + a * (init.size + 1))
-            self.weights_ = Weights(unary, np.concatenate([start, end, pair.ravel()]) / s.eta_)
-            log_prior += a * float(start.sum() + pair.sum() + end.sum())
+            log_odds = self._transitions(init, step[:, 0], final)
+            self.weights_ = Weights(unary, log_odds / s.eta_)
+            log_prior += a * float(log_odds.sum())
         else:
             label_prior = np.log(label + a) - np.log(label.sum() + a * label.size)
             self.bias_: np.ndarray = self.bias_ + label_prior
@@ -199,6 +196,16 @@ class HMM(ProbabilisticLearner):
             log_prior += a * float(label_prior.sum())
         self._forget_products()
         return log_prior
+
+    def _transitions(self, init: np.ndarray, pair: np.ndarray, final: np.ndarray) -> np.ndarray:
+        """Log probabilities of starting, ending (where the structure has them) and moving, from counts."""
+        a, n = float(self.smoothing), init.size
+        if not self.structure_.ends_:
+            return np.ravel(np.log(pair + a) - np.log(pair.sum(axis=1, keepdims=True) + a * n))
+        start = np.log(init + a) - np.log(init.sum() + a * n)
+        total = np.log(pair.sum(axis=1) + final + a * (n + 1))
+        end, move = np.log(final + a) - total, np.log(pair + a) - total[:, None]
+        return np.concatenate([start, end, move.ravel()])
 
     def _bernoulli(self, features: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, float]:
         a = float(self.smoothing)

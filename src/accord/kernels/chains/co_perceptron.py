@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.kernels.chains.online import LabelMap, clear, refresh_chain, score_input, score_work, to_nodes
+from accord.kernels.chains.online import LabelMap, clear, first_pair, refresh_chain, score_input, score_work, to_nodes
 from accord.kernels.chains.violator import Loss, copy_labels, same
 from accord.kernels.chains.viterbi import longest_chain, viterbi
 from accord.kernels.compiling import helper, kernel
@@ -58,17 +58,18 @@ def count_weighted_transitions(labels, y, weight, scale, n_labels, order, counts
     n = labels.size
     if counts.size == 0 or n == 0:
         return
-    counts[labels[0]] += scale * (1.0 if y[0] >= 0 else weight)
-    counts[n_labels + labels[-1]] += scale * (1.0 if y[-1] >= 0 else weight)
+    first, square = first_pair(counts.size, n_labels, order), n_labels * n_labels
+    if first > 0:
+        counts[labels[0]] += scale * (1.0 if y[0] >= 0 else weight)
+        counts[n_labels + labels[-1]] += scale * (1.0 if y[-1] >= 0 else weight)
     for t in range(1, n):
-        pair = labels[t - 1] * n_labels + labels[t]
+        pair = first + labels[t - 1] * n_labels + labels[t]
         known = y[t - 1] >= 0 and y[t] >= 0
-        counts[2 * n_labels + pair] += scale * (1.0 if known else weight)
+        counts[pair] += scale * (1.0 if known else weight)
         if order == 2:
             before = labels[t - 2] if t > 1 else n_labels
             known = known and (t == 1 or y[t - 2] >= 0)
-            triple = 2 * n_labels + n_labels * n_labels + before * n_labels * n_labels + pair
-            counts[triple] += scale * (1.0 if known else weight)
+            counts[pair + square + before * square] += scale * (1.0 if known else weight)
 
 
 class Views(NamedTuple):

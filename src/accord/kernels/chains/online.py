@@ -1,8 +1,8 @@
 """Training loops that visit one example after another: the loop, the decoder and the update in one kernel.
 
 Weights are ``W`` (n_dims, n_nodes) and the transition vector ``tw``, laid out as start (L), end (L), pair (L, L) and,
-in second order, triple (L + 1, L, L); it is empty for structures without transitions. ``init, step, final`` are the
-decoder's arrays made from ``tw`` (see the package docstring) and are kept in step with it; entries of minus infinity
+in second order, triple (L + 1, L, L); start and end may be missing (:func:`first_pair`), and it is empty for structures
+without transitions. ``init, step, final`` are the decoder's arrays made from ``tw`` (see the package docstring) and are kept in step with it; entries of minus infinity
 stay as they are. ``LabelMap`` says which output columns a label sums (a class of a taxonomy sums its ancestors').
 Label numbers ``y`` of -1 are hidden: the output is known to have the other labels, and these are any that fit.
 """
@@ -76,19 +76,28 @@ def to_nodes(label_map, per_label, per_node):
                 per_node[label_map.nodes[p]] += label_map.weights[p] * per_label[c]
 
 
+@helper
+def first_pair(n_transitions, n_labels, order):
+    """Where the pairs begin in a transition vector: behind start and end, if it has them."""
+    square = n_labels * n_labels
+    return n_transitions - (square if order == 1 else (n_labels + 2) * square)
+
+
 @kernel
 def count_transitions(labels, sign, n_labels, order, counts):
     """Add ``sign`` times the transition features of one output to ``counts`` (laid out like ``tw``)."""
     if counts.size == 0 or labels.size == 0:
         return
-    counts[labels[0]] += sign
-    counts[n_labels + labels[-1]] += sign
+    first, square = first_pair(counts.size, n_labels, order), n_labels * n_labels
+    if first > 0:
+        counts[labels[0]] += sign
+        counts[n_labels + labels[-1]] += sign
     for t in range(1, labels.size):
-        pair = labels[t - 1] * n_labels + labels[t]
-        counts[2 * n_labels + pair] += sign
+        pair = first + labels[t - 1] * n_labels + labels[t]
+        counts[pair] += sign
         if order == 2:
             before = labels[t - 2] if t > 1 else n_labels
-            counts[2 * n_labels + n_labels * n_labels + before * n_labels * n_labels + pair] += sign
+            counts[pair + square + before * square] += sign
 
 
 @helper
@@ -96,21 +105,21 @@ def refresh_chain(tw, eta, n_labels, order, init, step, final):
     """Recompute the decoder's arrays from the transition weights, keeping what is forbidden."""
     if tw.size == 0:
         return
-    for c in range(n_labels):
+    first, square = first_pair(tw.size, n_labels, order), n_labels * n_labels
+    for c in range(n_labels if first > 0 else 0):
         if init[c] > NEG_INF:
             init[c] = eta * tw[c]
         if final[c] > NEG_INF:
             final[c] = eta * tw[n_labels + c]
-    square = n_labels * n_labels
     for a in range(step.shape[0]):
         for b in range(step.shape[1]):
             for c in range(n_labels):
                 if step[a, b, c] > NEG_INF:
                     if order == 1:
-                        step[a, b, c] = eta * tw[2 * n_labels + a * n_labels + c]
+                        step[a, b, c] = eta * tw[first + a * n_labels + c]
                     else:
-                        pair = b * n_labels + c
-                        step[a, b, c] = eta * (tw[2 * n_labels + pair] + tw[2 * n_labels + square + a * square + pair])
+                        pair = first + b * n_labels + c
+                        step[a, b, c] = eta * (tw[pair] + tw[pair + square + a * square])
 
 
 @kernel
@@ -296,8 +305,8 @@ def subtract_expected(d_init, d_step, d_final, eta, order, counts):
     if counts.size == 0:
         return
     n_labels = d_init.size
-    square = n_labels * n_labels
-    for c in range(n_labels):
+    first, square = first_pair(counts.size, n_labels, order), n_labels * n_labels
+    for c in range(n_labels if first > 0 else 0):
         counts[c] -= eta * d_init[c]
         counts[n_labels + c] -= eta * d_final[c]
     for a in range(d_step.shape[0]):
@@ -305,7 +314,7 @@ def subtract_expected(d_init, d_step, d_final, eta, order, counts):
             for c in range(n_labels):
                 v = eta * d_step[a, b, c]
                 if order == 1:
-                    counts[2 * n_labels + a * n_labels + c] -= v
+                    counts[first + a * n_labels + c] -= v
                 else:
-                    counts[2 * n_labels + b * n_labels + c] -= v
-                    counts[2 * n_labels + square + a * square + b * n_labels + c] -= v
+                    counts[first + b * n_labels + c] -= v
+                    counts[first + square + a * square + b * n_labels + c] -= v

@@ -5,7 +5,7 @@ A working set holds, for each packed example, wrong outputs beside the target th
 
 import numpy as np
 
-from accord.kernels.chains.online import path_score
+from accord.kernels.chains.online import first_pair, path_score
 from accord.kernels.chains.violator import COST, MARGIN, ZERO_ONE, add_costs, find_violator, loss_value, same
 from accord.kernels.chains.viterbi import longest_chain
 from accord.kernels.compiling import ONE, helper, kernel
@@ -134,23 +134,23 @@ def is_listed(offsets, labels, first, starts, listed, out):
 
 
 @helper
-def _step_parts(y, t, n_labels, order, parts):
+def _step_parts(y, t, n_labels, n_transitions, order, parts):
     """Numbers of the transitions that end at token ``t`` (laid out like the weights); returns how many there are."""
+    first, square = first_pair(n_transitions, n_labels, order), n_labels * n_labels
     if t == 0:
         parts[0] = y[0]
-        return 1
-    pair = y[t - 1] * n_labels + y[t]
-    parts[0] = 2 * n_labels + pair
+        return 1 if first > 0 else 0
+    parts[0] = first + y[t - 1] * n_labels + y[t]
     if order == 1:
         return 1
     before = y[t - 2] if t > 1 else n_labels
-    parts[1] = 2 * n_labels + n_labels * n_labels + before * n_labels * n_labels + pair
+    parts[1] = parts[0] + square + before * square
     return 2
 
 
 @kernel
 def differences(
-    rows, lengths, target_starts, targets, starts, listed, n_labels, n_label_parts, order, eta, transitions
+    rows, lengths, target_starts, targets, starts, listed, n_labels, n_label_parts, order, eta, n_transitions
 ):
     """Parts in which targets and wrong outputs differ: a sparse matrix (n_entries, n_parts) as CSR arrays.
 
@@ -178,16 +178,17 @@ def differences(
                         indices[used], values[used] = at + y[t], 1.0
                         indices[used + 1], values[used + 1] = at + z[t], -1.0
                     used += 2
-                if transitions:
-                    m = _step_parts(y, t, n_labels, order, mine)
-                    _step_parts(z, t, n_labels, order, other)
+                if n_transitions > 0:
+                    m = _step_parts(y, t, n_labels, n_transitions, order, mine)
+                    _step_parts(z, t, n_labels, n_transitions, order, other)
                     for p in range(m):
                         if mine[p] != other[p]:
                             if not counting:
                                 indices[used], values[used] = n_label_parts + mine[p], eta
                                 indices[used + 1], values[used + 1] = n_label_parts + other[p], -eta
                             used += 2
-            if transitions and length > 0 and y[length - 1] != z[length - 1]:
+            ends = n_transitions > 0 and first_pair(n_transitions, n_labels, order) > 0
+            if ends and length > 0 and y[length - 1] != z[length - 1]:
                 if not counting:
                     at = n_label_parts + n_labels
                     indices[used], values[used] = at + y[length - 1], eta

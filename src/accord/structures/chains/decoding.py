@@ -28,13 +28,14 @@ class ChainDecoders(LabelStructure):
     """What the structures whose outputs are chains of labels do with numbers.
 
     Subclasses set, in ``fit``: ``labels_``, ``loss_`` (a kernel loss), ``node_map_`` (n_labels, n_nodes) and, with
-    transitions, ``order_``, ``eta_`` and the ``allowed_*`` masks.
+    transitions, ``order_``, ``eta_``, ``ends_`` and ``forbidden_``.
     """
 
     single_row = True
     loss_: Loss
     order_: int = 1
     eta_: float = 1.0
+    ends_: bool = True
     has_transitions = False
 
     # -- sizes ------------------------------------------------------------------------------------------------
@@ -52,7 +53,7 @@ class ChainDecoders(LabelStructure):
         if not self.has_transitions:
             return 0
         n = self.n_labels_
-        return 2 * n + n * n + ((n + 1) * n * n if self.order_ == 2 else 0)
+        return (2 * n if self.ends_ else 0) + n * n + ((n + 1) * n * n if self.order_ == 2 else 0)
 
     forbidden_: Any = ()  # pairs of labels, see Sequence
     node_map_: Any = None  # csr_array (n_labels, n_nodes), or None for the identity
@@ -99,8 +100,11 @@ class ChainDecoders(LabelStructure):
                 array[:] = 0.0
         if np.size(transitions):
             n = self.n_labels_
-            start, end, pairs, triples = np.split(np.asarray(transitions, np.float64), np.cumsum([n, n, n * n]))
+            ends, pairs, triples = np.split(
+                np.asarray(transitions, np.float64), np.cumsum([2 * n if self.ends_ else 0, n * n])
+            )
             moves = pairs + triples.reshape(-1, n * n) if self.order_ == 2 else pairs
+            start, end = ends.reshape(2, -1) if self.ends_ else np.zeros((2, n))
             for array, scores in ((init, start), (step, moves), (final, end)):
                 np.copyto(array, self.eta_ * scores.reshape(array.shape), where=array > -np.inf)
         return init, step, final
@@ -108,7 +112,8 @@ class ChainDecoders(LabelStructure):
     def transition_counts(self, init: np.ndarray, step: np.ndarray, final: np.ndarray) -> np.ndarray:
         """Counts in the layout of a transition vector, given those of the decoder's arrays; transpose of `chain`."""
         pairs = [step.sum(axis=0)] if self.order_ == 2 else []
-        return self.eta_ * np.concatenate([np.ravel(array) for array in (init, final, *pairs, step)])
+        ends = [init, final] if self.ends_ else []
+        return self.eta_ * np.concatenate([np.ravel(array) for array in (*ends, *pairs, step)])
 
     def parts(self, unary: np.ndarray, transitions: np.ndarray | None = None) -> Parts:
         """Part scores from label scores (n_rows, n_labels) and a transition vector (default: zeros)."""

@@ -84,6 +84,6 @@ class ChainWorkingSet(Entries):
         n_parts = n_rows * s.n_labels_
         indptr, indices, values = kernels.differences(
             starts + self.first_row, self.lengths[self.example], starts, self.targets, self.starts(), self.labels,
-            s.n_labels_, n_parts, s.order_, s.eta_, s.n_transitions_ > 0,
+            s.n_labels_, n_parts, s.order_, s.eta_, s.n_transitions_,
         )  # fmt: skip
         return sp.csr_array((values, indices, indptr), shape=(self.size, n_parts + s.n_transitions_))
