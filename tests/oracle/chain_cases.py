@@ -95,16 +95,24 @@ def parents_of_nodes(draw, shape):
 @st.composite
 def taxonomy(draw, shape, predict, styles=STYLES):
     parents = draw(parents_of_nodes(shape))
-    loss, beta = draw(st.sampled_from(["tree", "zero-one"])), draw(st.sampled_from(["one", "normalized"]))
+    loss = draw(st.sampled_from(["tree", "zero-one"]))
+    beta = draw(st.sampled_from(["one", "normalized", "mapping", "function"]))
     written = {node: above[0] if len(above) == 1 and draw(st.booleans()) else above for node, above in parents.items()}
-    structure = Taxonomy(written, loss=loss, predict=predict, beta=beta).fit([])
     classes = sorted(parents if predict == "all" else el.leaves(parents))
+
+    def own(y, z):
+        return 1.0 + int(y[1:]) if y == z else 0.3 * int(z[1:])  # 0 of the first node
+
+    mapping = {y: el.taxonomy_lambda(y, parents, False, own) for y in classes}
+    given = {"mapping": mapping, "function": own}.get(beta, beta)
+    structure = Taxonomy(written, loss=loss, predict=predict, beta=given).fit([])
     assert structure.labels_ == classes
 
     def tree_loss(y, y_pred):
         return el.tree_loss(classes[y[0]], classes[y_pred[0]], parents)
 
-    label_nodes = [el.taxonomy_lambda(label, parents, beta == "normalized") for label in classes]
+    by = own if given is not beta else None
+    label_nodes = [el.taxonomy_lambda(label, parents, beta == "normalized", by) for label in classes]
     by_definition = tree_loss if loss == "tree" else el.zero_one
     return single_row_case(draw, styles, structure, by_definition, label_nodes, structure.nodes_)
 

@@ -2,9 +2,10 @@
 
 Weights are ``W`` (n_dims, n_nodes) and the transition vector ``tw``, laid out as start (L), end (L), pair (L, L) and,
 in second order, triple (L + 1, L, L); start and end may be missing (:func:`first_pair`), and it is empty for structures
-without transitions. ``init, step, final`` are the decoder's arrays made from ``tw`` (see the package docstring) and are kept in step with it; entries of minus infinity
-stay as they are. ``LabelMap`` says which output columns a label sums (a class of a taxonomy sums its ancestors').
-Label numbers ``y`` of -1 are hidden: the output is known to have the other labels, and these are any that fit.
+without transitions. ``init, step, final`` are the decoder's arrays made from ``tw`` (see the package docstring) and are
+kept in step with it; entries of minus infinity stay as they are. ``LabelMap`` says which output columns a label sums (a
+class of a taxonomy sums its ancestors'). Label numbers ``y`` of -1 are hidden: the output is known to have the other
+labels, and these are any that fit.
 """
 
 from typing import NamedTuple
