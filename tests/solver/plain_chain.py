@@ -110,3 +110,16 @@ def svm_solve(examples, C, rescaling, norm):
         raise RuntimeError(f"the quadratic program was not solved: {status}")
     w = np.asarray(solver.result.x)[:n_weights]
     return svm_primal(examples, w, C, rescaling, norm), w
+
+
+def svm_hard(examples, rescaling, norm):
+    """Minimise |w|^2 / 2 with all constraints of all examples written out and no slack: (value, w)."""
+    b, D = (np.concatenate(parts) for parts in zip(*(constraints(e, rescaling, norm) for e in examples)))
+    solver = piqp.DenseSolver()
+    solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
+    n = D.shape[1]
+    solver.setup(np.eye(n), np.zeros(n), None, None, D, b, None, None, None)
+    if solver.solve() != piqp.PIQP_SOLVED:
+        raise RuntimeError("the quadratic program was not solved")
+    w = np.asarray(solver.result.x)
+    return 0.5 * w @ w, w
