@@ -31,6 +31,7 @@ class Case:
     nodes: list = field(repr=False)  # the nodes in the order of the structure's weight columns
     order: int = 0
     eta: float = 1.0
+    observed: bool = False
     rng: np.random.Generator = field(default=None, repr=False)
 
 
@@ -173,7 +174,7 @@ def constrained_labels(draw, constraints):
 
 
 @st.composite
-def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes=(2, 3, 4, 3, 4, 1, 0)):
+def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes=(2, 3, 4, 3, 4, 1, 0), observed=None):
     """What is not given is drawn; mostly inputs of several rows, which have many outputs."""
     order = order or draw(st.integers(1, 2))
     labels, constraint, allowed = draw(constrained_labels(constraints or draw(st.sampled_from(CONSTRAINTS))))
@@ -183,8 +184,10 @@ def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes
     rng = generator(draw)
     arguments, by_definition = sequence_loss(loss, labels, rng)
     eta, ends = float(rng.choice([1.0, 0.5, 2.0])), bool(rng.random() < 0.7)
+    observed = bool(rng.random() < 0.4) if observed is None else observed
     structure = Sequence(
-        labels=labels, constraints=constraint, order=order, transition_weight=eta, ends=ends, **arguments
+        labels=labels, constraints=constraint, order=order, transition_weight=eta, ends=ends,
+        observed_transitions=observed, **arguments,
     ).fit([])  # fmt: skip
     n = len(labels)
     unary = draw_scores(rng, row_style, (n_tokens, n))
@@ -192,7 +195,9 @@ def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes
     given = [start, end] if ends else []
     start, end = given or np.zeros((2, n))
     triple = draw_scores(rng, move_style, (n + 1, n, n)) if order == 2 else np.empty(0)
-    chain = Chain(n, unary.tolist(), start.tolist(), end.tolist(), pair.tolist(), None, eta, allowed)
+    chain = Chain(n, unary.tolist(), start.tolist(), end.tolist(), pair.tolist(), None, eta, allowed=allowed)
+    if observed:
+        unary = with_pairs(chain, unary, draw_scores(rng, row_style, (n_tokens, n, n)))
     if order == 2:
         chain.triple = {
             (a if a < n else NOTHING, b, c): float(triple[a, b, c])
@@ -202,7 +207,14 @@ def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes
         }
     parts = structure.parts(unary, np.concatenate([*given, pair.ravel(), triple.ravel()]))
     label_nodes = [{c: 1.0} for c in range(n)]
-    return Case(structure, parts, chain, by_definition, label_nodes, list(range(n)), order, eta, rng)
+    nodes = [*range(n), *((b, c) for b in range(n) for c in range(n) if observed)]
+    return Case(structure, parts, chain, by_definition, label_nodes, nodes, order, eta, observed, rng)
+
+
+def with_pairs(chain, unary, pairs):
+    """Scores of rows with those of pairs of labels behind them, which the chain gets to know, too."""
+    chain.observed = pairs.tolist()
+    return np.hstack([unary, pairs.reshape(len(unary), chain.n_labels**2)])
 
 
 def every_structure(styles=STYLES):

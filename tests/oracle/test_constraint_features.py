@@ -65,7 +65,9 @@ def test_joint_difference(structure, data):
     difference[indices] = values
     expected = np.zeros_like(difference)
     for output, sign in ((y, 1.0), (found, -1.0)):
-        for key, value in joint_feature(rows[first_row:], case.label_nodes, output, case.order, case.eta).items():
+        for key, value in joint_feature(
+            rows[first_row:], case.label_nodes, output, case.order, case.eta, case.observed
+        ).items():
             if key[2] in case.nodes if key[0] == "emit" else key[0] not in ("start", "end") or s.ends_:
                 expected[flat_index(key, case, work.size)] += sign * value
     np.testing.assert_allclose(difference, expected, atol=1e-12)

@@ -178,11 +178,11 @@ def test_joint_feature_and_score(structure, data):
     parts = s.parts(s.label_scores(rows @ w.unary), w.transitions)
     outputs = all_outputs(case.chain)
     outputs = [outputs[i] for i in case.rng.permutation(len(outputs))[:12]]
-    first = joint_feature(rows.tolist(), case.label_nodes, outputs[0], case.order, case.eta)
+    first = joint_feature(rows.tolist(), case.label_nodes, outputs[0], case.order, case.eta, case.observed)
     base = joint_features(s, rows, np.array(outputs[0], int))
     for y in outputs:
         phi = joint_features(s, rows, np.array(y, int))
-        by_definition = joint_feature(rows.tolist(), case.label_nodes, y, case.order, case.eta)
+        by_definition = joint_feature(rows.tolist(), case.label_nodes, y, case.order, case.eta, case.observed)
         change = {key: by_definition.get(key, 0.0) - first.get(key, 0.0) for key in {*by_definition, *first}}
         unary, transitions = dense(change, case.nodes, n_dims, s.n_labels_, case.order, s.ends_)
         np.testing.assert_allclose(phi.unary - base.unary, unary, atol=1e-12)

@@ -33,13 +33,13 @@ def weight_index(n_dims, nodes, n_labels, order, ends=True):
     return {key: position for position, key in enumerate(keys)}
 
 
-def list_example(rows, y, label_nodes, index, order, eta, allowed, loss):
+def list_example(rows, y, label_nodes, index, order, eta, allowed, loss, observed=False):
     """Enumerate the allowed outputs of one input."""
     chain = Chain(len(label_nodes), [[0.0]] * len(rows))
     outputs = [z for z in all_outputs(chain) if allowed(z)]
     phi = np.zeros((len(outputs), len(index)))
     for row, z in zip(phi, outputs):
-        for key, value in joint_feature(rows, label_nodes, z, order, eta).items():
+        for key, value in joint_feature(rows, label_nodes, z, order, eta, observed).items():
             if key in index:
                 row[index[key]] = value
     return Listed(outputs, phi, np.array([loss(y, z) for z in outputs]), outputs.index(tuple(y)))

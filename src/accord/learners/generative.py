@@ -106,6 +106,10 @@ class HMM(ProbabilisticLearner):
             raise InputError("structure has order=2, which HMM cannot model; use order=1, or CRF or StructuredSVM")
         if getattr(self.structure, "transition_weight", 1.0) == 0:
             raise InputError("structure has transition_weight=0, but an HMM needs transitions; use another value")
+        if getattr(self.structure, "observed_transitions", False):
+            raise InputError(
+                "structure has observed_transitions, which HMM cannot model; use it without, or CRF or StructuredSVM"
+            )
         labeled, known, unlabeled = self._prepare(X, y, sample_weight)
         self.structure_.without_ancestors()  # which generative models do not know
         if self.emission == "bernoulli":
@@ -247,7 +251,7 @@ class HMM(ProbabilisticLearner):
         s = self.structure_
         unary = self._label_scores(rows)
         if given is not None:
-            vit.force_labels(unary, given)
+            vit.force_labels(unary, given, s.n_labels_)
         chain = s.chain(self.weights_.transitions)
         marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
         transitions = [np.zeros_like(a) for a in chain]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.kernels.chains.forward_backward import forward_backward_one, shifted_exp
+from accord.kernels.chains.pairs import add_columns, differ_at, pair_score
 from accord.kernels.chains.viterbi import force_labels, longest_chain, viterbi
 from accord.kernels.compiling import helper, kernel
 from accord.kernels.features.sparse import add_row, score_rows
@@ -46,8 +47,14 @@ def sum_nodes(label_map, node_scores, out):
 
 
 @helper
+def n_columns(label_map, W):
+    """How many scores a row has: of labels and, if there are weights for them, of pairs of labels."""
+    return W.shape[1] if label_map.nodes.size == 0 else label_map.indptr.size - 1
+
+
+@helper
 def score_input(features, window, label_map, first_row, W, work, out):
-    """Write the label scores (n_rows, n_labels) of one input into ``out``; ``work`` is made by :func:`score_work`."""
+    """Write the scores (n_rows, n_columns) of one input into ``out``; ``work`` is made by :func:`score_work`."""
     wide, nodes = work
     if label_map.nodes.size == 0:
         score_rows(features, window, first_row, W, wide, out)
@@ -127,10 +134,10 @@ def refresh_chain(tw, eta, n_labels, order, init, step, final):
 def path_score(unary, init, step, final, labels):
     """Score of one output."""
     total = 0.0
-    n_labels = unary.shape[1]
+    n_labels = init.size
     for t in range(labels.size):
         c = labels[t]
-        total += unary[t, c]
+        total += unary[t, c] + pair_score(unary, t, labels, n_labels)
         if t == 0:
             total += init[c]
         elif step.shape[0] == n_labels:
@@ -153,12 +160,12 @@ def perceptron_epoch(
     ``W - W_sum / clock``. Where labels are hidden, the target is the best
     output that has the others. Returns (clock, wrong outputs, wrong tokens).
     """
-    n_labels = init.size
+    n_labels, width = init.size, n_columns(label_map, W)
     longest = longest_chain(offsets)
-    unary = np.empty((longest, n_labels))
+    unary = np.empty((longest, width))
     scoring = score_work(longest, window, W)
     found, target = np.empty(longest, np.int32), np.empty(longest, np.int32)
-    per_label = np.zeros(n_labels)
+    per_column = np.zeros(width)
     per_node = np.empty(W.shape[1])
     counts = np.zeros(tw.size)
     wrong, wrong_tokens = 0, 0
@@ -180,21 +187,21 @@ def perceptron_epoch(
             wrong_tokens += errors
             weight = weights[i] if weights.size > 0 else 1.0
             if hidden:  # an output that has all given labels is its own target: only the others are decoded again
-                force_labels(unary[:n], y[lo:hi])
+                force_labels(unary[:n], y[lo:hi], n_labels)
                 viterbi(unary[:n], init, step, final, target[:n])
             for t in range(n):
-                if found[t] == target[t]:
+                if not differ_at(found, target, t, width, n_labels):
                     continue
-                per_label[target[t]] = weight
-                per_label[found[t]] = -weight
-                to_nodes(label_map, per_label, per_node)
+                add_columns(target, t, weight, weight, n_labels, per_column)
+                add_columns(found, t, -weight, -weight, n_labels, per_column)
+                to_nodes(label_map, per_column, per_node)
                 add_row(features, lo + t, per_node, W)
                 if W_sum.size > 0:
                     for z in range(per_node.size):
                         per_node[z] *= clock
                     add_row(features, lo + t, per_node, W_sum)
-                per_label[target[t]] = 0.0
-                per_label[found[t]] = 0.0
+                add_columns(target, t, -weight, -weight, n_labels, per_column)
+                add_columns(found, t, weight, weight, n_labels, per_column)
             if tw.size > 0:
                 clear(counts)
                 count_transitions(target[:n], weight * eta, n_labels, order, counts)
@@ -220,11 +227,11 @@ def crf_epoch(
     likelihood is that of all outputs that have the others. ``work`` are buffers of ``forward_backward``. Returns
     (clock, summed loss).
     """
-    n_labels = init.size
+    n_labels, width = init.size, n_columns(label_map, W)
     longest = longest_chain(offsets)
-    unary = np.empty((longest, n_labels))
+    unary = np.empty((longest, width))
     scoring = score_work(longest, window, W)
-    marginals, agreeing = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    marginals, agreeing = np.empty((longest, width)), np.empty((longest, width))
     per_node = np.empty(W.shape[1])
     d_init, d_step, d_final = np.empty_like(init), np.empty_like(step), np.empty_like(final)
     e_init, e_step, e_final = np.empty_like(init), np.empty_like(step), np.empty_like(final)
@@ -241,7 +248,7 @@ def crf_epoch(
             continue
         score_input(features, window, label_map, lo, W, scoring, unary[:n])
         for t in range(n):
-            for c in range(n_labels):
+            for c in range(width):
                 unary[t, c] *= scale
         refresh_chain(tw, eta, n_labels, order, init, step, final)
         clear(d_init)
@@ -264,7 +271,7 @@ def crf_epoch(
             clear(d_init)
             clear(d_step.reshape(-1))
             clear(d_final)
-            force_labels(unary[:n], y[lo:hi])
+            force_labels(unary[:n], y[lo:hi], n_labels)
             loss -= forward_backward_one(
                 ends, unary[:n], init, step, final, shifts, e_init, e_step, e_final, work, once, agreeing[:n], log_z,
                 d_init, d_step, d_final,
@@ -283,13 +290,13 @@ def crf_epoch(
             W *= scale
             scale = 1.0
         for t in range(n):
-            for c in range(n_labels):
+            for c in range(width):
                 marginals[t, c] = -marginals[t, c] * step_size / scale
             if hidden:
-                for c in range(n_labels):
+                for c in range(width):
                     marginals[t, c] += agreeing[t, c] * step_size / scale
             else:
-                marginals[t, y[lo + t]] += step_size / scale
+                add_columns(y[lo:hi], t, step_size / scale, step_size / scale, n_labels, marginals[t])
             to_nodes(label_map, marginals[t], per_node)
             add_row(features, lo + t, per_node, W)
         if tw.size > 0:

@@ -46,6 +46,9 @@ class Sequence(ChainStructure):
     ends : bool
         Starting and ending with a label have weights of their own. Without, as in the papers, only the constraints say
         how an output may start and end.
+    observed_transitions : bool
+        Features of a token count together with its label and the one before, too, so that transitions depend on the
+        input. There are as many weights of a feature as pairs of labels then: for few labels, and enough examples.
     tokenizer : None, "blanks" or function
         How inputs that are texts become tokens: by the rules of :mod:`accord.tokenizer`, at blanks, or by a function
         that returns the tokens of a text (as spaCy's do). Models with a function cannot be saved.
@@ -68,6 +71,7 @@ class Sequence(ChainStructure):
     outside: Label = "O"
     transition_weight: float = 1.0
     ends: bool = True
+    observed_transitions: bool = False
     tokenizer: Any = None
 
     single_row = False
@@ -75,6 +79,7 @@ class Sequence(ChainStructure):
     expects: ClassVar = {
         "loss": settings.one_of("hamming", "zero-one", "f1", "macro-f1"),
         "ends": settings.FLAG,
+        "observed_transitions": settings.FLAG,
         "normalize": settings.FLAG,
         "order": settings.one_of(1, 2),
         "transition_weight": settings.NUMBER,
@@ -86,6 +91,7 @@ class Sequence(ChainStructure):
         self.order_ = self.order
         self.eta_ = float(self.transition_weight)
         self.ends_ = bool(self.ends)
+        self.observed_ = bool(self.observed_transitions)
         self.loss_ = self._loss()
         self.forbidden_ = self._forbidden()
         return self
