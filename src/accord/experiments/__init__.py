@@ -33,6 +33,7 @@ _TABLE = {
     "batch-time": "batch_time.BatchTime",  # thesis 8.4.4, Figure 8.4
     "collective-spam": "collective_spam.CollectiveSpam",  # thesis 8.4.3
     "graph-letters": "graph_letters.GraphLetters",  # maxmargin_semisup, Table 2
+    "graph-helices": "graph_helices.GraphHelices",  # maxmargin_semisup, Table 1, whose data are not to be had
     "deduplication": "deduplication.Deduplication",  # none: records that belong together, from few labeled ones
     "protein-structure": "protein_structure.ProteinStructure",  # none: few labeled domains
 }

@@ -193,9 +193,10 @@ def blurred(images: np.ndarray, width: float) -> np.ndarray:
 
 def choose_width(X: Sequence[np.ndarray], Y: Sequence[Sequence[str]], protocol: Protocol, seed: int) -> float:
     """The RBF kernel's gamma with the fewest errors of the SVM per letter on held-out labeled words."""
-    fold = np.random.default_rng(seed).permutation(len(X)) % 5
+    n_folds = min(5, len(X))
+    fold = np.random.default_rng(seed).permutation(len(X)) % n_folds
     errors = dict.fromkeys(protocol.gammas, 0)
-    for k in range(5):
+    for k in range(n_folds):
         inner, outer = ([i for i in range(len(X)) if (fold[i] == k) == held_out] for held_out in (False, True))
         rows, held = (np.vstack([X[i] for i in part]) for part in (inner, outer))
         labels, truth = ([label for i in part for label in Y[i]] for part in (inner, outer))

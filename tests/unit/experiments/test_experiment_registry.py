@@ -27,6 +27,7 @@ WITHOUT_FIGURES = {
     "donations",
     "federated-rounds",
     "front-door-sequences",
+    "graph-helices",
     "strong-classes",
     "strong-sequences",
     "text-classes",
@@ -52,7 +53,7 @@ def test_every_experiment_of_the_folder_is_registered():
             kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Experiment) and "name" in vars(kind)
         ]
         assert all(type(REGISTRY.get(kind.name)) is kind for kind in own), module.name
-    assert len(REGISTRY) == 29
+    assert len(REGISTRY) == 30
 
 
 def test_it_is_called_what_the_registry_calls_it(experiment):

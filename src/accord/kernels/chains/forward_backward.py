@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from accord.kernels.chains.pairs import moves_at, moves_room
+from accord.kernels.chains.pairs import moves_of, set_moves
 from accord.kernels.compiling import KERNEL, helper, kernel
 
 NEG_INF = -np.inf
@@ -32,14 +32,15 @@ def forward_backward_log(unary, init, step, final, weight, marginals, d_init, d_
     n_tokens, n_labels = unary.shape[0], init.size
     A, B = step.shape[0], step.shape[1]
     n_states = A * B
-    room = moves_room(unary, step, n_labels)
+    with_pairs, moves = unary.shape[1] > n_labels, moves_of(unary, step, n_labels)
     first = n_states - n_labels
     alpha = np.full((n_tokens, n_states), NEG_INF)
     beta = np.full((n_tokens, n_states), NEG_INF)
     for c in range(n_labels):
         alpha[0, first + c] = init[c] + unary[0, c]
     for t in range(1, n_tokens):
-        moves = moves_at(unary, t, step, room, n_labels)
+        if with_pairs:
+            set_moves(unary, t, step, n_labels, moves)
         for a in range(A):
             for b in range(B):
                 s = alpha[t - 1, a * B + b]
@@ -58,7 +59,8 @@ def forward_backward_log(unary, init, step, final, weight, marginals, d_init, d_
         for c in range(marginals.shape[1]):
             marginals[t, c] = 0.0
     for t in range(n_tokens - 1, 0, -1):
-        moves = moves_at(unary, t, step, room, n_labels)
+        if with_pairs:
+            set_moves(unary, t, step, n_labels, moves)
         for a in range(A):
             for b in range(B):
                 total = NEG_INF

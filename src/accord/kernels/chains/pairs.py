@@ -3,8 +3,8 @@
 A row of scores has a column for each of ``L`` labels and, only if asked for, behind them ``L * L`` more: column
 ``L + b * L + c`` is added to the score of moving from label ``b`` to label ``c`` at this row. Those of a first row,
 which nothing comes before, do not count. What chains know about such columns is in this file: whoever scores outputs
-asks :func:`moves_at` for the moves into a row, and whoever adds up features asks :func:`add_columns` for the columns of
-an output. Forward-backward alone multiplies probabilities itself.
+has :func:`set_moves` write the scores of the moves into each row, where rows have such columns, and whoever adds up
+features asks :func:`add_columns` for the columns of an output. Forward-backward alone multiplies probabilities itself.
 """
 
 import numpy as np
@@ -13,23 +13,20 @@ from accord.kernels.compiling import helper
 
 
 @helper
-def moves_room(unary, step, n_labels):
-    """Where :func:`moves_at` writes; rows without scores of pairs need no room."""
+def moves_of(unary, step, n_labels):
+    """The scores (A, B, L) of moves: ``step``, or room for those of one row after the other (:func:`set_moves`)."""
     return np.empty_like(step) if unary.shape[1] > n_labels else step
 
 
 @helper
-def moves_at(unary, t, step, room, n_labels):
-    """The scores (A, B, L) of moving into row ``t``."""
-    if unary.shape[1] == n_labels:
-        return step
+def set_moves(unary, t, step, n_labels, moves):
+    """Write the scores of moving into row ``t``, which has scores of pairs, into ``moves``."""
     pairs = unary[t]
     for a in range(step.shape[0]):
         for b in range(step.shape[1]):
             before = n_labels * (1 + (a if step.shape[0] == n_labels else b))
             for c in range(n_labels):
-                room[a, b, c] = step[a, b, c] + pairs[before + c]
-    return room
+                moves[a, b, c] = step[a, b, c] + pairs[before + c]
 
 
 @helper

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from accord.kernels.chains.pairs import moves_at, moves_room
+from accord.kernels.chains.pairs import moves_of, set_moves
 from accord.kernels.compiling import helper, kernel
 
 NEG_INF = -np.inf
@@ -20,12 +20,22 @@ def longest_chain(offsets):
 @kernel
 def viterbi(unary, init, step, final, labels):
     """Write the best labels of one chain into ``labels`` and return its score (minus infinity: infeasible)."""
+    if unary.shape[1] > init.size:
+        return _viterbi(unary, init, step, final, labels, np.empty_like(step))
+    return _viterbi(unary, init, step, final, labels, None)
+
+
+@helper
+def _viterbi(unary, init, step, final, labels, room):
+    """With ``room`` for the moves of one row, if rows have scores of pairs: compiled without them, it is faster."""
     n_tokens, n_labels = unary.shape[0], init.size
     if n_tokens == 0:
         return 0.0
     A, B = step.shape[0], step.shape[1]
     n_states = A * B
-    room = moves_room(unary, step, n_labels)
+    moves = step
+    if room is not None:
+        moves = room
     score = np.empty((n_tokens, n_states))
     for k in range(n_states):
         score[0, k] = NEG_INF
@@ -33,7 +43,8 @@ def viterbi(unary, init, step, final, labels):
         score[0, n_states - n_labels + c] = init[c] + unary[0, c]
     for t in range(1, n_tokens):
         old, new = score[t - 1], score[t]
-        moves = moves_at(unary, t, step, room, n_labels)
+        if room is not None:
+            set_moves(unary, t, step, n_labels, room)
         for b in range(B):
             best, here = new[b * n_labels : (b + 1) * n_labels], unary[t]
             for c in range(n_labels):
@@ -71,7 +82,8 @@ def viterbi(unary, init, step, final, labels):
         c = state % n_labels
         labels[t] = c
         b = 0 if B == 1 else state // n_labels
-        moves = moves_at(unary, t, step, room, n_labels)
+        if room is not None:
+            set_moves(unary, t, step, n_labels, room)
         top_before = NEG_INF
         state = b
         for a in range(A):
@@ -86,9 +98,13 @@ def viterbi(unary, init, step, final, labels):
 @kernel
 def viterbi_batch(offsets, unary, init, step, final, labels, scores):
     """Decode packed chains: rows ``offsets[i]:offsets[i+1]`` of ``unary`` belong to input ``i``."""
+    with_pairs = unary.shape[1] > init.size
     for i in range(offsets.size - 1):
         lo, hi = offsets[i], offsets[i + 1]
-        scores[i] = viterbi(unary[lo:hi], init, step, final, labels[lo:hi])
+        if with_pairs:
+            scores[i] = viterbi(unary[lo:hi], init, step, final, labels[lo:hi])
+        else:
+            scores[i] = _viterbi(unary[lo:hi], init, step, final, labels[lo:hi], None)
 
 
 @kernel
@@ -128,14 +144,15 @@ def k_best(unary, init, step, final, k):
         return np.zeros(1), np.empty((1, 0), np.int32)
     A, B = step.shape[0], step.shape[1]
     n_states = A * B
-    room = moves_room(unary, step, n_labels)
+    with_pairs, moves = unary.shape[1] > n_labels, moves_of(unary, step, n_labels)
     values = np.full((n_tokens, n_states, k), NEG_INF)
     source = np.zeros((n_tokens, n_states, k), np.int32)
     rank = np.zeros((n_tokens, n_states, k), np.int32)
     for c in range(n_labels):
         values[0, n_states - n_labels + c, 0] = init[c] + unary[0, c]
     for t in range(1, n_tokens):
-        moves = moves_at(unary, t, step, room, n_labels)
+        if with_pairs:
+            set_moves(unary, t, step, n_labels, moves)
         for b in range(B):
             for c in range(n_labels):
                 if unary[t, c] == NEG_INF:
@@ -180,14 +197,15 @@ def best_per_level(unary, init, step, final, level, n_levels):
     n_tokens, n_labels = unary.shape[0], init.size
     A, B = step.shape[0], step.shape[1]
     n_states = A * B
-    room = moves_room(unary, step, n_labels)
+    with_pairs, moves = unary.shape[1] > n_labels, moves_of(unary, step, n_labels)
     score = np.full((n_levels, n_states), NEG_INF)
     back = np.zeros((n_tokens, n_levels, n_states), np.int32)
     for c in range(n_labels):
         score[level[0, c], n_states - n_labels + c] = init[c] + unary[0, c]
     for t in range(1, n_tokens):
         new = np.full((n_levels, n_states), NEG_INF)
-        moves = moves_at(unary, t, step, room, n_labels)
+        if with_pairs:
+            set_moves(unary, t, step, n_labels, moves)
         for d in range(n_levels):
             for b in range(B):
                 for a in range(A):

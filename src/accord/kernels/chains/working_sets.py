@@ -6,7 +6,7 @@ A working set holds, for each packed example, wrong outputs beside the target th
 import numpy as np
 
 from accord.kernels.chains.online import first_pair, path_score
-from accord.kernels.chains.pairs import differ_at, moves_at, moves_room
+from accord.kernels.chains.pairs import differ_at, set_moves
 from accord.kernels.chains.violator import COST, MARGIN, ZERO_ONE, add_costs, find_violator, loss_value, same
 from accord.kernels.chains.viterbi import longest_chain
 from accord.kernels.compiling import ONE, helper, kernel
@@ -21,10 +21,20 @@ def best_other(unary, init, step, final, y, score, on, labels):
     An output other than ``y`` agrees with it up to some token and leaves it there, so Viterbi runs over the outputs
     that have left (``score``, work space of n_tokens and n_states) next to the one that has not (``on``, n_tokens).
     """
+    if unary.shape[1] > init.size:
+        return _best_other(unary, init, step, final, y, score, on, labels, np.empty_like(step))
+    return _best_other(unary, init, step, final, y, score, on, labels, None)
+
+
+@helper
+def _best_other(unary, init, step, final, y, score, on, labels, room):
+    """With ``room`` for the moves of one row, if rows have scores of pairs: compiled without them, it is faster."""
     n_tokens, n_labels = unary.shape[0], init.size
     A, B = step.shape[0], step.shape[1]
     n_states = A * B
-    room = moves_room(unary, step, n_labels)
+    moves = step
+    if room is not None:
+        moves = room
     for k in range(n_states):
         score[0, k] = NEG_INF
     for c in range(n_labels):
@@ -33,7 +43,8 @@ def best_other(unary, init, step, final, y, score, on, labels):
     on[0] = init[y[0]] + unary[0, y[0]]
     for t in range(1, n_tokens):
         old, new, here = score[t - 1], score[t], unary[t]
-        moves = moves_at(unary, t, step, room, n_labels)
+        if room is not None:
+            set_moves(unary, t, step, n_labels, room)
         for b in range(B):
             best, move = new[b * n_labels : (b + 1) * n_labels], moves[0, b]
             for c in range(n_labels):
@@ -69,7 +80,8 @@ def best_other(unary, init, step, final, y, score, on, labels):
         b = 0 if B == 1 else state // n_labels
         best = NEG_INF
         state = b
-        moves = moves_at(unary, t, step, room, n_labels)
+        if room is not None:
+            set_moves(unary, t, step, n_labels, room)
         for a in range(A):
             v = score[t - 1, a * B + b] + moves[a, b, c]
             if v > best:
