@@ -58,6 +58,21 @@ def _(make):
     make(Sequence(order=2)).fit(SENTENCES, TAGS)
 
 
+@row("observed-of-hmm", HMM)
+def _(make):
+    make(Sequence(observed_transitions=True)).fit(SENTENCES, TAGS)
+
+
+@row("hard-margin", StructuredSVM)
+def _(make):
+    make(MultiClass(), C=float("inf")).fit([[1.0], [1.0]], ["a", "b"])
+
+
+@row("beta")
+def _(make):
+    make(Taxonomy({"a": "b", "c": "d"}, beta={"a": {"c": 1.0}, "c": {"c": 1.0}})).fit([[1.0], [2.0]], ["a", "c"])
+
+
 @row("taxonomy-cycle")
 def _(make):
     make(Taxonomy({"a": "b", "b": "a"})).fit([[1.0], [2.0]], ["a", "b"])

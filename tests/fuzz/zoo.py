@@ -66,6 +66,7 @@ NUMBERS = np.random.default_rng(0).normal(size=(12, 3))
 CLASSES = ["a", "b", "c"] * 4
 SOME_CLASSES = [*CLASSES[:9], None, None, None]
 TAXONOMY = {"a": "x", "b": "x", "c": "y", "x": "top", "y": "top"}
+BETA = {"a": {"a": 1.0, "x": 0.5}, "b": {"b": 1.0, "x": 2.0}, "c": {"c": 1.0}}
 TREES = ["(S (NP (D the) (N dog)) (V barks))", "(S (NP (N dogs)) (V bark))", "(S (NP (D the) (N cats)) (V sleep))"]
 SENTENCES = [["the", "dog", "barks"], ["dogs", "bark"], ["the", "cats", "sleep"]]
 TEXTS = ["Ana lives in Rome", "Tom left", "Eva saw Tom left Rome"] * 4
@@ -198,10 +199,10 @@ def kinds() -> dict[str, Kind]:
     learners: dict[str, Any] = {
         "perceptron": (lambda: StructuredPerceptron(S(constraints=[("LOC", "PER")]), **seed), *text, (WORDS, TAGS)),
         "svm-order-2": (lambda: StructuredSVM(S(order=2), **seed), *text),
-        "svm-f1": (lambda: StructuredSVM(S(loss="f1"), **seed), *text),
+        "svm-f1": (lambda: StructuredSVM(S(loss="f1", ends=False, observed_transitions=True), **seed), *text),
         "crf": (lambda: CRF(S(), **seed), *text, (WORDS, TAGS)),
         "crf-classes": (lambda: CRF(M(), view=ArrayFeatures(standardize=True), **seed), *plain, (NUMBERS, CLASSES)),
-        "svm-taxonomy": (lambda: StructuredSVM(Taxonomy(TAXONOMY), **seed), *plain),
+        "svm-taxonomy": (lambda: StructuredSVM(Taxonomy(TAXONOMY, beta=BETA), **seed), *plain),
         "hmm": (lambda: HMM(S(), unlabeled_weight=0.5), *some_text),
         "hmm-gaussian": (lambda: HMM(M(), emission="gaussian", unlabeled_weight=0.0), *plain),
         "pcfg": (lambda: PCFG(Tree(), unlabeled_weight=0.0), *trees),

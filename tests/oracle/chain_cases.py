@@ -31,6 +31,7 @@ class Case:
     nodes: list = field(repr=False)  # the nodes in the order of the structure's weight columns
     order: int = 0
     eta: float = 1.0
+    observed: bool = False
     rng: np.random.Generator = field(default=None, repr=False)
 
 
@@ -95,16 +96,24 @@ def parents_of_nodes(draw, shape):
 @st.composite
 def taxonomy(draw, shape, predict, styles=STYLES):
     parents = draw(parents_of_nodes(shape))
-    loss, beta = draw(st.sampled_from(["tree", "zero-one"])), draw(st.sampled_from(["one", "normalized"]))
+    loss = draw(st.sampled_from(["tree", "zero-one"]))
+    beta = draw(st.sampled_from(["one", "normalized", "mapping", "function"]))
     written = {node: above[0] if len(above) == 1 and draw(st.booleans()) else above for node, above in parents.items()}
-    structure = Taxonomy(written, loss=loss, predict=predict, beta=beta).fit([])
     classes = sorted(parents if predict == "all" else el.leaves(parents))
+
+    def own(y, z):
+        return 1.0 + int(y[1:]) if y == z else 0.3 * int(z[1:])  # 0 of the first node
+
+    mapping = {y: el.taxonomy_lambda(y, parents, False, own) for y in classes}
+    given = {"mapping": mapping, "function": own}.get(beta, beta)
+    structure = Taxonomy(written, loss=loss, predict=predict, beta=given).fit([])
     assert structure.labels_ == classes
 
     def tree_loss(y, y_pred):
         return el.tree_loss(classes[y[0]], classes[y_pred[0]], parents)
 
-    label_nodes = [el.taxonomy_lambda(label, parents, beta == "normalized") for label in classes]
+    by = own if given is not beta else None
+    label_nodes = [el.taxonomy_lambda(label, parents, beta == "normalized", by) for label in classes]
     by_definition = tree_loss if loss == "tree" else el.zero_one
     return single_row_case(draw, styles, structure, by_definition, label_nodes, structure.nodes_)
 
@@ -165,7 +174,7 @@ def constrained_labels(draw, constraints):
 
 
 @st.composite
-def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes=(2, 3, 4, 3, 4, 1, 0)):
+def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes=(2, 3, 4, 3, 4, 1, 0), observed=None):
     """What is not given is drawn; mostly inputs of several rows, which have many outputs."""
     order = order or draw(st.integers(1, 2))
     labels, constraint, allowed = draw(constrained_labels(constraints or draw(st.sampled_from(CONSTRAINTS))))
@@ -174,15 +183,21 @@ def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes
     row_style, move_style = draw(st.sampled_from(styles)), draw(st.sampled_from(styles))
     rng = generator(draw)
     arguments, by_definition = sequence_loss(loss, labels, rng)
-    eta = float(rng.choice([1.0, 0.5, 2.0]))
+    eta, ends = float(rng.choice([1.0, 0.5, 2.0])), bool(rng.random() < 0.7)
+    observed = bool(rng.random() < 0.4) if observed is None else observed
     structure = Sequence(
-        labels=labels, constraints=constraint, order=order, transition_weight=eta, **arguments
+        labels=labels, constraints=constraint, order=order, transition_weight=eta, ends=ends,
+        observed_transitions=observed, **arguments,
     ).fit([])  # fmt: skip
     n = len(labels)
     unary = draw_scores(rng, row_style, (n_tokens, n))
     start, end, pair = (draw_scores(rng, move_style, shape) for shape in [n, n, (n, n)])
+    given = [start, end] if ends else []
+    start, end = given or np.zeros((2, n))
     triple = draw_scores(rng, move_style, (n + 1, n, n)) if order == 2 else np.empty(0)
-    chain = Chain(n, unary.tolist(), start.tolist(), end.tolist(), pair.tolist(), None, eta, allowed)
+    chain = Chain(n, unary.tolist(), start.tolist(), end.tolist(), pair.tolist(), None, eta, allowed=allowed)
+    if observed:
+        unary = with_pairs(chain, unary, draw_scores(rng, row_style, (n_tokens, n, n)))
     if order == 2:
         chain.triple = {
             (a if a < n else NOTHING, b, c): float(triple[a, b, c])
@@ -190,9 +205,16 @@ def sequence(draw, order=None, constraints=None, loss=None, styles=STYLES, sizes
             for b in range(n)
             for c in range(n)
         }
-    parts = structure.parts(unary, np.concatenate([start, end, pair.ravel(), triple.ravel()]))
+    parts = structure.parts(unary, np.concatenate([*given, pair.ravel(), triple.ravel()]))
     label_nodes = [{c: 1.0} for c in range(n)]
-    return Case(structure, parts, chain, by_definition, label_nodes, list(range(n)), order, eta, rng)
+    nodes = [*range(n), *((b, c) for b in range(n) for c in range(n) if observed)]
+    return Case(structure, parts, chain, by_definition, label_nodes, nodes, order, eta, observed, rng)
+
+
+def with_pairs(chain, unary, pairs):
+    """Scores of rows with those of pairs of labels behind them, which the chain gets to know, too."""
+    chain.observed = pairs.tolist()
+    return np.hstack([unary, pairs.reshape(len(unary), chain.n_labels**2)])
 
 
 def every_structure(styles=STYLES):

@@ -9,8 +9,11 @@ from accord.packed.weights import Weights
 def joint_features(structure, features, y):
     """Phi(x, y) for dense row features (n_rows, n_dims), in the layout of the weights."""
     y = np.asarray(y, np.int32)
-    per_label = np.zeros((y.size, structure.n_labels_))
-    per_label[np.arange(y.size), y] = 1.0
+    n, rows = structure.n_labels_, np.arange(y.size)
+    per_label = np.zeros((y.size, structure.n_columns_))
+    per_label[rows, y] = 1.0
+    if structure.observed_:
+        per_label[rows[1:], n + n * y[:-1] + y[1:]] = 1.0
     counts = np.zeros(structure.n_transitions_)
     count_transitions(y, structure.eta_, structure.n_labels_, structure.order_, counts)
     return Weights(np.asarray(features).T @ structure.node_coefficients(per_label), counts)

@@ -22,6 +22,7 @@ class Chain:
     pair: list | None = None  # [label before][label]
     triple: dict | None = None  # {(label two before, label before, label): score}; second order only
     eta: float = 1.0
+    observed: list | None = None  # [row][label before][label], what the row says of its pair of labels
     allowed: Callable = field(default=lambda y: True)  # what the constraints say about a whole output
     given: dict = field(default_factory=dict)  # {row: the only label it may have}
 
@@ -43,6 +44,8 @@ def score(chain, y):
         total += chain.eta * chain.end[y[-1]]
         for t in range(1, len(y)):
             total += chain.eta * chain.pair[y[t - 1]][y[t]]
+            if chain.observed is not None:
+                total += chain.observed[t][y[t - 1]][y[t]]
             if chain.triple is not None:
                 two_before = y[t - 2] if t >= 2 else NOTHING
                 total += chain.eta * chain.triple[two_before, y[t - 1], y[t]]
@@ -92,6 +95,16 @@ def expected_transitions(chain):
     return expected
 
 
+def pair_marginals(chain):
+    """[row][label before][label] probability of a pair of labels; zero at the first row."""
+    n = chain.n_labels
+    table = [[[0.0] * n for _ in range(n)] for _ in chain.unary]
+    for p, y in probabilities(chain):
+        for t in range(1, len(y)):
+            table[t][y[t - 1]][y[t]] += p
+    return table
+
+
 def transition_counts(y):
     """How often y starts with, ends with, and moves between labels."""
     counts = {}
@@ -105,16 +118,20 @@ def transition_counts(y):
     return counts
 
 
-def joint_feature(rows, label_nodes, y, order=0, eta=1.0):
+def joint_feature(rows, label_nodes, y, order=0, eta=1.0, observed=False):
     """Phi(x, y) as {part: value}: ("emit", dimension, node), ("start", c), ("end", c), ("pair", b, c), ("triple", ..).
 
     ``rows`` are feature vectors, ``label_nodes[label]`` is Lambda(label) as {node: weight}; order 0 has no transitions.
+    If transitions are ``observed``, pairs (b, c) are nodes, too.
     """
     phi = {}
     for t, label in enumerate(y):
         for d, x in enumerate(rows[t]):
             for node, weight in label_nodes[label].items():
                 phi["emit", d, node] = phi.get(("emit", d, node), 0.0) + x * weight
+        for d, x in enumerate(rows[t] if observed and t > 0 else []):
+            pair = ("emit", d, (y[t - 1], label))
+            phi[pair] = phi.get(pair, 0.0) + x
     for key, count in transition_counts(y).items():
         if order == 2 or (order == 1 and key[0] != "triple"):
             phi[key] = eta * count

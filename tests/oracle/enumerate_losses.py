@@ -87,11 +87,12 @@ def tree_loss(a, b, parents):
     return float(min(height(z, parents) for z in lowest))
 
 
-def taxonomy_lambda(node, parents, normalized):
-    """Lambda(y): every ancestor and y itself, weighted by 1 or by 1 / sqrt(how many they are)."""
+def taxonomy_lambda(node, parents, normalized, beta=None):
+    """Lambda(y): every ancestor and y itself, weighted by 1, by 1 / sqrt(how many they are), or by beta(y, z)."""
     nodes = self_and_ancestors(node, parents)
-    beta = len(nodes) ** -0.5 if normalized else 1.0
-    return dict.fromkeys(nodes, beta)
+    if beta is not None:
+        return {z: beta(node, z) for z in nodes}
+    return dict.fromkeys(nodes, len(nodes) ** -0.5 if normalized else 1.0)
 
 
 # -- tagging schemes, as grammars of whole sequences -------------------------------------------------------------

@@ -13,8 +13,11 @@ from enumerate_chain import NOTHING
 class Machine:
     """Weights of all views, {part: weight} each, and how outputs are found."""
 
-    def __init__(self, n_views, n_labels, label_nodes=None, order=1, eta=1.0, allowed=lambda y: True):
-        self.n_labels, self.order, self.eta, self.allowed = n_labels, order, eta, allowed
+    def __init__(
+        self, n_views, n_labels, label_nodes=None, order=1, eta=1.0, allowed=lambda y: True, ends=True, observed=False
+    ):
+        self.n_labels, self.order, self.eta, self.allowed, self.ends = n_labels, order, eta, allowed, ends
+        self.observed = observed
         self.label_nodes = label_nodes or [{c: 1.0} for c in range(n_labels)]
         self.weights = [{} for _ in range(n_views)]
         self.near_ties = 0  # decisions that rounding may turn
@@ -28,9 +31,12 @@ class Machine:
         if self.order == 0 or not y:
             return found
         last = len(y) - 1
-        found += [(("start", y[0]), self.eta, [0]), (("end", y[-1]), self.eta, [last])]
+        if self.ends:
+            found += [(("start", y[0]), self.eta, [0]), (("end", y[-1]), self.eta, [last])]
         for t in range(1, len(y)):
             found.append((("pair", y[t - 1], y[t]), self.eta, [t - 1, t]))
+            if self.observed:
+                found += [(("emit", d, (y[t - 1], y[t])), x, [t - 1, t]) for d, x in enumerate(rows[t])]
             if self.order == 2:
                 before = [t - 2] if t >= 2 else []
                 a = y[t - 2] if before else NOTHING

@@ -83,12 +83,15 @@ def build(structure, labels, label_nodes, nodes, draw_output, order, eta, n_view
         Y.append([None if c is None else labels[c] for c in y] if known else None)
         views = [rows[:, v * N_DIMS : (v + 1) * N_DIMS].tolist() for v in range(n_views)]
         (labeled if known else unlabeled).append((views, y))
-    index = weight_index(n_views * N_DIMS, nodes, len(labels), order)
-    reference = Machine(n_views, len(labels), label_nodes, order, eta, **machine)
+    ends, observed = getattr(structure, "ends", True), getattr(structure, "observed_transitions", False)
+    each = range(len(labels))
+    nodes = [*nodes, *((b, c) for b in each for c in each if observed)]
+    index = weight_index(n_views * N_DIMS, nodes, len(labels), order, ends)
+    reference = Machine(n_views, len(labels), label_nodes, order, eta, ends=ends, observed=observed, **machine)
     return Task(structure, X, Y, labeled + unlabeled, reference, index, n_views)
 
 
-def sequences(n_views, kinds, seed, order=1, eta=1.0, constraints=None, longest=3):
+def sequences(n_views, kinds, seed, order=1, eta=1.0, constraints=None, longest=3, ends=True, observed=False):
     def allowed(y):
         return constraints is None or el.is_valid([TAGS[c] for c in y], constraints)
 
@@ -98,7 +101,14 @@ def sequences(n_views, kinds, seed, order=1, eta=1.0, constraints=None, longest=
             if allowed(y):
                 return y
 
-    structure = Sequence(labels=TAGS, order=order, transition_weight=eta, constraints=constraints)
+    structure = Sequence(
+        labels=TAGS,
+        order=order,
+        transition_weight=eta,
+        constraints=constraints,
+        ends=ends,
+        observed_transitions=observed,
+    )
     nodes = [{c: 1.0} for c in range(3)]
     return build(
         structure, TAGS, nodes, range(3), draw_output, order, eta, n_views, kinds, seed, allowed=allowed
@@ -166,7 +176,8 @@ COMMON = {
 )
 @pytest.mark.filterwarnings("ignore:Y has no unlabeled example")
 def test_sequences(n_views, kinds, C_u, averaged, seed, order, eta, constraints):
-    agree(sequences(n_views, kinds, seed, order, eta, constraints), C_u, averaged, seed)
+    options = {"ends": seed % 3 > 0, "observed": seed % 2 > 0}
+    agree(sequences(n_views, kinds, seed, order, eta, constraints, **options), C_u, averaged, seed)
 
 
 @settings(max_examples=30)

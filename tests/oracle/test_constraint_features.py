@@ -65,8 +65,10 @@ def test_joint_difference(structure, data):
     difference[indices] = values
     expected = np.zeros_like(difference)
     for output, sign in ((y, 1.0), (found, -1.0)):
-        for key, value in joint_feature(rows[first_row:], case.label_nodes, output, case.order, case.eta).items():
-            if key[0] != "emit" or key[2] in case.nodes:
+        for key, value in joint_feature(
+            rows[first_row:], case.label_nodes, output, case.order, case.eta, case.observed
+        ).items():
+            if key[2] in case.nodes if key[0] == "emit" else key[0] not in ("start", "end") or s.ends_:
                 expected[flat_index(key, case, work.size)] += sign * value
     np.testing.assert_allclose(difference, expected, atol=1e-12)
 
@@ -76,7 +78,8 @@ def flat_index(key, case, n_unary):
     n = case.chain.n_labels
     if key[0] == "emit":
         return key[1] * len(case.nodes) + case.nodes.index(key[2])
-    first = {"start": 0, "end": n, "pair": 2 * n, "triple": 2 * n + n * n}[key[0]]
+    pair = 2 * n if case.structure.ends_ else 0
+    first = {"start": 0, "end": n, "pair": pair, "triple": pair + n * n}[key[0]]
     labels = [n if c == -1 else c for c in key[1:]]  # "nothing before" comes after all labels
     place = 0
     for c in labels:

@@ -141,13 +141,13 @@ def test_loss(structure, data, pick):
     assert case.structure.loss_between(np.array(y), np.array(y)) == 0.0
 
 
-def dense(phi, nodes, n_dims, n_labels, order):
+def dense(phi, nodes, n_dims, n_labels, order, ends):
     """Enumerated features in the layout of the weights: (dimension, node), then start, end, pair, triple."""
     unary = [[phi.get(("emit", d, node), 0.0) for node in nodes] for d in range(n_dims)]
     if order == 0:
         return np.array(unary).reshape(n_dims, len(nodes)), np.empty(0)
     each = range(n_labels)
-    keys = [("start", c) for c in each] + [("end", c) for c in each] + [("pair", b, c) for b in each for c in each]
+    keys = [(end, c) for end in ("start", "end") for c in each if ends] + [("pair", b, c) for b in each for c in each]
     if order == 2:
         keys += [("triple", a, b, c) for a in [*each, -1] for b in each for c in each]
     return np.array(unary).reshape(n_dims, len(nodes)), np.array([phi.get(key, 0.0) for key in keys])
@@ -169,19 +169,19 @@ def test_joint_feature_and_score(structure, data):
     parts = s.parts(s.label_scores(rows @ w.unary), w.transitions)
     outputs = all_outputs(case.chain)
     outputs = [outputs[i] for i in case.rng.permutation(len(outputs))[:12]]
-    first = joint_feature(rows.tolist(), case.label_nodes, outputs[0], case.order, case.eta)
+    first = joint_feature(rows.tolist(), case.label_nodes, outputs[0], case.order, case.eta, case.observed)
     base = joint_features(s, rows, np.array(outputs[0], int))
     for y in outputs:
         phi = joint_features(s, rows, np.array(y, int))
-        by_definition = joint_feature(rows.tolist(), case.label_nodes, y, case.order, case.eta)
+        by_definition = joint_feature(rows.tolist(), case.label_nodes, y, case.order, case.eta, case.observed)
         change = {key: by_definition.get(key, 0.0) - first.get(key, 0.0) for key in {*by_definition, *first}}
-        unary, transitions = dense(change, case.nodes, n_dims, s.n_labels_, case.order)
+        unary, transitions = dense(change, case.nodes, n_dims, s.n_labels_, case.order, s.ends_)
         np.testing.assert_allclose(phi.unary - base.unary, unary, atol=1e-12)
         np.testing.assert_allclose(phi.transitions - base.transitions, transitions, atol=1e-12)
         dropped = [v for key, v in change.items() if key[0] == "emit" and key[2] not in case.nodes]
         assert all(abs(v) < 1e-12 for v in dropped), "a node without a column tells outputs apart"
         if not structure.startswith("taxonomy"):
-            unary, transitions = dense(by_definition, case.nodes, n_dims, s.n_labels_, case.order)
+            unary, transitions = dense(by_definition, case.nodes, n_dims, s.n_labels_, case.order, s.ends_)
             np.testing.assert_allclose(phi.unary, unary, atol=1e-12)
             np.testing.assert_allclose(phi.transitions, transitions, atol=1e-12)
         if case.chain.allowed(y) or not y:

@@ -29,7 +29,7 @@ def transitions_of(case):
     if chain.start is None:
         return np.empty(0)
     n = chain.n_labels
-    parts = [chain.start, chain.end, np.ravel(chain.pair)]
+    parts = [*([chain.start, chain.end] if case.structure.ends_ else []), np.ravel(chain.pair)]
     if chain.triple is not None:
         before = [*range(n), -1]
         parts.append([chain.triple[a, b, c] for a in before for b in range(n) for c in range(n)])
@@ -47,7 +47,7 @@ def assert_least_expected_loss(case, given=None):
     asked = None if given is None else [[None if c is None else labels[c] for c in given]]
     if asked is not None and case.structure.single_row:
         asked = [asked[0][0]]
-    unary = np.array(case.chain.unary)
+    unary = case.parts.unary
     found = case.structure.likely_outputs(rows_of(len(unary)), unary.copy(), transitions_of(case), asked)
     assert tuple(found.tolist()) in risk, "the constraints hold"
     assert risk[tuple(found.tolist())] <= min(risk.values()) + 1e-9

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from chain_cases import STYLES, draw_scores, sequence
+from chain_cases import STYLES, draw_scores, sequence, with_pairs
 from enumerate_chain import (
     NOTHING,
     all_outputs,
@@ -12,6 +12,7 @@ from enumerate_chain import (
     feasible,
     log_partition,
     marginals,
+    pair_marginals,
     ranked,
     score,
     transition_counts,
@@ -33,7 +34,11 @@ def packed(data):
     lengths = data.draw(st.lists(st.sampled_from([2, 3, 1, 0]), min_size=1, max_size=4))
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     unary = draw_scores(rng, data.draw(st.sampled_from(STYLES)), (int(offsets[-1]), n))
-    chains = [replace(case.chain, unary=unary[lo:hi].tolist()) for lo, hi in pairwise(offsets)]
+    chains = [replace(case.chain, unary=unary[lo:hi].tolist(), observed=None) for lo, hi in pairwise(offsets)]
+    if case.observed:
+        pairs = draw_scores(rng, data.draw(st.sampled_from(STYLES)), (len(unary), n, n))
+        rows = [with_pairs(c, unary[lo:hi], pairs[lo:hi]) for c, (lo, hi) in zip(chains, pairwise(offsets))]
+        unary = np.concatenate(rows)
     return case, chains, unary, offsets
 
 
@@ -91,7 +96,11 @@ def test_forward_backward_batch(data, weighted):
     for i, (lo, hi) in enumerate(spans(offsets)):
         np.testing.assert_allclose(log_z[i], log_partition(chains[i]), rtol=1e-10, atol=1e-9)
         if log_z[i] > -np.inf and hi > lo:
-            np.testing.assert_allclose(table[lo:hi], marginals(chains[i]), rtol=1e-8, atol=1e-9)
+            n = case.chain.n_labels
+            np.testing.assert_allclose(table[lo:hi, :n], marginals(chains[i]), rtol=1e-8, atol=1e-9)
+            if case.observed:
+                pairs = np.array(pair_marginals(chains[i])).reshape(hi - lo, n * n)
+                np.testing.assert_allclose(table[lo:hi, n:], pairs, rtol=1e-8, atol=1e-9)
             weight = weights[i] if weighted else 1.0
             add_to_counts(expected, {k: weight * v for k, v in expected_transitions(chains[i]).items()}, case.order)
         one_z, one_table = np.zeros(1), np.zeros_like(unary[lo:hi])

@@ -126,7 +126,8 @@ def test_a_well_learned_output_is_not_violated(data, rescaling, norm):
     if case.structure.label_weights and rescaling == "slack":
         assume(min(case.structure.label_weights.values()) > 0)  # or an output without loss has violation 0 too
     lead = np.where(np.arange(case.chain.n_labels) == y[:, None], 0.0, -1e5)
-    parts = case.parts._replace(unary=case.parts.unary + lead)
+    parts = case.parts._replace(unary=case.parts.unary.copy())
+    parts.unary[:, : case.chain.n_labels] += lead
     found, violation = case.structure.oracle(parts, y, rescaling, norm)
     assert found.tolist() == y.tolist()
     assert violation == pytest.approx(0.0, abs=1e-9)

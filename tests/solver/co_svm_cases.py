@@ -25,7 +25,7 @@ TASKS = {
         partial(sequence, "count", constraints="iob2", n_dims=3),
         partial(el.hamming, normalize=False),
     ),
-    "sequence, 0/1, eta": (partial(sequence, "zero-one", eta=0.5, n_dims=3), el.zero_one),
+    "sequence, 0/1, eta": (partial(sequence, "zero-one", eta=0.5, observed=True, n_dims=3), el.zero_one),
     "sequence, F1, second order": (
         partial(sequence, "f1", order=2, n=5, n_dims=3),
         partial(el.micro_f1, relevant=[0, 1]),

@@ -21,26 +21,27 @@ class Listed:
     true: int  # which output is the true one
 
 
-def weight_index(n_dims, nodes, n_labels, order):
+def weight_index(n_dims, nodes, n_labels, order, ends=True):
     """{part: position in the weight vector}."""
     keys = [("emit", d, node) for d in range(n_dims) for node in nodes]
     if order > 0:
         labels = range(n_labels)
-        keys += [("start", c) for c in labels] + [("end", c) for c in labels]
+        keys += [(end, c) for end in ("start", "end") for c in labels if ends]
         keys += [("pair", b, c) for b in labels for c in labels]
     if order == 2:
         keys += [("triple", a, b, c) for a in [*labels, NOTHING] for b in labels for c in labels]
     return {key: position for position, key in enumerate(keys)}
 
 
-def list_example(rows, y, label_nodes, index, order, eta, allowed, loss):
+def list_example(rows, y, label_nodes, index, order, eta, allowed, loss, observed=False):
     """Enumerate the allowed outputs of one input."""
     chain = Chain(len(label_nodes), [[0.0]] * len(rows))
     outputs = [z for z in all_outputs(chain) if allowed(z)]
     phi = np.zeros((len(outputs), len(index)))
     for row, z in zip(phi, outputs):
-        for key, value in joint_feature(rows, label_nodes, z, order, eta).items():
-            row[index[key]] = value
+        for key, value in joint_feature(rows, label_nodes, z, order, eta, observed).items():
+            if key in index:
+                row[index[key]] = value
     return Listed(outputs, phi, np.array([loss(y, z) for z in outputs]), outputs.index(tuple(y)))
 
 
@@ -109,3 +110,16 @@ def svm_solve(examples, C, rescaling, norm):
         raise RuntimeError(f"the quadratic program was not solved: {status}")
     w = np.asarray(solver.result.x)[:n_weights]
     return svm_primal(examples, w, C, rescaling, norm), w
+
+
+def svm_hard(examples, rescaling, norm):
+    """Minimise |w|^2 / 2 with all constraints of all examples written out and no slack: (value, w)."""
+    b, D = (np.concatenate(parts) for parts in zip(*(constraints(e, rescaling, norm) for e in examples)))
+    solver = piqp.DenseSolver()
+    solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
+    n = D.shape[1]
+    solver.setup(np.eye(n), np.zeros(n), None, None, D, b, None, None, None)
+    if solver.solve() != piqp.PIQP_SOLVED:
+        raise RuntimeError("the quadratic program was not solved")
+    w = np.asarray(solver.result.x)
+    return 0.5 * w @ w, w

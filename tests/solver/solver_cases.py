@@ -103,7 +103,9 @@ def taxonomy(loss="tree", predict="leaves", beta="one", seed=2):
     return Data(*parts[:4], np.array([parts[4]["emit", d, node] for d in range(3) for node in nodes]))
 
 
-def sequence(loss="hamming", order=1, constraints=None, eta=1.0, seed=3, n=7, n_dims=2, longest=3):
+def sequence(
+    loss="hamming", order=1, constraints=None, eta=1.0, ends=True, observed=False, seed=3, n=7, n_dims=2, longest=3
+):
     labels = ["B-X", "I-X", "O"]
     arguments, by_definition = {
         "hamming": ({"loss": "hamming", "normalize": True}, el.hamming),
@@ -113,14 +115,18 @@ def sequence(loss="hamming", order=1, constraints=None, eta=1.0, seed=3, n=7, n_
         "f1": ({"loss": "f1"}, partial(el.micro_f1, relevant=[0, 1])),
         "macro-f1": ({"loss": "macro-f1"}, partial(el.macro_f1, relevant=[0, 1])),
     }[loss]
-    structure = Sequence(labels=labels, order=order, constraints=constraints, transition_weight=eta, **arguments)
+    structure = Sequence(
+        labels=labels, order=order, constraints=constraints, transition_weight=eta, ends=ends,
+        observed_transitions=observed, **arguments,
+    )  # fmt: skip
 
     def allowed(z):
         return constraints is None or el.is_valid([labels[c] for c in z], constraints)
 
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(3, n_dims))
-    index = plain_chain.weight_index(n_dims, range(3), 3, order)
+    nodes = [*range(3), *((b, c) for b in range(3) for c in range(3) if observed)]
+    index = plain_chain.weight_index(n_dims, nodes, 3, order, ends)
     X, Y, examples = [], [], []
     while len(X) < n:
         y = rng.integers(0, 3, rng.integers(1, longest + 1)).tolist()
@@ -129,7 +135,7 @@ def sequence(loss="hamming", order=1, constraints=None, eta=1.0, seed=3, n=7, n_
         rows = centres[y] + 0.8 * rng.normal(size=(len(y), n_dims))
         label_nodes = [{c: 1.0} for c in range(3)]
         examples.append(
-            plain_chain.list_example(rows.tolist(), y, label_nodes, index, order, eta, allowed, by_definition)
+            plain_chain.list_example(rows.tolist(), y, label_nodes, index, order, eta, allowed, by_definition, observed)
         )
         X.append(rows)
         Y.append([labels[c] for c in y])
@@ -143,8 +149,10 @@ EVERY_DATA = {
     "taxonomy, 0/1, all nodes, normalized": partial(taxonomy, "zero-one", "all", "normalized"),
     "sequence, Hamming": sequence,
     "sequence, count, iob2": partial(sequence, "count", constraints="iob2"),
-    "sequence, 0/1, eta 0.5": partial(sequence, "zero-one", eta=0.5),
-    "sequence, F1": partial(sequence, "f1"),
-    "sequence, weighted, second order": partial(sequence, "weighted", order=2, n=5),
-    "sequence, F1, second order, iob2": partial(sequence, "f1", order=2, constraints="iob2", eta=2.0, n=5),
+    "sequence, 0/1, eta 0.5, observed": partial(sequence, "zero-one", eta=0.5, observed=True),
+    "sequence, F1, without ends": partial(sequence, "f1", ends=False),
+    "sequence, weighted, second order, observed": partial(sequence, "weighted", order=2, observed=True, n=5),
+    "sequence, F1, second order, iob2, without ends": partial(
+        sequence, "f1", order=2, constraints="iob2", eta=2.0, ends=False, n=5
+    ),
 }

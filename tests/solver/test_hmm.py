@@ -37,6 +37,12 @@ def test_counts_by_hand():
     assert hmm.transduction_ == []
 
 
+def test_without_ends_only_moves_are_counted():
+    X, Y = [[["f"], ["g"]], [["f"], ["g"], ["g"]]], [["x", "y"], ["x", "x", "y"]]
+    hmm = HMM(Sequence(ends=False), view=DictFeatures(), smoothing=1.0).fit(X, Y)
+    np.testing.assert_allclose(hmm.weights_.transitions, log("2/5", "3/5", "1/2", "1/2"))
+
+
 def test_scores_are_log_probabilities():
     """The five factors of one output, multiplied by hand; the transition scale changes nothing."""
     X = [[["f"], ["g"]], [["f"], ["g"], ["g"]]]

@@ -23,8 +23,8 @@ DATA = {
     "taxonomy, tree loss": taxonomy,
     "taxonomy, 0/1, all nodes, normalized": partial(taxonomy, "zero-one", "all", "normalized"),
     "sequence, Hamming": sequence,
-    "sequence, count, eta 0.5": partial(sequence, "count", eta=0.5),
-    "sequence, 0/1": partial(sequence, "zero-one"),
+    "sequence, count, eta 0.5, observed": partial(sequence, "count", eta=0.5, observed=True),
+    "sequence, 0/1, without ends": partial(sequence, "zero-one", ends=False),
     "sequence, weighted, second order": partial(sequence, "weighted", order=2, n=5),
 }
 SPACES = ["primal", "expansion", "primal, centred", "expansion, centred"]
@@ -151,7 +151,7 @@ def full_set(space, y, rng, rounds=4):
     entries = ChainWorkingSet(s, space.rows.offsets, y)
     for _ in range(rounds):
         chain = s.chain(rng.normal(size=s.n_transitions_))
-        wrong = entries.find(rng.normal(size=(y.size, s.n_labels_)), chain)
+        wrong = entries.find(rng.normal(size=(y.size, s.n_columns_)), chain)
         entries.add(wrong, rng.random(wrong.example.size) < 0.7)
     return entries
 

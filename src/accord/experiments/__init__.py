@@ -30,8 +30,10 @@ _TABLE = {
     "transduction-sequences": "transduction_sequences.TransductionSequences",  # thesis 7.4.4 and 7.6
     "transduction-time": "transduction_time.TransductionTime",  # thesis 7.4.1
     "batch-detection": "batch_detection.BatchDetection",  # thesis 8.4.2
+    "batch-time": "batch_time.BatchTime",  # thesis 8.4.4, Figure 8.4
     "collective-spam": "collective_spam.CollectiveSpam",  # thesis 8.4.3
     "graph-letters": "graph_letters.GraphLetters",  # maxmargin_semisup, Table 2
+    "graph-helices": "graph_helices.GraphHelices",  # maxmargin_semisup, Table 1, whose data are not to be had
     "deduplication": "deduplication.Deduplication",  # none: records that belong together, from few labeled ones
     "covariate-shift": "covariate_shift.CovariateShift",  # thesis ch. 9, future work
     "protein-structure": "protein_structure.ProteinStructure",  # none: few labeled domains

@@ -237,9 +237,10 @@ def features_in_span(view: GraphFeatures, *parts: Sequence[np.ndarray]) -> list[
 
 def choose_width(X: Sequence[np.ndarray], Y: Sequence[Sequence[str]], protocol: Protocol, seed: int) -> float:
     """The RBF kernel's gamma with the fewest errors of the SVM per letter on held-out labeled words."""
-    fold = np.random.default_rng(seed).permutation(len(X)) % 5
+    n_folds = min(5, len(X))
+    fold = np.random.default_rng(seed).permutation(len(X)) % n_folds
     errors = dict.fromkeys(protocol.gammas, 0)
-    for k in range(5):
+    for k in range(n_folds):
         inner, outer = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         for gamma in protocol.gammas:
             # a kernel that is larger is the same as a larger C where there is nothing else

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,16 @@ from accord.packed.structure import Structure
 from accord.views.base import View
 
 Machine = Callable[[Structure, View, int], StructuredLearner]  # of a structure, a view and a seed
+
+
+class Learner(Protocol):
+    """What is trained and tested; not all are Accord's."""
+
+    def fit(self, X: Any, Y: Any) -> Any:
+        """Learn; ``Y[i] is None`` means unlabeled."""
+
+    def predict(self, X: Any) -> Any:
+        """Outputs."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ def draw_per_class(Y: Sequence[str], n_labeled: Mapping[str, int], n_holdout: in
     return Draw(labeled, rest[n_holdout:], rest[:n_holdout])
 
 
-def train_and_test(learner: StructuredLearner, parts: Draw, X: Any, Y: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+def train_and_test(learner: Learner, parts: Draw, X: Any, Y: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """True and predicted outputs of the holdout, after training on the labeled and the unlabeled part."""
     learner.fit(*parts.training(X, Y))
     X_test, Y_test = parts.test(X, Y)

@@ -254,6 +254,7 @@ class StructuredLearner(OutputEstimator):
         unary = self._label_scores(rows)
         if self.structure_.single_row:
             return as_decision(unary)
+        unary = unary[:, : self.structure_.n_labels_]
         return [unary[lo:hi] for lo, hi in zip(rows.offsets[:-1], rows.offsets[1:])]
 
     def score(self, X: Any, y: Any) -> float:

@@ -106,6 +106,10 @@ class HMM(ProbabilisticLearner):
             raise InputError("structure has order=2, which HMM cannot model; use order=1, or CRF or StructuredSVM")
         if getattr(self.structure, "transition_weight", 1.0) == 0:
             raise InputError("structure has transition_weight=0, but an HMM needs transitions; use another value")
+        if getattr(self.structure, "observed_transitions", False):
+            raise InputError(
+                "structure has observed_transitions, which HMM cannot model; use it without, or CRF or StructuredSVM"
+            )
         labeled, known, unlabeled = self._prepare(X, y, sample_weight)
         self.structure_.without_ancestors()  # which generative models do not know
         if self.emission == "bernoulli":
@@ -186,12 +190,9 @@ class HMM(ProbabilisticLearner):
             else self._gaussian(features, label, *prior)
         )
         if s.has_transitions:
-            start = np.log(init + a) - np.log(init.sum() + a * init.size)
-            total = step[:, 0].sum(axis=1, keepdims=True) + final[:, None]
-            pair = np.log(step[:, 0] + a) - np.log(total + a * (init.size + 1))
-            end = np.log(final + a) - np.log(total[:, 0] + a * (init.size + 1))
-            self.weights_ = Weights(unary, np.concatenate([start, end, pair.ravel()]) / s.eta_)
-            log_prior += a * float(start.sum() + pair.sum() + end.sum())
+            log_odds = self._transitions(init, step[:, 0], final)
+            self.weights_ = Weights(unary, log_odds / s.eta_)
+            log_prior += a * float(log_odds.sum())
         else:
             label_prior = np.log(label + a) - np.log(label.sum() + a * label.size)
             self.bias_: np.ndarray = self.bias_ + label_prior
@@ -199,6 +200,16 @@ class HMM(ProbabilisticLearner):
             log_prior += a * float(label_prior.sum())
         self._forget_products()
         return log_prior
+
+    def _transitions(self, init: np.ndarray, pair: np.ndarray, final: np.ndarray) -> np.ndarray:
+        """Log probabilities of starting, ending (where the structure has them) and moving, from counts."""
+        a, n = float(self.smoothing), init.size
+        if not self.structure_.ends_:
+            return np.ravel(np.log(pair + a) - np.log(pair.sum(axis=1, keepdims=True) + a * n))
+        start = np.log(init + a) - np.log(init.sum() + a * n)
+        total = np.log(pair.sum(axis=1) + final + a * (n + 1))
+        end, move = np.log(final + a) - total, np.log(pair + a) - total[:, None]
+        return np.concatenate([start, end, move.ravel()])
 
     def _bernoulli(self, features: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, float]:
         a = float(self.smoothing)
@@ -240,7 +251,7 @@ class HMM(ProbabilisticLearner):
         s = self.structure_
         unary = self._label_scores(rows)
         if given is not None:
-            vit.force_labels(unary, given)
+            vit.force_labels(unary, given, s.n_labels_)
         chain = s.chain(self.weights_.transitions)
         marginals, log_z = np.zeros_like(unary), np.zeros(rows.n_inputs)
         transitions = [np.zeros_like(a) for a in chain]

@@ -15,8 +15,8 @@ from accord.learners.inputs import numbers
 from accord.packed.problem import Problem
 from accord.packed.rows import Rows
 from accord.packed.structure import Structure
-from accord.settings import generator, one_of
-from accord.solvers import cutting_plane, frank_wolfe, perceptron
+from accord.settings import SHARED, Expected, generator, is_real, one_of
+from accord.solvers import cutting_plane, frank_wolfe, hard_margin, perceptron
 from accord.views.base import View
 from accord.views.tied import tie
 
@@ -50,7 +50,8 @@ class StructuredSVM(StructuredLearner):
     view : View, optional
         Features; default: the view that fits the look of X.
     C : float
-        Weight of the slacks.
+        Weight of the slacks. ``inf``: hard margins, without any slack (cutting planes only); an error if no weights can
+        have them. Margins are then kept up to ``tol``, and the objective is ``|w|^2 / 2``.
     norm : 1 or 2
         Power of the slacks.
     rescaling : "margin" or "slack"
@@ -99,7 +100,14 @@ class StructuredSVM(StructuredLearner):
     n_jobs: int | None = None
     verbose: int = 0
 
-    expects: ClassVar = {"solver": one_of("cutting-plane", "frank-wolfe"), "reoptimize": one_of("example", "all")}
+    expects: ClassVar = {
+        "C": Expected(
+            "a positive number, at most 1e15, or inf",
+            lambda value: SHARED["C"].accepts(value) or (is_real(value) and bool(value == np.inf)),
+        ),
+        "solver": one_of("cutting-plane", "frank-wolfe"),
+        "reoptimize": one_of("example", "all"),
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructuredSVM:
         """Train on labeled examples; unlabeled ones (``y[i] is None``) only extend the feature space.
@@ -107,6 +115,8 @@ class StructuredSVM(StructuredLearner):
         The slack of an example counts ``sample_weight[i]`` times: its C is ``C * sample_weight[i]``.
         """
         self._check_params()
+        if self.C == np.inf and self.solver != "cutting-plane":
+            raise InputError(f'C is inf, which solver="cutting-plane" can do; {self.solver!r} takes a finite C')
         rows, known, _ = self._prepare(X, y, sample_weight)
         self._learn(rows, known)
         if self.support_ is not None:
@@ -153,6 +163,8 @@ class StructuredSVM(StructuredLearner):
         C, tol = float(self.C), float(self.tol)
         with self._progress(self.max_iter, title) as progress:
             report = lambda info: progress.advance(info=info)  # noqa: E731
+            if C == np.inf:
+                return hard_margin.train(problem, tol, self.max_iter, rng, report)
             if self.solver == "cutting-plane":
                 return cutting_plane.train(problem, C, tol, self.max_iter, self.reoptimize, rng, report)
             return frank_wolfe.train(problem, C, tol, self.max_iter, rng, report)

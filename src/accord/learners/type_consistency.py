@@ -170,13 +170,14 @@ class TypeConsistency(StructuredLearner):
             odds = TypeOdds(self._keys(), self.smoothing, self._words())
             tagged = self._taught(parts, unary, transitions)
             odds.learn(parts.X, tagged, self.structure_.n_labels_, parts.rows.row_weights())
-            evidence = odds.transform(parts.X).scores(np.eye(self.structure_.n_labels_))
+            per_label = np.eye(self.structure_.n_labels_, self.structure_.n_columns_)
+            evidence = odds.transform(parts.X).scores(per_label)
             factor = stage.weight
             if not isinstance(self.learner, ProbabilisticLearner):  # log odds in units of the learner's scores
                 factor *= _spread(unary) / max(_spread(evidence), 1e-12)
             unary = unary + factor * evidence
             views.append(odds)
-            blocks.append(factor * np.eye(self.structure_.n_labels_))
+            blocks.append(factor * per_label)
             if stage.student and parts.student_rows is not None:
                 learned = self._teach(parts, self._taught(parts, unary, transitions), rng)
                 scores = parts.student_rows.scores(learned.unary)

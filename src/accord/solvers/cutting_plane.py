@@ -184,10 +184,7 @@ class CuttingPlane:
         """Maximise over ``block``, the constraints of the examples one after the other."""
         old = np.array([c.alpha for c in block])
         groups = np.repeat(np.arange(len(examples)), [len(self.sets[i]) for i in examples])
-        each = self.each[examples]
-        hessian = gram + self.ridge * ((groups[:, None] == groups) / each[groups]) if self.ridge else gram
-        new = qp.solve(hessian, violations + gram @ old, groups, np.inf if self.ridge else self.budget * each)
-        new[new < 1e-12 * max(self.C, 1.0)] = 0.0
+        new = self._maximise(gram, violations + gram @ old, groups, examples)
         for c, a in zip(block, new.tolist()):
             if a != c.alpha:
                 self.w[c.indices] += (a - c.alpha) * c.values
@@ -199,6 +196,14 @@ class CuttingPlane:
                 known = [k for k in used if k < len(self._grams[i])]
                 self._grams[i] = self._grams[i][np.ix_(known, known)]
         self.refresh()
+
+    def _maximise(self, gram: np.ndarray, linear: np.ndarray, groups: np.ndarray, examples: list[int]) -> np.ndarray:
+        """Dual variables that maximise ``linear'a - a'(gram + ridge)a / 2``, given whose each is (``groups``)."""
+        each = self.each[examples]
+        hessian = gram + self.ridge * ((groups[:, None] == groups) / each[groups]) if self.ridge else gram
+        new = qp.solve(hessian, linear, groups, np.inf if self.ridge else self.budget * each)
+        new[new < 1e-12 * max(self.C, 1.0)] = 0.0
+        return new
 
     def refresh(self) -> None:
         """Take notice of weights that have changed."""

@@ -21,7 +21,7 @@ from accord.solvers.cutting_plane import SVMResult, primal_value
 class Dual:
     """Dual variables as coefficients of parts, one block per example."""
 
-    rows: np.ndarray  # (n_rows, n_labels)
+    rows: np.ndarray  # (n_rows, n_columns)
     transitions: np.ndarray  # (n_examples, n_transitions)
     linear: np.ndarray  # (n_examples,) linear term
     mass: np.ndarray  # (n_examples,) sum of variables
@@ -46,9 +46,9 @@ def train(
     """Solve until the duality gap is at most the fraction ``tol`` of the primal value."""
     n = problem.n_examples
     weights = problem.zero_weights()
-    n_labels, n_transitions = problem.structure.n_labels_, weights.transitions.size
+    n_columns, n_transitions = problem.structure.n_columns_, weights.transitions.size
     dual = Dual(
-        np.zeros((problem.y.size, n_labels)), np.zeros((n, n_transitions)), np.zeros(n), np.zeros(n), np.zeros(n),
+        np.zeros((problem.y.size, n_columns)), np.zeros((n, n_transitions)), np.zeros(n), np.zeros(n), np.zeros(n),
         np.zeros_like(weights.unary), np.full(n, np.inf),
     )  # fmt: skip
     ridge = 0.0 if problem.norm == 1 else 1.0 / C

@@ -83,6 +83,15 @@ def test_transition_weight_scales_features_and_scores():
     assert joint_features(s, np.zeros((2, 1)), [0, 0]).transitions.sum() == 1.5
 
 
+def test_without_ends_there_are_moves_alone():
+    s = fitted(ends=False, constraints=[(None, "b")])
+    assert s.n_transitions_ == 9
+    parts = s.parts(np.zeros((1, 3)), np.ones(9))
+    assert parts.init.tolist() == [0.0, -np.inf, 0.0]
+    assert parts.final.tolist() == [0.0, 0.0, 0.0]
+    assert joint_features(s, np.zeros((2, 1)), [0, 0]).transitions.sum() == 1.0
+
+
 def test_second_order_features_count_triples():
     s = fitted(order=2)
     assert s.n_transitions_ == 3 + 3 + 9 + 4 * 9

@@ -1,13 +1,16 @@
 """Taxonomies: their nodes, losses and checks."""
 
+import re
+
 import numpy as np
 import pytest
 from row_tables import each_row
 
-from accord import Taxonomy
+from accord import StructuredSVM, Taxonomy, load
 from accord.exceptions import InputError
 
 TREE = {"cat": "animal", "dog": "animal", "car": "thing", "animal": "all", "thing": "all"}
+OWN = {"car": {"car": 1.0, "thing": 0.5}, "cat": {"cat": 1.0}, "dog": {"dog": 2.0}}
 
 
 def test_leaves_or_all_nodes_can_be_predicted():
@@ -77,9 +80,25 @@ def test_outputs_that_are_no_classes_are_named_with_their_index():
     [
         ({"loss": "hamming"}, 'loss is \'hamming\'; expected "tree" or "zero-one"'),
         ({"predict": "inner"}, 'predict is \'inner\'; expected "leaves" or "all"'),
-        ({"beta": 2}, 'beta is 2; expected "one", "normalized" or None'),
+        ({"beta": 2}, 'beta is 2; expected "one", "normalized", a mapping {class: {node: weight}}, a function'),
+        ({"beta": {"cow": {}}}, "beta has weights for 'cow', which is not in the taxonomy"),
+        ({"beta": {"cat": {"cat": 1}}}, "beta['car'] is None; expected {node: weight} for every class"),
+        ({"beta": OWN | {"cat": {"thing": 1}}}, "beta['cat'] has a weight for 'thing', which is neither 'cat'"),
+        ({"beta": OWN | {"cat": {"cat": np.nan}}}, "beta['cat']['cat'] is nan; expected a finite number"),
+        ({"beta": lambda y, z: "1"}, "beta['car']['all'] is '1'; expected a finite number"),
+        ({"beta": lambda y, z: y != z}, "beta['car']['all'] is True; expected a finite number"),
+        ({"beta": lambda y, z: float(y != z)}, "beta gives 'cat' and 'dog' the same weights"),
     ],
 )
 def test_unknown_options(arguments, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=re.escape(message)):
         Taxonomy(TREE, **arguments).fit([])
+
+
+def test_own_weights_come_back_from_a_file(tmp_path):
+    X, Y = np.eye(3), ["cat", "dog", "car"]
+    model = StructuredSVM(Taxonomy(TREE, beta=OWN), random_state=0).fit(X, Y)
+    model.save(tmp_path / "model.accord")
+    again = load(tmp_path / "model.accord")
+    assert again.structure_.node_map_.toarray().tolist() == [[1, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 2, 0]]
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))

@@ -173,6 +173,11 @@ PARAMETERS = [
         "relevant", same(None, "sequence"), "Labels that F1 counts.", NAMES, "sequence; default: all but --outside"
     ),
     Parameter("outside", same("O", "sequence"), "Label of tokens that belong to nothing.", str),
+    Parameter("ends", same(True, "sequence"), "Weights of starting and of ending with a label."),
+    Parameter(
+        "observed_transitions", same(False, "sequence"),
+        "Features of a token count with its label and the one before, too.",
+    ),
     Parameter("transition_weight", same(1.0, "sequence"), "Scale of the transition features.", float),
     Parameter("predict", same("leaves", "taxonomy"), "Nodes that may be predicted.", Choice(["leaves", "all"])),
     Parameter("beta", same("one", "taxonomy"), "Weight of an ancestor.", Choice(["one", "normalized"])),

@@ -10,7 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.kernels.chains.online import LabelMap, clear, refresh_chain, score_input, score_work, to_nodes
+from accord.kernels.chains.online import (
+    LabelMap,
+    clear,
+    first_pair,
+    n_columns,
+    refresh_chain,
+    score_input,
+    score_work,
+    to_nodes,
+)
+from accord.kernels.chains.pairs import add_columns, differ_at
 from accord.kernels.chains.violator import Loss, copy_labels, same
 from accord.kernels.chains.viterbi import longest_chain, viterbi
 from accord.kernels.compiling import helper, kernel
@@ -20,11 +30,11 @@ NEG_INF = -np.inf
 
 
 @helper
-def force(unary, y, out):
-    """Copy label scores, forbidding everything but the annotated label where there is one."""
+def force(unary, y, n_labels, out):
+    """Copy scores, forbidding every label but the annotated one where there is one."""
     for t in range(y.size):
         for c in range(unary.shape[1]):
-            out[t, c] = unary[t, c] if y[t] < 0 or y[t] == c else NEG_INF
+            out[t, c] = unary[t, c] if y[t] < 0 or y[t] == c or c >= n_labels else NEG_INF
 
 
 @helper
@@ -58,17 +68,18 @@ def count_weighted_transitions(labels, y, weight, scale, n_labels, order, counts
     n = labels.size
     if counts.size == 0 or n == 0:
         return
-    counts[labels[0]] += scale * (1.0 if y[0] >= 0 else weight)
-    counts[n_labels + labels[-1]] += scale * (1.0 if y[-1] >= 0 else weight)
+    first, square = first_pair(counts.size, n_labels, order), n_labels * n_labels
+    if first > 0:
+        counts[labels[0]] += scale * (1.0 if y[0] >= 0 else weight)
+        counts[n_labels + labels[-1]] += scale * (1.0 if y[-1] >= 0 else weight)
     for t in range(1, n):
-        pair = labels[t - 1] * n_labels + labels[t]
+        pair = first + labels[t - 1] * n_labels + labels[t]
         known = y[t - 1] >= 0 and y[t] >= 0
-        counts[2 * n_labels + pair] += scale * (1.0 if known else weight)
+        counts[pair] += scale * (1.0 if known else weight)
         if order == 2:
             before = labels[t - 2] if t > 1 else n_labels
             known = known and (t == 1 or y[t - 2] >= 0)
-            triple = 2 * n_labels + n_labels * n_labels + before * n_labels * n_labels + pair
-            counts[triple] += scale * (1.0 if known else weight)
+            counts[pair + square + before * square] += scale * (1.0 if known else weight)
 
 
 class Views(NamedTuple):
@@ -128,10 +139,11 @@ def co_perceptron_epoch(views, model, order_of_examples, unlabeled_weight, pseud
     """
     n_views, n_labels = model.W.shape[0], model.init.shape[1]
     longest = longest_chain(views.offsets)
-    unary, forced = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    width = n_columns(views.label_map, model.W[0])
+    unary, forced = np.empty((longest, width)), np.empty((longest, width))
     scoring = score_work(longest, views.window, model.W[0])
     found, target = np.empty((n_views, longest), np.int32), np.empty((n_views, longest), np.int32)
-    per_label, per_node = np.zeros(n_labels), np.empty(model.W.shape[2])
+    per_column, per_node = np.zeros(width), np.empty(model.W.shape[2])
     counts = np.zeros(views.n_transitions)
     wrong, disagreements, disagreeing_tokens, updates = 0, 0, 0, 0
     for i in order_of_examples:
@@ -160,7 +172,7 @@ def co_perceptron_epoch(views, model, order_of_examples, unlabeled_weight, pseud
                 updates += 1
                 wrong += not has_labels(found[v, :n], truth)
                 move_view(
-                    views, model, v, lo, truth, own, unlabeled_weight, found[v], target, counts, per_label, per_node,
+                    views, model, v, lo, truth, own, unlabeled_weight, found[v], target, counts, per_column, per_node,
                     W_sum, clock[0],
                 )  # fmt: skip
         clock[0] += 1.0
@@ -190,34 +202,35 @@ def predict_and_teach(views, model, pseudo, lo, truth, known, unary, forced, sco
         elif known == 0:
             copy_labels(found[v, :n], target[v, :n])
         else:
-            force(unary[:n], truth, forced)
+            force(unary[:n], truth, model.init.shape[1], forced)
             viterbi(forced[:n], model.init[v], model.step[v], model.final[v], target[v, :n])
 
 
 @helper
 def move_view(
-    views, model, v, lo, truth, own, unlabeled_weight, found, target, counts, per_label, per_node, W_sum, clock
+    views, model, v, lo, truth, own, unlabeled_weight, found, target, counts, per_column, per_node, W_sum, clock
 ):  # fmt: skip
     """Move the weights of one view towards its targets; ``counts`` are those of its transitions."""
-    n, n_views = truth.size, model.W.shape[0]
+    n, n_views, n_labels, width = truth.size, model.W.shape[0], model.init.shape[1], per_column.size
     labeled = known_labels(truth) == n
     for t in range(n):
         weight = own * (1.0 if truth[t] >= 0 else unlabeled_weight)
+        pair_weight = own * (1.0 if t > 0 and truth[t] >= 0 and truth[t - 1] >= 0 else unlabeled_weight)
         differs = False
         for u in range(n_views):
-            if teaches(u, v, n_views, labeled) and target[u, t] != found[t]:
+            if teaches(u, v, n_views, labeled) and differ_at(target[u], found, t, width, n_labels):
                 differs = True
-                per_label[target[u, t]] += weight
-                per_label[found[t]] -= weight
+                add_columns(target[u], t, weight, pair_weight, n_labels, per_column)
+                add_columns(found, t, -weight, -pair_weight, n_labels, per_column)
         if differs:
             row = v * views.y.size + lo + t
-            to_nodes(views.label_map, per_label, per_node)
+            to_nodes(views.label_map, per_column, per_node)
             add_row(views.features, row, per_node, model.W[v])
             if W_sum.size > 0:
                 for z in range(per_node.size):
                     per_node[z] *= clock
                 add_row(views.features, row, per_node, W_sum[v])
-            clear(per_label)
+            clear(per_column)
     tw = transitions_of(model.W[v], views.n_dims, views.n_transitions)
     for p in range(counts.size):
         tw[p] += counts[p]

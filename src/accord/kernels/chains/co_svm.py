@@ -14,7 +14,7 @@ from numba import njit
 
 from accord.kernels.chains.co_perceptron import differing_tokens, force, known_labels, transitions_of, weight_of
 from accord.kernels.chains.margin import best_with_margin
-from accord.kernels.chains.online import path_score, refresh_chain, score_input, score_work
+from accord.kernels.chains.online import n_columns, path_score, refresh_chain, score_input, score_work
 from accord.kernels.chains.subspace import add_difference, gram_row, maximise_subspace
 from accord.kernels.chains.violator import SLACK, copy_labels, find_violator, loss_value, same
 from accord.kernels.chains.viterbi import longest_chain
@@ -52,8 +52,8 @@ class Budget(NamedTuple):
 class Room(NamedTuple):
     """Work space of the visits, for the longest example."""
 
-    unary: np.ndarray  # (n_views, n, n_labels) label scores with the present weights
-    free: np.ndarray  # (n, n_labels) the same with annotated labels forced
+    unary: np.ndarray  # (n_views, n, n_columns) scores with the present weights
+    free: np.ndarray  # (n, n_columns) the same with annotated labels forced
     scoring: np.ndarray
     decoding: np.ndarray
     predicted: np.ndarray  # (n_views, n) what each view teaches its peers
@@ -69,14 +69,15 @@ class Room(NamedTuple):
 
 @helper
 def new_room(views, model, blocks, order_of_examples, work):
-    n_views, n_labels = model.W.shape[0], model.init.shape[1]
+    n_views = model.W.shape[0]
     n_pairs, n_kept = blocks.learner.size, blocks.output.shape[1]
     longest = 0
     for i in order_of_examples:
         longest = max(longest, views.offsets[i + 1] - views.offsets[i])
+    width = n_columns(views.label_map, model.W[0])
     return Room(
-        np.empty((n_views, longest, n_labels)),
-        np.empty((longest, n_labels)),
+        np.empty((n_views, longest, width)),
+        np.empty((longest, width)),
         score_work(longest, views.window, model.W[0]),
         np.empty((longest, model.step.shape[1] * model.step.shape[2])),
         np.empty((n_views, longest), np.int32),
@@ -185,7 +186,7 @@ def predict_views(views, model, pseudo, pseudo_margin, i, room):
                 copy_labels(pseudo[v, lo:hi], room.predicted[v, :n])
                 room.margin[v] = pseudo_margin[v, i]
             else:
-                force(room.unary[v, :n], views.y[lo:hi], room.free)
+                force(room.unary[v, :n], views.y[lo:hi], model.init.shape[1], room.free)
                 room.margin[v] = best_with_margin(
                     room.free[:n], model.init[v], model.step[v], model.final[v], room.decoding, room.predicted[v, :n]
                 )[1]

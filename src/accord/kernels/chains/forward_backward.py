@@ -3,12 +3,14 @@
 import numpy as np
 from numba import njit
 
+from accord.kernels.chains.pairs import moves_of, set_moves
 from accord.kernels.compiling import KERNEL, helper, kernel
 
 NEG_INF = -np.inf
 # Finite scores within SPREAD of each other and probabilities above TINY cannot underflow in one step:
-# exp(-SPREAD) ** 2 * TINY is still a normal number. Anything wilder goes through log space.
+# exp(-SPREAD) ** 2 * exp(-PAIR_SPREAD) * TINY is still a normal number. Anything wilder goes through log space.
 SPREAD = 100.0
+PAIR_SPREAD = 40.0  # of the scores of pairs that a row has, if it has any
 TINY = 1e-200
 
 
@@ -27,15 +29,18 @@ def _log_add(a, b):
 def forward_backward_log(unary, init, step, final, weight, marginals, d_init, d_step, d_final):
     """Log partition function of one chain, as :func:`forward_backward` counts, in log space: slower, never under- or
     overflows."""
-    n_tokens, n_labels = unary.shape
+    n_tokens, n_labels = unary.shape[0], init.size
     A, B = step.shape[0], step.shape[1]
     n_states = A * B
+    with_pairs, moves = unary.shape[1] > n_labels, moves_of(unary, step, n_labels)
     first = n_states - n_labels
     alpha = np.full((n_tokens, n_states), NEG_INF)
     beta = np.full((n_tokens, n_states), NEG_INF)
     for c in range(n_labels):
         alpha[0, first + c] = init[c] + unary[0, c]
     for t in range(1, n_tokens):
+        if with_pairs:
+            set_moves(unary, t, step, n_labels, moves)
         for a in range(A):
             for b in range(B):
                 s = alpha[t - 1, a * B + b]
@@ -43,27 +48,33 @@ def forward_backward_log(unary, init, step, final, weight, marginals, d_init, d_
                     continue
                 for c in range(n_labels):
                     target = b * n_labels + c
-                    alpha[t, target] = _log_add(alpha[t, target], s + step[a, b, c] + unary[t, c])
+                    alpha[t, target] = _log_add(alpha[t, target], s + moves[a, b, c] + unary[t, c])
     log_z = NEG_INF
     for s in range(n_states):
         beta[n_tokens - 1, s] = final[s % n_labels]
         log_z = _log_add(log_z, alpha[n_tokens - 1, s] + final[s % n_labels])
     if log_z == NEG_INF:
         return log_z
+    for t in range(n_tokens):
+        for c in range(marginals.shape[1]):
+            marginals[t, c] = 0.0
     for t in range(n_tokens - 1, 0, -1):
+        if with_pairs:
+            set_moves(unary, t, step, n_labels, moves)
         for a in range(A):
             for b in range(B):
                 total = NEG_INF
+                before = n_labels * (1 + (a if A == n_labels else b))
                 for c in range(n_labels):
-                    edge = step[a, b, c] + unary[t, c] + beta[t, b * n_labels + c]
+                    edge = moves[a, b, c] + unary[t, c] + beta[t, b * n_labels + c]
                     total = _log_add(total, edge)
                     here = alpha[t - 1, a * B + b] + edge - log_z
                     if here > NEG_INF:
                         d_step[a, b, c] += weight * np.exp(here)
+                        if marginals.shape[1] > n_labels:
+                            marginals[t, before + c] += np.exp(here)
                 beta[t - 1, a * B + b] = total
     for t in range(n_tokens):
-        for c in range(n_labels):
-            marginals[t, c] = 0.0
         for s in range(n_states):
             here = alpha[t, s] + beta[t, s] - log_z
             if here > NEG_INF:
@@ -98,14 +109,14 @@ def shifted_exp(scores, out):
     return top if safe else np.nan
 
 
-def workspace(longest, init, step):
-    """Buffers of :func:`forward_backward` for chains of up to ``longest`` rows: alpha, beta, exp(unary), scales, counts
-    of steps (all zero), one row."""
+def workspace(longest, width, init, step):
+    """Buffers of :func:`forward_backward` for chains of up to ``longest`` rows of ``width`` scores: alpha, beta,
+    exp(unary), scales, counts of steps (all zero), one row."""
     n_states, n_labels = step.shape[0] * step.shape[1], init.size
     return (
         np.empty((longest, n_states)),
         np.empty((longest, n_states)),
-        np.empty((longest, n_labels)),
+        np.empty((longest, width)),
         np.empty(longest),
         np.zeros(step.shape),
         np.empty(n_labels),
@@ -123,7 +134,8 @@ def forward_backward(
     Works with scaled probabilities: the exponentials of the decoder's arrays come from :func:`shifted_exp`, buffers
     from :func:`workspace`. Where a probability could underflow, ``log_z`` is nan and the chain is not counted.
     """
-    n_labels = unary.shape[1]
+    n_labels = e_init.size
+    with_pairs = unary.shape[1] > n_labels
     A, B = e_step.shape[0], e_step.shape[1]
     n_states = A * B
     for i in range(offsets.size - 1):
@@ -145,6 +157,12 @@ def forward_backward(
             for c in range(n_labels):
                 safe &= (score[c] >= top - SPREAD) | (score[c] == NEG_INF)
                 e[c] = np.exp(score[c] - top)
+            if with_pairs and t > 0:
+                pair_top = exp_pairs(score, e, n_labels)
+                safe &= not np.isnan(pair_top)
+                z += pair_top
+                if pair_top == NEG_INF:
+                    break
             for s in range(n_states):
                 here[s] = 0.0
             total = 0.0
@@ -152,7 +170,11 @@ def forward_backward(
                 new = here[b * n_labels : (b + 1) * n_labels]
                 for a in range(A):
                     p, move = alpha[t - 1, a * B + b], e_step[a, b]
-                    if p > 0.0:
+                    if p > 0.0 and with_pairs:
+                        before = n_labels * (1 + (a if A == n_labels else b))
+                        for c in range(n_labels):
+                            new[c] += p * move[c] * e[before + c]
+                    elif p > 0.0:
                         for c in range(n_labels):
                             new[c] += p * move[c]
                 for c in range(n_labels):
@@ -192,9 +214,18 @@ def forward_backward(
                 for a in range(A):
                     p, move, count = alpha[t - 1, a * B + b], e_step[a, b], counts[a, b]
                     total = 0.0
-                    for c in range(n_labels):
-                        total += move[c] * ahead[c]
-                        count[c] += p * ahead[c]  # times e_step, once, at the end
+                    if with_pairs:
+                        before = n_labels * (1 + (a if A == n_labels else b))
+                        pair, e = marginals[lo + t, before : before + n_labels], e_unary[t, before : before + n_labels]
+                        for c in range(n_labels):
+                            worth = e[c] * ahead[c]
+                            total += move[c] * worth
+                            count[c] += p * worth
+                            pair[c] = p * move[c] * worth + (0.0 if a == 0 or A == n_labels else pair[c])
+                    else:
+                        for c in range(n_labels):
+                            total += move[c] * ahead[c]
+                            count[c] += p * ahead[c]  # times e_step, once, at the end
                     finite &= total < np.inf  # false for nan too
                     beta[t - 1, a * B + b] = total
         weight = weights[i]
@@ -213,9 +244,25 @@ def forward_backward(
                 for s in range(c, n_states, n_labels):
                     total += alpha[t, s] * beta[t, s]
                 marginals[lo + t, c] = total
+        for p in range(n_labels, marginals.shape[1]):
+            marginals[lo, p] = 0.0  # nothing comes before the first row
         for c in range(n_labels):
             d_init[c] += weight * marginals[lo, c]
             d_final[c] += weight * marginals[lo + n - 1, c]
+
+
+@helper
+def exp_pairs(score, out, n_labels):
+    """Exponentials of a row's scores of pairs, relative to the largest, which is returned; nan: they differ too much,
+    minus infinity: all are forbidden."""
+    top = NEG_INF
+    for p in range(n_labels, score.size):
+        top = max(top, score[p])
+    safe = True
+    for p in range(n_labels, score.size):
+        safe &= (score[p] >= top - PAIR_SPREAD) | (score[p] == NEG_INF)
+        out[p] = np.exp(score[p] - top)
+    return top if safe else np.nan
 
 
 @helper
@@ -249,7 +296,7 @@ def forward_backward_batch(offsets, unary, chain, weights, marginals, log_z, cou
     log_z[:] = np.where(lengths > 0, np.nan, 0.0)
     if all(np.all((a >= top - SPREAD) | (a == NEG_INF)) for a, top in zip(chain, shifts)):
         exps = (np.exp(array - top) for array, top in zip(chain, shifts))
-        work = workspace(int(lengths.max(initial=0)), *chain[:2])
+        work = workspace(int(lengths.max(initial=0)), unary.shape[1], *chain[:2])
         forward_backward(offsets, unary, shifts, *exps, *work, weights, marginals, log_z, *counts)
     wild = np.flatnonzero(np.isnan(log_z))
     if wild.size:
@@ -259,7 +306,7 @@ def forward_backward_batch(offsets, unary, chain, weights, marginals, log_z, cou
 @kernel
 def path_scores(offsets, labels, unary, init, step, final, out):
     """Score of the given labels for every packed chain."""
-    A = step.shape[0]
+    A, n_labels = step.shape[0], init.size
     for i in range(offsets.size - 1):
         lo, hi = offsets[i], offsets[i + 1]
         total = 0.0
@@ -270,7 +317,9 @@ def path_scores(offsets, labels, unary, init, step, final, out):
             total += unary[r, c]
             if r > lo:
                 b = labels[r - 1]
-                if A == unary.shape[1]:
+                if unary.shape[1] > n_labels:
+                    total += unary[r, n_labels * (1 + b) + c]
+                if A == n_labels:
                     total += step[b, 0, c]
                 else:
                     total += step[labels[r - 2] if r > lo + 1 else A - 1, b, c]

@@ -7,7 +7,8 @@ replaced by its root for r = 2. So rescaling concerns only how a constraint is m
 
 import numpy as np
 
-from accord.kernels.chains.online import clear, path_score, refresh_chain, score_input, score_work, to_nodes
+from accord.kernels.chains.online import clear, n_columns, path_score, refresh_chain, score_input, score_work, to_nodes
+from accord.kernels.chains.pairs import add_columns, differ_at, pair_score
 from accord.kernels.chains.subspace import add_difference, clear_row
 from accord.kernels.chains.violator import MARGIN, find_violator, loss_value
 from accord.kernels.chains.viterbi import longest_chain
@@ -59,20 +60,20 @@ def frank_wolfe_epoch(
 ):  # fmt: skip
     """One pass of block-coordinate Frank-Wolfe on the dual of the structural SVM.
 
-    The dual variables of example ``i`` are kept as coefficients of its parts: ``dual_rows`` (n_rows, n_labels) and
+    The dual variables of example ``i`` are kept as coefficients of its parts: ``dual_rows`` (n_rows, n_columns) and
     ``dual_tw[i]``, so that its share of ``w`` is their product with its features. ``dual_linear[i]`` is its linear
     term, ``dual_mass[i]`` the sum of its variables and ``dual_norm[i]`` the squared norm of its share. A visit
     replaces the share by the best non-negative mix of itself and the most violated constraint's. ``direction`` is a
     zero array like ``W`` (work space). ``gaps[i]`` receives the block's duality gap. The slack of example ``i`` costs
     ``C * weights[i]`` (empty: C).
     """
-    n_labels = init.size
+    n_labels, width = init.size, n_columns(label_map, W)
     longest = longest_chain(offsets)
-    unary = np.empty((longest, n_labels))
-    turned = np.empty((longest, n_labels))
+    unary = np.empty((longest, width))
+    turned = np.empty((longest, width))
     scoring = score_work(longest, window, W)
     found = np.empty(longest, np.int32)
-    per_label = np.zeros(n_labels)
+    per_column = np.zeros(width)
     per_node = np.empty(W.shape[1])
     counts = np.zeros(tw.size)
     budget = 1.0 if norm == 1 else np.inf
@@ -96,7 +97,7 @@ def frank_wolfe_epoch(
         # <w, share of i>, from the scores at hand
         inner_old = 0.0
         for t in range(n):
-            for c in range(n_labels):
+            for c in range(width):
                 inner_old += dual_rows[lo + t, c] * unary[t, c]
         for p in range(tw.size):
             inner_old += dual_tw[i, p] * tw[p]
@@ -113,10 +114,11 @@ def frank_wolfe_epoch(
             add_difference(features, label_map, lo, y[lo:hi], found[:n], scale, eta, order, n_labels, direction, counts)
             score_input(features, window, label_map, lo, direction, scoring, turned[:n])
             for t in range(n):
-                for c in range(n_labels):
+                for c in range(width):
                     cross += dual_rows[lo + t, c] * turned[t, c]
-                if found[t] != y[lo + t]:
-                    norm_new += scale * (turned[t, y[lo + t]] - turned[t, found[t]])
+                if differ_at(y[lo:hi], found, t, width, n_labels):
+                    true = turned[t, y[lo + t]] + pair_score(turned, t, y[lo:hi], n_labels)
+                    norm_new += scale * (true - turned[t, found[t]] - pair_score(turned, t, found, n_labels))
             for p in range(tw.size):
                 cross += dual_tw[i, p] * counts[p]
                 norm_new += counts[p] * counts[p]
@@ -131,18 +133,18 @@ def frank_wolfe_epoch(
         # w += (a - 1) old share + g new share
         for t in range(n):
             changed = False
-            for c in range(n_labels):
-                per_label[c] = (a - 1.0) * dual_rows[lo + t, c]
-            if g != 0.0 and found[t] != y[lo + t]:
-                per_label[y[lo + t]] += g * scale
-                per_label[found[t]] -= g * scale
-            for c in range(n_labels):
-                changed |= per_label[c] != 0.0
-                dual_rows[lo + t, c] += per_label[c]
+            for c in range(width):
+                per_column[c] = (a - 1.0) * dual_rows[lo + t, c]
+            if g != 0.0 and differ_at(y[lo:hi], found, t, width, n_labels):
+                add_columns(y[lo:hi], t, g * scale, g * scale, n_labels, per_column)
+                add_columns(found, t, -g * scale, -g * scale, n_labels, per_column)
+            for c in range(width):
+                changed |= per_column[c] != 0.0
+                dual_rows[lo + t, c] += per_column[c]
             if changed:
-                to_nodes(label_map, per_label, per_node)
+                to_nodes(label_map, per_column, per_node)
                 add_row(features, lo + t, per_node, W)
-            clear(per_label)
+            clear(per_column)
         if tw.size > 0:
             for p in range(tw.size):
                 change = (a - 1.0) * dual_tw[i, p] + g * counts[p]
@@ -151,7 +153,7 @@ def frank_wolfe_epoch(
             refresh_chain(tw, eta, n_labels, order, init, step, final)
         if h > 0.0:  # take the direction back to zero
             for t in range(n):
-                if found[t] != y[lo + t]:
+                if differ_at(y[lo:hi], found, t, width, n_labels):
                     clear_row(features, lo + t, direction)
         dual_norm[i] = max(a * a * dual_norm[i] + 2.0 * a * g * cross + g * g * norm_new, 0.0)
         dual_linear[i] = a * dual_linear[i] + g * linear_new
@@ -164,12 +166,12 @@ def joint_difference(features, label_map, first_row, y, found, order, eta, n_tra
 
     ``direction`` is a zero array like ``W`` (work space).
     """
-    n_labels, n_nodes = label_map.indptr.size - 1, direction.shape[1]
+    n_labels, n_nodes, width = label_map.indptr.size - 1, direction.shape[1], n_columns(label_map, direction)
     counts = np.zeros(n_transitions)
     add_difference(features, label_map, first_row, y, found, 1.0, eta, order, n_labels, direction, counts)
     size = 0
     for t in range(y.size):
-        if y[t] != found[t]:
+        if differ_at(y, found, t, width, n_labels):
             for k in range(features.slots.shape[1]):
                 unit = features.slots[first_row + t, k]
                 if features.indptr.size == 0:
@@ -180,7 +182,7 @@ def joint_difference(features, label_map, first_row, y, found, order, eta, n_tra
     values = np.empty(size * n_nodes + n_transitions)
     used = 0
     for t in range(y.size):
-        if y[t] == found[t]:
+        if not differ_at(y, found, t, width, n_labels):
             continue
         for k in range(features.slots.shape[1]):
             unit = features.slots[first_row + t, k]
@@ -207,7 +209,7 @@ def joint_difference(features, label_map, first_row, y, found, order, eta, n_tra
 @kernel
 def example_violator(features, window, label_map, first_row, y, loss, rescaling, norm, W, init, step, final, found):
     """Most violating output of one example, written into ``found``: (violation, loss or its root)."""
-    unary = np.empty((y.size, init.size))
+    unary = np.empty((y.size, n_columns(label_map, W)))
     score_input(features, window, label_map, first_row, W, score_work(y.size, window, W), unary)
     true_score = path_score(unary, init, step, final, y)
     h = find_violator(loss, rescaling, norm, unary, init, step, final, y, true_score, found)

@@ -1,10 +1,11 @@
 """Training loops that visit one example after another: the loop, the decoder and the update in one kernel.
 
 Weights are ``W`` (n_dims, n_nodes) and the transition vector ``tw``, laid out as start (L), end (L), pair (L, L) and,
-in second order, triple (L + 1, L, L); it is empty for structures without transitions. ``init, step, final`` are the
-decoder's arrays made from ``tw`` (see the package docstring) and are kept in step with it; entries of minus infinity
-stay as they are. ``LabelMap`` says which output columns a label sums (a class of a taxonomy sums its ancestors').
-Label numbers ``y`` of -1 are hidden: the output is known to have the other labels, and these are any that fit.
+in second order, triple (L + 1, L, L); start and end may be missing (:func:`first_pair`), and it is empty for structures
+without transitions. ``init, step, final`` are the decoder's arrays made from ``tw`` (see the package docstring) and are
+kept in step with it; entries of minus infinity stay as they are. ``LabelMap`` says which output columns a label sums (a
+class of a taxonomy sums its ancestors'). Label numbers ``y`` of -1 are hidden: the output is known to have the other
+labels, and these are any that fit.
 """
 
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.kernels.chains.forward_backward import forward_backward_one, shifted_exp
+from accord.kernels.chains.pairs import add_columns, differ_at, pair_score
 from accord.kernels.chains.viterbi import force_labels, longest_chain, viterbi
 from accord.kernels.compiling import helper, kernel
 from accord.kernels.features.sparse import add_row, score_rows
@@ -45,8 +47,14 @@ def sum_nodes(label_map, node_scores, out):
 
 
 @helper
+def n_columns(label_map, W):
+    """How many scores a row has: of labels and, if there are weights for them, of pairs of labels."""
+    return W.shape[1] if label_map.nodes.size == 0 else label_map.indptr.size - 1
+
+
+@helper
 def score_input(features, window, label_map, first_row, W, work, out):
-    """Write the label scores (n_rows, n_labels) of one input into ``out``; ``work`` is made by :func:`score_work`."""
+    """Write the scores (n_rows, n_columns) of one input into ``out``; ``work`` is made by :func:`score_work`."""
     wide, nodes = work
     if label_map.nodes.size == 0:
         score_rows(features, window, first_row, W, wide, out)
@@ -76,19 +84,28 @@ def to_nodes(label_map, per_label, per_node):
                 per_node[label_map.nodes[p]] += label_map.weights[p] * per_label[c]
 
 
+@helper
+def first_pair(n_transitions, n_labels, order):
+    """Where the pairs begin in a transition vector: behind start and end, if it has them."""
+    square = n_labels * n_labels
+    return n_transitions - (square if order == 1 else (n_labels + 2) * square)
+
+
 @kernel
 def count_transitions(labels, sign, n_labels, order, counts):
     """Add ``sign`` times the transition features of one output to ``counts`` (laid out like ``tw``)."""
     if counts.size == 0 or labels.size == 0:
         return
-    counts[labels[0]] += sign
-    counts[n_labels + labels[-1]] += sign
+    first, square = first_pair(counts.size, n_labels, order), n_labels * n_labels
+    if first > 0:
+        counts[labels[0]] += sign
+        counts[n_labels + labels[-1]] += sign
     for t in range(1, labels.size):
-        pair = labels[t - 1] * n_labels + labels[t]
-        counts[2 * n_labels + pair] += sign
+        pair = first + labels[t - 1] * n_labels + labels[t]
+        counts[pair] += sign
         if order == 2:
             before = labels[t - 2] if t > 1 else n_labels
-            counts[2 * n_labels + n_labels * n_labels + before * n_labels * n_labels + pair] += sign
+            counts[pair + square + before * square] += sign
 
 
 @helper
@@ -96,31 +113,31 @@ def refresh_chain(tw, eta, n_labels, order, init, step, final):
     """Recompute the decoder's arrays from the transition weights, keeping what is forbidden."""
     if tw.size == 0:
         return
-    for c in range(n_labels):
+    first, square = first_pair(tw.size, n_labels, order), n_labels * n_labels
+    for c in range(n_labels if first > 0 else 0):
         if init[c] > NEG_INF:
             init[c] = eta * tw[c]
         if final[c] > NEG_INF:
             final[c] = eta * tw[n_labels + c]
-    square = n_labels * n_labels
     for a in range(step.shape[0]):
         for b in range(step.shape[1]):
             for c in range(n_labels):
                 if step[a, b, c] > NEG_INF:
                     if order == 1:
-                        step[a, b, c] = eta * tw[2 * n_labels + a * n_labels + c]
+                        step[a, b, c] = eta * tw[first + a * n_labels + c]
                     else:
-                        pair = b * n_labels + c
-                        step[a, b, c] = eta * (tw[2 * n_labels + pair] + tw[2 * n_labels + square + a * square + pair])
+                        pair = first + b * n_labels + c
+                        step[a, b, c] = eta * (tw[pair] + tw[pair + square + a * square])
 
 
 @kernel
 def path_score(unary, init, step, final, labels):
     """Score of one output."""
     total = 0.0
-    n_labels = unary.shape[1]
+    n_labels = init.size
     for t in range(labels.size):
         c = labels[t]
-        total += unary[t, c]
+        total += unary[t, c] + pair_score(unary, t, labels, n_labels)
         if t == 0:
             total += init[c]
         elif step.shape[0] == n_labels:
@@ -143,12 +160,12 @@ def perceptron_epoch(
     ``W - W_sum / clock``. Where labels are hidden, the target is the best
     output that has the others. Returns (clock, wrong outputs, wrong tokens).
     """
-    n_labels = init.size
+    n_labels, width = init.size, n_columns(label_map, W)
     longest = longest_chain(offsets)
-    unary = np.empty((longest, n_labels))
+    unary = np.empty((longest, width))
     scoring = score_work(longest, window, W)
     found, target = np.empty(longest, np.int32), np.empty(longest, np.int32)
-    per_label = np.zeros(n_labels)
+    per_column = np.zeros(width)
     per_node = np.empty(W.shape[1])
     counts = np.zeros(tw.size)
     wrong, wrong_tokens = 0, 0
@@ -170,21 +187,21 @@ def perceptron_epoch(
             wrong_tokens += errors
             weight = weights[i] if weights.size > 0 else 1.0
             if hidden:  # an output that has all given labels is its own target: only the others are decoded again
-                force_labels(unary[:n], y[lo:hi])
+                force_labels(unary[:n], y[lo:hi], n_labels)
                 viterbi(unary[:n], init, step, final, target[:n])
             for t in range(n):
-                if found[t] == target[t]:
+                if not differ_at(found, target, t, width, n_labels):
                     continue
-                per_label[target[t]] = weight
-                per_label[found[t]] = -weight
-                to_nodes(label_map, per_label, per_node)
+                add_columns(target, t, weight, weight, n_labels, per_column)
+                add_columns(found, t, -weight, -weight, n_labels, per_column)
+                to_nodes(label_map, per_column, per_node)
                 add_row(features, lo + t, per_node, W)
                 if W_sum.size > 0:
                     for z in range(per_node.size):
                         per_node[z] *= clock
                     add_row(features, lo + t, per_node, W_sum)
-                per_label[target[t]] = 0.0
-                per_label[found[t]] = 0.0
+                add_columns(target, t, -weight, -weight, n_labels, per_column)
+                add_columns(found, t, weight, weight, n_labels, per_column)
             if tw.size > 0:
                 clear(counts)
                 count_transitions(target[:n], weight * eta, n_labels, order, counts)
@@ -210,11 +227,11 @@ def crf_epoch(
     likelihood is that of all outputs that have the others. ``work`` are buffers of ``forward_backward``. Returns
     (clock, summed loss).
     """
-    n_labels = init.size
+    n_labels, width = init.size, n_columns(label_map, W)
     longest = longest_chain(offsets)
-    unary = np.empty((longest, n_labels))
+    unary = np.empty((longest, width))
     scoring = score_work(longest, window, W)
-    marginals, agreeing = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    marginals, agreeing = np.empty((longest, width)), np.empty((longest, width))
     per_node = np.empty(W.shape[1])
     d_init, d_step, d_final = np.empty_like(init), np.empty_like(step), np.empty_like(final)
     e_init, e_step, e_final = np.empty_like(init), np.empty_like(step), np.empty_like(final)
@@ -231,7 +248,7 @@ def crf_epoch(
             continue
         score_input(features, window, label_map, lo, W, scoring, unary[:n])
         for t in range(n):
-            for c in range(n_labels):
+            for c in range(width):
                 unary[t, c] *= scale
         refresh_chain(tw, eta, n_labels, order, init, step, final)
         clear(d_init)
@@ -254,7 +271,7 @@ def crf_epoch(
             clear(d_init)
             clear(d_step.reshape(-1))
             clear(d_final)
-            force_labels(unary[:n], y[lo:hi])
+            force_labels(unary[:n], y[lo:hi], n_labels)
             loss -= forward_backward_one(
                 ends, unary[:n], init, step, final, shifts, e_init, e_step, e_final, work, once, agreeing[:n], log_z,
                 d_init, d_step, d_final,
@@ -273,13 +290,13 @@ def crf_epoch(
             W *= scale
             scale = 1.0
         for t in range(n):
-            for c in range(n_labels):
+            for c in range(width):
                 marginals[t, c] = -marginals[t, c] * step_size / scale
             if hidden:
-                for c in range(n_labels):
+                for c in range(width):
                     marginals[t, c] += agreeing[t, c] * step_size / scale
             else:
-                marginals[t, y[lo + t]] += step_size / scale
+                add_columns(y[lo:hi], t, step_size / scale, step_size / scale, n_labels, marginals[t])
             to_nodes(label_map, marginals[t], per_node)
             add_row(features, lo + t, per_node, W)
         if tw.size > 0:
@@ -296,8 +313,8 @@ def subtract_expected(d_init, d_step, d_final, eta, order, counts):
     if counts.size == 0:
         return
     n_labels = d_init.size
-    square = n_labels * n_labels
-    for c in range(n_labels):
+    first, square = first_pair(counts.size, n_labels, order), n_labels * n_labels
+    for c in range(n_labels if first > 0 else 0):
         counts[c] -= eta * d_init[c]
         counts[n_labels + c] -= eta * d_final[c]
     for a in range(d_step.shape[0]):
@@ -305,7 +322,7 @@ def subtract_expected(d_init, d_step, d_final, eta, order, counts):
             for c in range(n_labels):
                 v = eta * d_step[a, b, c]
                 if order == 1:
-                    counts[2 * n_labels + a * n_labels + c] -= v
+                    counts[first + a * n_labels + c] -= v
                 else:
-                    counts[2 * n_labels + b * n_labels + c] -= v
-                    counts[2 * n_labels + square + a * square + b * n_labels + c] -= v
+                    counts[first + b * n_labels + c] -= v
+                    counts[first + square + a * square + b * n_labels + c] -= v

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from accord.kernels.chains.online import clear, count_transitions, to_nodes
+from accord.kernels.chains.online import clear, count_transitions, n_columns, to_nodes
+from accord.kernels.chains.pairs import add_columns, differ_at
 from accord.kernels.compiling import helper, kernel
 from accord.kernels.features.sparse import add_row
 
@@ -64,15 +65,15 @@ def maximise_subspace(gram, linear, size, ridge, budget, alpha):
 @helper
 def add_difference(features, label_map, first_row, target, output, amount, eta, order, n_labels, weights, tw):
     """Add ``amount`` times the difference of the joint features of ``target`` and ``output``."""
-    per_label, per_node = np.zeros(n_labels), np.empty(weights.shape[1])
+    width = n_columns(label_map, weights)
+    per_column, per_node = np.zeros(width), np.empty(weights.shape[1])
     for t in range(target.size):
-        if target[t] != output[t]:
-            per_label[target[t]] = amount
-            per_label[output[t]] = -amount
-            to_nodes(label_map, per_label, per_node)
+        if differ_at(target, output, t, width, n_labels):
+            add_columns(target, t, amount, amount, n_labels, per_column)
+            add_columns(output, t, -amount, -amount, n_labels, per_column)
+            to_nodes(label_map, per_column, per_node)
             add_row(features, first_row + t, per_node, weights)
-            per_label[target[t]] = 0.0
-            per_label[output[t]] = 0.0
+            clear(per_column)
     count_transitions(target, amount * eta, n_labels, order, tw)
     count_transitions(output, -amount * eta, n_labels, order, tw)
 
@@ -80,16 +81,16 @@ def add_difference(features, label_map, first_row, target, output, amount, eta, 
 @helper
 def dot_difference(features, label_map, first_row, target, output, eta, order, n_labels, weights, tw):
     """Inner product of a joint-feature difference with ``weights``."""
-    per_label, per_node = np.zeros(n_labels), np.empty(weights.shape[1])
+    width = n_columns(label_map, weights)
+    per_column, per_node = np.zeros(width), np.empty(weights.shape[1])
     total = 0.0
     for t in range(target.size):
-        if target[t] == output[t]:
+        if not differ_at(target, output, t, width, n_labels):
             continue
-        per_label[target[t]] = 1.0
-        per_label[output[t]] = -1.0
-        to_nodes(label_map, per_label, per_node)
-        per_label[target[t]] = 0.0
-        per_label[output[t]] = 0.0
+        add_columns(target, t, 1.0, 1.0, n_labels, per_column)
+        add_columns(output, t, -1.0, -1.0, n_labels, per_column)
+        to_nodes(label_map, per_column, per_node)
+        clear(per_column)
         for k in range(features.slots.shape[1]):
             unit = features.slots[first_row + t, k]
             base, stride = features.base[k], features.stride[k]
@@ -136,6 +137,6 @@ def gram_row(features, label_map, first_row, target, outputs, scale, row, eta, o
         gram[row, b] = product
         gram[b, row] = product
     for t in range(target.size):
-        if target[t] != outputs[row, t]:
+        if differ_at(target, outputs[row], t, n_columns(label_map, work), n_labels):
             clear_row(features, first_row + t, work)
     clear(work_tw)

@@ -54,16 +54,19 @@ def same(a, b):
 @helper
 def add_costs(cost, scale, y, unary, out):
     """Write ``unary`` with the costs of predicting labels for ``y``, times ``scale``, into ``out``."""
+    n_labels = cost.shape[0]
     for t in range(y.size):
         row = cost[y[t]]
-        if row.size == unary.shape[1]:
+        if row.size == n_labels:
             for c in range(row.size):
                 out[t, c] = unary[t, c] + scale * row[c]
         else:
             extra = scale * row[0]
-            for c in range(unary.shape[1]):
+            for c in range(n_labels):
                 out[t, c] = unary[t, c] + extra
         out[t, y[t]] = unary[t, y[t]] + 0.0
+        for p in range(n_labels, unary.shape[1]):
+            out[t, p] = unary[t, p]
 
 
 @kernel
@@ -159,14 +162,14 @@ def _by_level(loss, rescaling, norm, unary, init, step, final, y, true_score, la
     if top_state < 0:
         copy_labels(y, labels)
         return 0.0
-    trace_level(back, level, top_level, top_state, unary.shape[1], labels)
+    trace_level(back, level, top_level, top_state, init.size, labels)
     return top
 
 
 @helper
 def _by_sweep(loss, rescaling, norm, unary, init, step, final, y, true_score, labels):
     """Best output among those that maximise score + c * (Hamming or cost) for c = 0, 2^-6, ..., 2^6."""
-    n_tokens, n_labels = unary.shape
+    n_tokens, n_labels = unary.shape[0], init.size
     copy_labels(y, labels)
     top = 0.0
     found = np.empty(n_tokens, np.int32)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from accord.kernels.chains.pairs import moves_of, set_moves
 from accord.kernels.compiling import helper, kernel
 
 NEG_INF = -np.inf
@@ -19,11 +20,22 @@ def longest_chain(offsets):
 @kernel
 def viterbi(unary, init, step, final, labels):
     """Write the best labels of one chain into ``labels`` and return its score (minus infinity: infeasible)."""
-    n_tokens, n_labels = unary.shape
+    if unary.shape[1] > init.size:
+        return _viterbi(unary, init, step, final, labels, np.empty_like(step))
+    return _viterbi(unary, init, step, final, labels, None)
+
+
+@helper
+def _viterbi(unary, init, step, final, labels, room):
+    """With ``room`` for the moves of one row, if rows have scores of pairs: compiled without them, it is faster."""
+    n_tokens, n_labels = unary.shape[0], init.size
     if n_tokens == 0:
         return 0.0
     A, B = step.shape[0], step.shape[1]
     n_states = A * B
+    moves = step
+    if room is not None:
+        moves = room
     score = np.empty((n_tokens, n_states))
     for k in range(n_states):
         score[0, k] = NEG_INF
@@ -31,6 +43,8 @@ def viterbi(unary, init, step, final, labels):
         score[0, n_states - n_labels + c] = init[c] + unary[0, c]
     for t in range(1, n_tokens):
         old, new = score[t - 1], score[t]
+        if room is not None:
+            set_moves(unary, t, step, n_labels, room)
         for b in range(B):
             best, here = new[b * n_labels : (b + 1) * n_labels], unary[t]
             for c in range(n_labels):
@@ -38,7 +52,7 @@ def viterbi(unary, init, step, final, labels):
             a = 0
             while a + 4 <= A:  # four at a time: a third less time than one by one
                 s0, s1, s2, s3 = old[a * B + b], old[(a + 1) * B + b], old[(a + 2) * B + b], old[(a + 3) * B + b]
-                move0, move1, move2, move3 = step[a, b], step[a + 1, b], step[a + 2, b], step[a + 3, b]
+                move0, move1, move2, move3 = moves[a, b], moves[a + 1, b], moves[a + 2, b], moves[a + 3, b]
                 for c in range(n_labels):
                     v0, v1, v2, v3 = s0 + move0[c], s1 + move1[c], s2 + move2[c], s3 + move3[c]
                     v0 = v0 if v0 > v1 else v1
@@ -47,7 +61,7 @@ def viterbi(unary, init, step, final, labels):
                     best[c] = v0 if v0 > best[c] else best[c]
                 a += 4
             while a < A:
-                s, move = old[a * B + b], step[a, b]
+                s, move = old[a * B + b], moves[a, b]
                 for c in range(n_labels):
                     v = s + move[c]
                     best[c] = v if v > best[c] else best[c]
@@ -68,10 +82,12 @@ def viterbi(unary, init, step, final, labels):
         c = state % n_labels
         labels[t] = c
         b = 0 if B == 1 else state // n_labels
+        if room is not None:
+            set_moves(unary, t, step, n_labels, room)
         top_before = NEG_INF
         state = b
         for a in range(A):
-            v = score[t - 1, a * B + b] + step[a, b, c]
+            v = score[t - 1, a * B + b] + moves[a, b, c]
             if v > top_before:
                 top_before = v
                 state = a * B + b
@@ -82,17 +98,21 @@ def viterbi(unary, init, step, final, labels):
 @kernel
 def viterbi_batch(offsets, unary, init, step, final, labels, scores):
     """Decode packed chains: rows ``offsets[i]:offsets[i+1]`` of ``unary`` belong to input ``i``."""
+    with_pairs = unary.shape[1] > init.size
     for i in range(offsets.size - 1):
         lo, hi = offsets[i], offsets[i + 1]
-        scores[i] = viterbi(unary[lo:hi], init, step, final, labels[lo:hi])
+        if with_pairs:
+            scores[i] = viterbi(unary[lo:hi], init, step, final, labels[lo:hi])
+        else:
+            scores[i] = _viterbi(unary[lo:hi], init, step, final, labels[lo:hi], None)
 
 
 @kernel
-def force_labels(unary, given):
+def force_labels(unary, given, n_labels):
     """Forbid, in place, every label but the given one of each row; -1 leaves a row free."""
     for t in range(given.size):
         if given[t] >= 0:
-            for c in range(unary.shape[1]):
+            for c in range(n_labels):
                 if c != given[t]:
                     unary[t, c] = NEG_INF
 
@@ -119,17 +139,20 @@ def _insert(values, source, rank, size, k, v, a, r):
 @kernel
 def k_best(unary, init, step, final, k):
     """Return ``(scores, labels)`` of the at most ``k`` best feasible outputs, best first, all distinct."""
-    n_tokens, n_labels = unary.shape
+    n_tokens, n_labels = unary.shape[0], init.size
     if n_tokens == 0:
         return np.zeros(1), np.empty((1, 0), np.int32)
     A, B = step.shape[0], step.shape[1]
     n_states = A * B
+    with_pairs, moves = unary.shape[1] > n_labels, moves_of(unary, step, n_labels)
     values = np.full((n_tokens, n_states, k), NEG_INF)
     source = np.zeros((n_tokens, n_states, k), np.int32)
     rank = np.zeros((n_tokens, n_states, k), np.int32)
     for c in range(n_labels):
         values[0, n_states - n_labels + c, 0] = init[c] + unary[0, c]
     for t in range(1, n_tokens):
+        if with_pairs:
+            set_moves(unary, t, step, n_labels, moves)
         for b in range(B):
             for c in range(n_labels):
                 if unary[t, c] == NEG_INF:
@@ -137,7 +160,7 @@ def k_best(unary, init, step, final, k):
                 state = b * n_labels + c
                 size = 0
                 for a in range(A):
-                    edge = step[a, b, c] + unary[t, c]
+                    edge = moves[a, b, c] + unary[t, c]
                     if edge == NEG_INF:
                         continue
                     for r in range(k):
@@ -171,15 +194,18 @@ def best_per_level(unary, init, step, final, level, n_levels):
     ``level[t, c]`` is what label ``c`` at token ``t`` adds. Returns the final scores (n_levels, n_states) and the
     back pointers (n_tokens, n_levels, n_states) that :func:`trace_level` follows.
     """
-    n_tokens, n_labels = unary.shape
+    n_tokens, n_labels = unary.shape[0], init.size
     A, B = step.shape[0], step.shape[1]
     n_states = A * B
+    with_pairs, moves = unary.shape[1] > n_labels, moves_of(unary, step, n_labels)
     score = np.full((n_levels, n_states), NEG_INF)
     back = np.zeros((n_tokens, n_levels, n_states), np.int32)
     for c in range(n_labels):
         score[level[0, c], n_states - n_labels + c] = init[c] + unary[0, c]
     for t in range(1, n_tokens):
         new = np.full((n_levels, n_states), NEG_INF)
+        if with_pairs:
+            set_moves(unary, t, step, n_labels, moves)
         for d in range(n_levels):
             for b in range(B):
                 for a in range(A):
@@ -187,7 +213,7 @@ def best_per_level(unary, init, step, final, level, n_levels):
                     if s == NEG_INF:
                         continue
                     for c in range(n_labels):
-                        v = s + step[a, b, c] + unary[t, c]
+                        v = s + moves[a, b, c] + unary[t, c]
                         target = d + level[t, c]
                         if v > new[target, b * n_labels + c]:
                             new[target, b * n_labels + c] = v

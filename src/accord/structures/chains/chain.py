@@ -30,7 +30,7 @@ class ChainStructure(ChainDecoders):
             return
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         unary = np.zeros((y.size, self.n_labels_))
-        vit.force_labels(unary, y)
+        vit.force_labels(unary, y, self.n_labels_)
         scores = np.empty(offsets.size - 1)
         vit.viterbi_batch(offsets, unary, *self.allowed(), np.empty_like(y), scores)
         bad = np.flatnonzero((sums_by_input(y < 0, offsets) > 0) & (scores == -np.inf))
@@ -71,6 +71,7 @@ class ChainStructure(ChainDecoders):
         counts = (np.zeros_like(a) for a in chain)
         fb.forward_backward_batch(rows.offsets, unary, chain, np.empty(0), found, log_z, counts)
         raise_infeasible(log_z, first, unary, rows.offsets)
+        found, unary = np.ascontiguousarray(found[:, : self.n_labels_]), unary[:, : self.n_labels_]
         cost = self.loss_.cost
         if cost.shape[1:] == (self.n_labels_,):
             found = -(found @ cost)
@@ -112,7 +113,7 @@ class ChainStructure(ChainDecoders):
         counts = (np.zeros_like(a) for a in chain)
         fb.forward_backward_batch(rows.offsets, unary, chain, np.empty(0), marginals, log_z, counts)
         raise_infeasible(log_z, first, unary, rows.offsets)
-        return [marginals[lo:hi] for lo, hi in pairwise(rows.offsets.tolist())]
+        return [marginals[lo:hi, : self.n_labels_] for lo, hi in pairwise(rows.offsets.tolist())]
 
     # -- learning ---------------------------------------------------------------------------------------------------
     def problem(

@@ -84,7 +84,7 @@ class ChainConsensusProblem(ViewedProblem):
         s, w = self.structure, weights.view(v)
         rows = self.channels[v].take(self.unlabeled)
         unary = s.label_scores(rows.scores(w.unary))
-        force_labels(unary, self.y[np.repeat(~self.is_labeled, np.diff(self.offsets))])
+        force_labels(unary, self.y[np.repeat(~self.is_labeled, np.diff(self.offsets))], s.n_labels_)
         return rows.offsets, unary, s.chain(w.transitions, self.constrained)
 
     def pseudo_outputs(self, weights: ViewWeights, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -96,7 +96,7 @@ class ChainConsensusProblem(ViewedProblem):
         for v in range(self.n_views):
             offsets, unary, chain = self.unlabeled_scores(weights, v)
             found, by = np.empty(unary.shape[0], np.int32), np.empty(offsets.size - 1)
-            co_svm.predict_with_margin(offsets, unary + bias[v], *chain, found, by)
+            co_svm.predict_with_margin(offsets, self.structure.biased(unary, bias[v]), *chain, found, by)
             labels[v, here], margins[v, self.unlabeled] = found, by
         return labels, margins
 

@@ -2,7 +2,8 @@
 
 An output is one label per row; a class is a chain of one row without transitions. Joint features are
 ``sum_t psi(x_t) (x) Lambda(y_t)`` plus, for sequences, transition counts. ``Lambda`` maps a label to the nodes whose
-weights it sums: the identity, except for taxonomies.
+weights it sums: the identity, except for taxonomies. If transitions are observed, ``psi(x_t) (x) e_{y_{t-1}} (x)
+e_{y_t}`` is added: a row then has a score for every pair of labels, too (:mod:`accord.kernels.chains.pairs`).
 """
 
 from __future__ import annotations
@@ -28,31 +29,33 @@ class ChainDecoders(LabelStructure):
     """What the structures whose outputs are chains of labels do with numbers.
 
     Subclasses set, in ``fit``: ``labels_``, ``loss_`` (a kernel loss), ``node_map_`` (n_labels, n_nodes) and, with
-    transitions, ``order_``, ``eta_`` and the ``allowed_*`` masks.
+    transitions, ``order_``, ``eta_``, ``ends_``, ``observed_`` and ``forbidden_``.
     """
 
     single_row = True
     loss_: Loss
     order_: int = 1
     eta_: float = 1.0
+    ends_: bool = True
+    observed_: bool = False
     has_transitions = False
 
     # -- sizes ------------------------------------------------------------------------------------------------
     @property
     def n_nodes_(self) -> int:
-        return self.node_map_.shape[1] if self.node_map_ is not None else self.n_labels_
+        return self.node_map_.shape[1] if self.node_map_ is not None else self.n_columns_
 
     @property
     def n_columns_(self) -> int:
-        """How many scores a row has."""
-        return self.n_labels_
+        """How many scores a row has: one of each label, and of each pair of labels if transitions are observed."""
+        return self.n_labels_ * (1 + self.n_labels_ * self.observed_)
 
     @property
     def n_transitions_(self) -> int:
         if not self.has_transitions:
             return 0
         n = self.n_labels_
-        return 2 * n + n * n + ((n + 1) * n * n if self.order_ == 2 else 0)
+        return (2 * n if self.ends_ else 0) + n * n + ((n + 1) * n * n if self.order_ == 2 else 0)
 
     forbidden_: Any = ()  # pairs of labels, see Sequence
     node_map_: Any = None  # csr_array (n_labels, n_nodes), or None for the identity
@@ -99,8 +102,11 @@ class ChainDecoders(LabelStructure):
                 array[:] = 0.0
         if np.size(transitions):
             n = self.n_labels_
-            start, end, pairs, triples = np.split(np.asarray(transitions, np.float64), np.cumsum([n, n, n * n]))
+            ends, pairs, triples = np.split(
+                np.asarray(transitions, np.float64), np.cumsum([2 * n if self.ends_ else 0, n * n])
+            )
             moves = pairs + triples.reshape(-1, n * n) if self.order_ == 2 else pairs
+            start, end = ends.reshape(2, -1) if self.ends_ else np.zeros((2, n))
             for array, scores in ((init, start), (step, moves), (final, end)):
                 np.copyto(array, self.eta_ * scores.reshape(array.shape), where=array > -np.inf)
         return init, step, final
@@ -108,13 +114,14 @@ class ChainDecoders(LabelStructure):
     def transition_counts(self, init: np.ndarray, step: np.ndarray, final: np.ndarray) -> np.ndarray:
         """Counts in the layout of a transition vector, given those of the decoder's arrays; transpose of `chain`."""
         pairs = [step.sum(axis=0)] if self.order_ == 2 else []
-        return self.eta_ * np.concatenate([np.ravel(array) for array in (init, final, *pairs, step)])
+        ends = [init, final] if self.ends_ else []
+        return self.eta_ * np.concatenate([np.ravel(array) for array in (*ends, *pairs, step)])
 
     def parts(self, unary: np.ndarray, transitions: np.ndarray | None = None) -> Parts:
-        """Part scores from label scores (n_rows, n_labels) and a transition vector (default: zeros)."""
+        """Part scores from scores of rows (n_rows, n_columns) and a transition vector (default: zeros)."""
         unary = np.ascontiguousarray(unary, dtype=np.float64)
-        if unary.ndim != 2 or unary.shape[1] != self.n_labels_:
-            raise InputError(f"unary has shape {unary.shape}; expected (n_rows, {self.n_labels_})")
+        if unary.ndim != 2 or unary.shape[1] != self.n_columns_:
+            raise InputError(f"unary has shape {unary.shape}; expected (n_rows, {self.n_columns_})")
         if transitions is None:
             transitions = np.zeros(self.n_transitions_)
         if np.shape(transitions) != (self.n_transitions_,):
@@ -128,7 +135,8 @@ class ChainDecoders(LabelStructure):
             raise InputError(f"parts is a {type(parts).__name__}; expected Parts, as structure.parts gives")
         arrays = [self._scores(name, array) for name, array in zip(Parts._fields, parts)]
         n_rows = min(len(arrays[0]), 1) if self.single_row else len(arrays[0])
-        for name, array, shape in zip(Parts._fields, arrays, ((n_rows, n), (n,), self._step_shape(), (n,))):
+        shapes = (n_rows, self.n_columns_), (n,), self._step_shape(), (n,)
+        for name, array, shape in zip(Parts._fields, arrays, shapes):
             if array.shape != shape:
                 raise InputError(f"parts.{name} has shape {array.shape}; expected {shape}, as structure.parts gives")
             if np.isnan(array).any():
@@ -139,7 +147,7 @@ class ChainDecoders(LabelStructure):
     def _scores(name: str, array: Any) -> np.ndarray:
         try:
             if np.ndim(array) and np.asarray(array).dtype.kind in "biufO":
-                return np.ascontiguousarray(array, dtype=np.float64)
+                return np.require(array, np.float64, ["C", "W"])  # kernels are compiled for arrays they may write to
         except (TypeError, ValueError, OverflowError):
             pass
         raise InputError(f"parts.{name} is a {type(array).__name__}; expected an array of numbers")
@@ -216,10 +224,14 @@ class ChainDecoders(LabelStructure):
         log_z, marginals = np.zeros(1), np.zeros_like(parts.unary)
         counts = [np.zeros_like(a) for a in parts[1:]]
         fb.forward_backward_batch(np.array([0, n]), parts.unary, parts[1:], np.empty(0), marginals, log_z, counts)
-        return float(log_z[0]), marginals
+        return float(log_z[0]), marginals[:, : self.n_labels_]
+
+    def biased(self, unary: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        """Scores of rows with constants (n_labels,) added to those of labels."""
+        return unary + np.pad(bias, (0, self.n_columns_ - bias.size))
 
     def count_labels(self, offsets: np.ndarray, unary: np.ndarray, chain: tuple, bias: np.ndarray) -> np.ndarray:
         """How often each label is predicted for packed inputs with constants (n_labels,) added to the scores."""
         y, scores = np.empty(unary.shape[0], np.int32), np.empty(offsets.size - 1)
-        vit.viterbi_batch(offsets, unary + bias, *chain, y, scores)
+        vit.viterbi_batch(offsets, self.biased(unary, bias), *chain, y, scores)
         return np.bincount(y, minlength=self.n_labels_).astype(float)

@@ -31,7 +31,7 @@ class LabelStructure(BaseStructure):
     labels_: list[Label]
 
     stored: ClassVar[dict[str, Any]] = {"labels_": items(LABEL, distinct=True)}
-    derived: ClassVar = ("loss_", "order_", "eta_", "forbidden_", "nodes_", "node_map_")
+    derived: ClassVar = ("loss_", "order_", "eta_", "ends_", "observed_", "forbidden_", "nodes_", "node_map_")
 
     @property
     def n_labels_(self) -> int:
@@ -185,7 +185,7 @@ class LabelStructure(BaseStructure):
             self._check_label(where, t, label, numbers, wish)
             forced[t] = numbers[label]
         unary = unary.copy()
-        force_labels(unary, forced)
+        force_labels(unary, forced, self.n_labels_)
         return unary
 
     # -- comparing --------------------------------------------------------------------------------------------------

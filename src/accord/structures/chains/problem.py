@@ -71,7 +71,7 @@ class ChainProblem:
             return True
         scores = np.zeros(self.n_examples)
         chain = s.chain(np.zeros(s.n_transitions_))
-        fb.path_scores(self.offsets, self.y, np.zeros((self.y.size, s.n_labels_)), *chain, scores)
+        fb.path_scores(self.offsets, self.y, np.zeros((self.y.size, s.n_columns_)), *chain, scores)
         broken = np.flatnonzero((scores == -np.inf) & ~self.partial)
         if broken.size:
             warnings.warn(
@@ -85,7 +85,7 @@ class ChainProblem:
         return self.structure.chain(weights.transitions, self.constrained)
 
     def scores(self, weights: Weights) -> np.ndarray:
-        """Label scores (n_rows, n_labels)."""
+        """Scores of rows (n_rows, n_columns)."""
         return self.structure.label_scores(self.rows.scores(weights.unary))
 
     def zero_weights(self) -> Weights:
@@ -113,7 +113,7 @@ class ChainProblem:
         y = self.y.copy()
         rows = self.rows.take(np.flatnonzero(self.partial))
         unary = self.structure.label_scores(rows.scores(weights.unary))
-        force_labels(unary, y[self._partial_rows])
+        force_labels(unary, y[self._partial_rows], self.structure.n_labels_)
         found, scores = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
         viterbi_batch(rows.offsets, unary, *chain, found, scores)
         y[self._partial_rows] = found
@@ -125,7 +125,7 @@ class ChainProblem:
 
     def _changed(self, **changes: Any) -> ChainProblem:
         other = copy.copy(self)
-        for name in ("partial", "_partial_rows", "_observed", "_parts"):
+        for name in ("partial", "_partial_rows", "_observed", "_observed_columns", "_parts"):
             other.__dict__.pop(name, None)
         other.__dict__.update(changes)
         return other
@@ -133,10 +133,10 @@ class ChainProblem:
     @cached_property
     def _parts(self) -> list[ChainProblem]:
         """Problems of some examples each, so that their label scores fit into memory: as a rule just one of all."""
-        n_labels = self.structure.n_labels_
-        if self.y.size * n_labels <= memory.SCORES:
+        width = self.structure.n_columns_
+        if self.y.size * width <= memory.SCORES:
             return [self]
-        most = max(1, memory.SCORES // (n_labels * self.rows.slots.shape[1]))  # rows
+        most = max(1, memory.SCORES // (width * self.rows.slots.shape[1]))  # rows
         parts, first = [], 0
         while first < self.n_examples:
             fits = np.searchsorted(self.offsets, self.offsets[first] + most, side="right") - 1
@@ -165,7 +165,7 @@ class ChainProblem:
         """One pass of stochastic gradient descent in the given order: (clock, summed loss)."""
         s = self.structure
         chain = self.chain(weights)
-        work = fb.workspace(int(np.diff(self.offsets).max(initial=0)), *chain[:2])
+        work = fb.workspace(int(np.diff(self.offsets).max(initial=0)), s.n_columns_, *chain[:2])
         return online.crf_epoch(
             self.features, self.window, self.label_map, self.offsets, self.y, self.rows.kernel_weights, order,
             s.order_, s.eta_, decay, rate, weights.unary, weights.transitions, *chain, work, clock,
@@ -190,8 +190,8 @@ class ChainProblem:
         done = map_threads(self._block_likelihood, calls, self.n_jobs)
         total = float(sum(d[0] for d in done))
         np.negative(residual, out=residual)
-        complete = np.flatnonzero(~self._partial_rows)
-        residual[complete, self.y[complete]] += 1.0
+        for rows, columns in self._observed_columns:
+            residual[rows, columns] += 1.0
         if self.rows.input_weights is not None:
             residual *= self.rows.row_weights()[:, None]
         if gradient.transitions.size:
@@ -199,6 +199,19 @@ class ChainProblem:
             gradient.transitions += s.transition_counts(*self._observed) - s.transition_counts(*expected)
         self.rows.transpose_scores(s.node_coefficients(residual), gradient.unary)
         return total
+
+    @cached_property
+    def _observed_columns(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Rows and columns that the outputs without hidden labels have: of labels and, if transitions are observed, of
+        pairs."""
+        n, complete = self.structure.n_labels_, ~self._partial_rows
+        found = [(rows := np.flatnonzero(complete), self.y[rows])]
+        if self.structure.observed_:
+            complete = complete.copy()
+            complete[self.offsets[:-1][np.diff(self.offsets) > 0]] = False  # nothing comes before the first row
+            rows = np.flatnonzero(complete)
+            found.append((rows, n * (1 + self.y[rows - 1]) + self.y[rows]))
+        return found
 
     @cached_property
     def _observed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -229,7 +242,7 @@ class ChainProblem:
         lengths = np.diff(self.offsets[lo : hi + 1])[partial]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         forced = unary[rows]
-        force_labels(forced, self.y[rows])
+        force_labels(forced, self.y[rows], self.structure.n_labels_)
         agreeing, log_z = np.zeros_like(forced), np.zeros(lengths.size)
         agreeing_counts = [np.zeros_like(a) for a in chain]
         weights = self.rows.kernel_weights[lo:hi]

@@ -43,6 +43,12 @@ class Sequence(ChainStructure):
         The label of tokens that belong to nothing.
     transition_weight : float
         Scale (eta) of the transition features.
+    ends : bool
+        Starting and ending with a label have weights of their own. Without, as in the papers, only the constraints say
+        how an output may start and end.
+    observed_transitions : bool
+        Features of a token count together with its label and the one before, too, so that transitions depend on the
+        input. There are as many weights of a feature as pairs of labels then: for few labels, and enough examples.
     tokenizer : None, "blanks" or function
         How inputs that are texts become tokens: by the rules of :mod:`accord.tokenizer`, at blanks, or by a function
         that returns the tokens of a text (as spaCy's do). Models with a function cannot be saved.
@@ -64,12 +70,16 @@ class Sequence(ChainStructure):
     relevant: Seq[Label] | None = None
     outside: Label = "O"
     transition_weight: float = 1.0
+    ends: bool = True
+    observed_transitions: bool = False
     tokenizer: Any = None
 
     single_row = False
     has_transitions = True
     expects: ClassVar = {
         "loss": settings.one_of("hamming", "zero-one", "f1", "macro-f1"),
+        "ends": settings.FLAG,
+        "observed_transitions": settings.FLAG,
         "normalize": settings.FLAG,
         "order": settings.one_of(1, 2),
         "transition_weight": settings.NUMBER,
@@ -80,6 +90,8 @@ class Sequence(ChainStructure):
         self._set_labels(chain.from_iterable(y for y in Y if y is not None))
         self.order_ = self.order
         self.eta_ = float(self.transition_weight)
+        self.ends_ = bool(self.ends)
+        self.observed_ = bool(self.observed_transitions)
         self.loss_ = self._loss()
         self.forbidden_ = self._forbidden()
         return self

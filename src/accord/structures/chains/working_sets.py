@@ -31,7 +31,7 @@ class ChainWorkingSet(Entries):
         found, scores = np.empty(self.targets.size, np.int32), np.empty(self.n_examples)
         if given is not None:
             unary = unary.copy()
-            force_labels(unary, given)
+            force_labels(unary, given, self.structure.n_labels_)
 
         def block(lo: int, hi: int) -> None:
             first, last = self.offsets[lo], self.offsets[hi]
@@ -151,9 +151,9 @@ class ChainWorkingSet(Entries):
         """What turns part scores of ``n_rows`` rows into margins: (n_entries, n_parts)."""
         s = self.structure
         starts = self.offsets[self.example]
-        n_parts = n_rows * s.n_labels_
+        n_parts = n_rows * s.n_columns_
         indptr, indices, values = kernels.differences(
             starts + self.first_row, self.lengths[self.example], starts, self.targets, self.starts(), self.labels,
-            s.n_labels_, n_parts, s.order_, s.eta_, s.n_transitions_ > 0,
+            s.n_labels_, s.n_columns_, n_parts, s.order_, s.eta_, s.n_transitions_,
         )  # fmt: skip
         return sp.csr_array((values, indices, indptr), shape=(self.size, n_parts + s.n_transitions_))
