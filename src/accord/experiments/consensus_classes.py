@@ -133,8 +133,8 @@ class ConsensusClasses(Experiment):
         f"{PASSES['ramp']} of at most {PASSES['max_iter']}; 'auto' chooses it on the labeled examples. Self-training "
         f"is a co-SVM with one view and weight {WEIGHT:g}. The one-against-all TSVM is SVMlight's, on both views side "
         "by side. Perceptrons are plain. 'Balanced' is not of the papers: it holds the label frequencies of "
-        "pseudo-labels to those of the labeled examples. 'Own output' reads Table 6.2 as printed: a view that disagrees "
-        "learns to score its own output below its peer's, not the most violating one."
+        "pseudo-labels to those of the labeled examples. 'Own output' reads Table 6.2 as printed: a view that "
+        "disagrees learns to score its own output below its peer's, not the most violating one."
     )
     data_sets = tuple(SETS)
     methods = METHODS

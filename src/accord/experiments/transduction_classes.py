@@ -99,8 +99,8 @@ class TransductionClasses(Experiment):
         "width of the kernel comes from all points, for all machines; nothing is tuned on the test labels, nor on "
         "anything else. The one-against-all TSVM is SVMlight's: binary machines with a bias, the same C for labeled "
         "and, at the end, for unlabeled points. On COIL alone, further lines show what the thesis' figures depend on, "
-        "as it names neither its kernel's width (s, or a part of it), nor whether classes were balanced, nor the weight "
-        "of unlabeled points; '|w|²/2' counts C so."
+        "as it names neither its kernel's width (s, or a part of it), nor whether classes were balanced, nor the "
+        "weight of unlabeled points; '|w|²/2' counts C so."
     )
     data_sets = ("ssl_book",)
     methods = (*METHODS, *OTHERS)
