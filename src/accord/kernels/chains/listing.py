@@ -9,6 +9,7 @@ pass, so that no beginning is followed that leads nowhere.
 import numpy as np
 
 from accord.kernels.chains.online import path_score
+from accord.kernels.chains.pairs import moves_of, pair_score, set_moves
 from accord.kernels.chains.violator import COST, MARGIN, add_costs, copy_labels, loss_value, same
 from accord.kernels.chains.viterbi import longest_chain
 from accord.kernels.compiling import helper, kernel
@@ -22,14 +23,17 @@ ENOUGH = 0.5
 @helper
 def _completions(unary, init, step, final, rest):
     """Best score of what comes after each state of each token; returns the best score of all."""
-    n_tokens, n_labels = unary.shape
+    n_tokens, n_labels = unary.shape[0], init.size
     A, B = step.shape[0], step.shape[1]
+    with_pairs, moves = unary.shape[1] > n_labels, moves_of(unary, step, n_labels)
     for s in range(A * B):
         rest[n_tokens - 1, s] = final[s % n_labels]
     for t in range(n_tokens - 1, 0, -1):
+        if with_pairs:
+            set_moves(unary, t, step, n_labels, moves)
         for a in range(A):
             for b in range(B):
-                best, move = NEG_INF, step[a, b]
+                best, move = NEG_INF, moves[a, b]
                 for c in range(n_labels):
                     v = move[c] + unary[t, c] + rest[t, b * n_labels + c]
                     best = v if v > best else best
@@ -46,7 +50,7 @@ def _walk(unary, init, step, rest, y, least, limit, path, states, sums, found):
 
     They are written one after another into ``found``, unless that has no room.
     """
-    n_tokens, n_labels = unary.shape
+    n_tokens, n_labels = unary.shape[0], init.size
     B = step.shape[1]
     first = step.shape[0] * B - n_labels
     n_found, t = 0, 0
@@ -61,7 +65,8 @@ def _walk(unary, init, step, rest, y, least, limit, path, states, sums, found):
             state, score = first + c, init[c] + unary[0, c]
         else:
             before = states[t - 1]
-            state, score = (before % B) * n_labels + c, sums[t - 1] + step[before // B, before % B, c] + unary[t, c]
+            move = step[before // B, before % B, c] + pair_score(unary, t, path, n_labels)
+            state, score = (before % B) * n_labels + c, sums[t - 1] + move + unary[t, c]
         if not score + rest[t, state] > least:
             continue
         if t + 1 < n_tokens:
@@ -99,8 +104,8 @@ def count_outputs(loss, rescaling, offsets, unary, init, step, final, y, reach, 
     If there are more than ``wanted[i]``, so many at most that are nearest to it; then ``complete[i]`` is False.
     ``bounds[i]`` is what :func:`list_outputs` has to know to list them.
     """
-    longest, n_labels = longest_chain(offsets), unary.shape[1]
-    augmented, rest = np.empty((longest, n_labels)), np.empty((longest, step.shape[0] * step.shape[1]))
+    longest = longest_chain(offsets)
+    augmented, rest = np.empty((longest, unary.shape[1])), np.empty((longest, step.shape[0] * step.shape[1]))
     path, states, sums = np.empty(longest, np.int32), np.empty(longest, np.int64), np.empty(longest)
     nothing = np.empty(0, np.int32)
     for i in range(offsets.size - 1):
@@ -132,8 +137,8 @@ def count_outputs(loss, rescaling, offsets, unary, init, step, final, y, reach, 
 @kernel
 def list_outputs(loss, rescaling, offsets, unary, init, step, final, y, bounds, counts, labels, delta, margin):
     """Write what :func:`count_outputs` has counted, one output after another, with losses and margins."""
-    longest, n_labels = longest_chain(offsets), unary.shape[1]
-    augmented, rest = np.empty((longest, n_labels)), np.empty((longest, step.shape[0] * step.shape[1]))
+    longest = longest_chain(offsets)
+    augmented, rest = np.empty((longest, unary.shape[1])), np.empty((longest, step.shape[0] * step.shape[1]))
     path, states, sums = np.empty(longest, np.int32), np.empty(longest, np.int64), np.empty(longest)
     at, k = 0, 0
     for i in range(offsets.size - 1):
