@@ -418,7 +418,7 @@ def test_inspect_a_sum_of_views(folder):
     found = json.loads(ok("inspect", folder / "s", "--json"))
     assert len(found["views"]) == 4
     assert found["parameters"]["SumOfViews"]["n_views"] == 4
-    assert found["parameters"]["StructuredPerceptron"]["max_iter"] == 10
+    assert found["parameters"]["StructuredPerceptron"]["max_iter"] == 20
 
 
 def test_inspect_when_auto_has_taken_one_view(folder):

@@ -44,7 +44,7 @@ def test_slow_methods_run_at_one_point_and_the_others_on_both_curves():
     assert [task.repetition for task in tasks] == sorted(task.repetition for task in tasks)
 
 
-SLOW = ("coSVM, auto", "SVM, slack", "coSVM, slack")
+SLOW = ("coSVM, auto", "coSVM, own output", "SVM, slack", "coSVM, slack")
 
 
 def test_more_unlabeled_sentences_are_added_to_fewer(sentences):

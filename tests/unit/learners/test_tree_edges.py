@@ -109,7 +109,7 @@ def test_brackets_that_no_tree_has(parser):
         (lambda m: m.predict_k_best(SENTENCES[:1], "a"), "k is 'a'; expected a whole number"),
         (lambda m: PCFG(Tree(grammar=5)).fit(SENTENCES, TREES), "grammar is a int; expected a list of trees"),
         (lambda m: PCFG(Tree(rare=True)).fit(SENTENCES, TREES), "rare is True; expected a whole number"),
-        (lambda m: PCFG(Tree(), smoothing="a").fit(SENTENCES, TREES), "smoothing is 'a'; expected a positive"),
+        (lambda m: PCFG(Tree(), smoothing="a").fit(SENTENCES, TREES), "smoothing is 'a'; expected a number, 0 or more"),
         (lambda m: PCFG(Tree(), max_iter=-1).fit(SENTENCES, TREES), "max_iter is -1; expected a whole number"),
     ],
 )
