@@ -95,16 +95,24 @@ def _viterbi(unary, init, step, final, labels, room):
     return top
 
 
-@kernel
-def viterbi_batch(offsets, unary, init, step, final, labels, scores):
+def viterbi_batch(offsets, unary, init, *others):
     """Decode packed chains: rows ``offsets[i]:offsets[i+1]`` of ``unary`` belong to input ``i``."""
-    with_pairs = unary.shape[1] > init.size
+    # chosen here, because compiling both takes those who need one twice as long when they begin
+    (_batch_with_pairs if unary.shape[1] > init.size else _batch)(offsets, unary, init, *others)
+
+
+@kernel
+def _batch(offsets, unary, init, step, final, labels, scores):
     for i in range(offsets.size - 1):
         lo, hi = offsets[i], offsets[i + 1]
-        if with_pairs:
-            scores[i] = viterbi(unary[lo:hi], init, step, final, labels[lo:hi])
-        else:
-            scores[i] = _viterbi(unary[lo:hi], init, step, final, labels[lo:hi], None)
+        scores[i] = _viterbi(unary[lo:hi], init, step, final, labels[lo:hi], None)
+
+
+@kernel
+def _batch_with_pairs(offsets, unary, init, step, final, labels, scores):
+    for i in range(offsets.size - 1):
+        lo, hi = offsets[i], offsets[i + 1]
+        scores[i] = viterbi(unary[lo:hi], init, step, final, labels[lo:hi])
 
 
 @kernel
