@@ -84,11 +84,23 @@ def train(
     on_epoch: Callable[[str], None] = lambda info: None,
 ) -> SVMResult:
     """Solve to precision ``tol``."""
-    solver = CuttingPlane(problem, C, tol)
+    return run(CuttingPlane(problem, C, tol), tol, max_iter, reoptimize, rng, on_epoch)
+
+
+def run(
+    solver: CuttingPlane,
+    tol: float,
+    max_iter: int,
+    reoptimize: str,
+    rng: np.random.Generator | None,
+    on_epoch: Callable[[str], None],
+) -> SVMResult:
+    """Passes over all examples until none adds a constraint."""
+    n_examples = solver.problem.n_examples
     converged, n_iter, n_added = False, 0, 0
     history: list[dict[str, float]] = []
     while not converged and n_iter < max_iter:
-        order = np.arange(problem.n_examples) if rng is None else rng.permutation(problem.n_examples)
+        order = np.arange(n_examples) if rng is None else rng.permutation(n_examples)
         visits = [solver.visit(int(i), optimise=reoptimize == "example") for i in order]
         added = sum(v[0] for v in visits)
         if reoptimize == "all" and added:
@@ -101,7 +113,7 @@ def train(
         on_epoch(f"{added} constraints added, {solver.size} in use, dual {history[-1]['dual']:.5g}")
     return SVMResult(
         weights=solver.weights,
-        primal=primal_value(problem, solver.weights, C, solver.slacks()),
+        primal=solver.primal(converged),
         dual=solver.dual(),
         n_iter=n_iter,
         n_constraints=solver.size,
@@ -134,6 +146,10 @@ class CuttingPlane:
     @property
     def size(self) -> int:
         return sum(len(s) for s in self.sets)
+
+    def primal(self, converged: bool) -> float:
+        """The objective of the weights, whether or not the solver has come to its end."""
+        return primal_value(self.problem, self.weights, self.C, self.slacks())
 
     def dual(self) -> float:
         linear = sum(c.alpha * c.offset for s in self.sets for c in s)

@@ -17,7 +17,7 @@ from scipy.optimize import nnls
 
 from accord.exceptions import InputError
 from accord.packed.problem import Problem
-from accord.solvers.cutting_plane import CuttingPlane, SVMResult
+from accord.solvers.cutting_plane import CuttingPlane, SVMResult, run
 
 # The shortest vector counts as zero if it is so much shorter than what it is made of (squared lengths).
 NOTHING = 1e-10
@@ -34,30 +34,7 @@ def train(
     on_epoch: Callable[[str], None] = lambda info: None,
 ) -> SVMResult:
     """Solve until no margin lacks more than ``tol``; ``InputError`` if no weights can have them all."""
-    solver = HardMargin(problem, tol)
-    converged, n_iter, n_added = False, 0, 0
-    history: list[dict[str, float]] = []
-    while not converged and n_iter < max_iter:
-        order = np.arange(problem.n_examples) if rng is None else rng.permutation(problem.n_examples)
-        added = sum(solver.visit(int(i), optimise=False)[0] for i in order)
-        if added:
-            solver.optimise([i for i, here in enumerate(solver.sets) if here])
-        converged = added == 0
-        n_iter += 1
-        n_added += added
-        history.append({"added": added, "constraints": solver.size, "dual": solver.dual()})
-        on_epoch(f"{added} constraints added, {solver.size} in use, dual {history[-1]['dual']:.5g}")
-    return SVMResult(
-        weights=solver.weights,
-        primal=0.5 * float(solver.w @ solver.w) if converged else np.inf,
-        dual=solver.dual(),
-        n_iter=n_iter,
-        n_constraints=solver.size,
-        n_added=n_added,
-        converged=converged,
-        working_sets=solver.sets,
-        history=history,
-    )
+    return run(HardMargin(problem, tol), tol, max_iter, "all", rng, on_epoch)
 
 
 class HardMargin(CuttingPlane):
@@ -65,6 +42,10 @@ class HardMargin(CuttingPlane):
 
     def __init__(self, problem: Problem, tol: float) -> None:
         super().__init__(problem, np.inf, tol)
+
+    def primal(self, converged: bool) -> float:
+        """Infinite as long as a margin is missing: there is no slack to count."""
+        return 0.5 * float(self.w @ self.w) if converged else np.inf
 
     def _block_gap(self, *_) -> float:
         return 0.0  # all sets are optimised at the end of a pass
