@@ -40,6 +40,7 @@ from accord.structures.matching import Matching as Matching
 from accord.structures.partitions.partition import Partition as Partition
 from accord.structures.trees.tree import Tree as Tree
 from accord.tokenizer import tokenize as tokenize
+from accord.views.brown import BrownClusters as BrownClusters
 from accord.views.canonical import CanonicalFeatures as CanonicalFeatures
 from accord.views.compose import ConcatenatedViews as ConcatenatedViews
 from accord.views.dense import ArrayFeatures as ArrayFeatures
@@ -48,6 +49,7 @@ from accord.views.distributional import DistributionalFeatures as Distributional
 from accord.views.documents import TextFeatures as TextFeatures
 from accord.views.embeddings import Embeddings as Embeddings
 from accord.views.graph import GraphFeatures as GraphFeatures
+from accord.views.linked import LinkedFeatures as LinkedFeatures
 from accord.views.independence import IndependentSplit as IndependentSplit
 from accord.views.kernel import KernelFeatures as KernelFeatures
 from accord.views.pairs import CallablePairs as CallablePairs

@@ -101,6 +101,8 @@ TABLE = {
     "DistributionalFeatures": _entry("view", "views.distributional", "distributional", "words"),
     "CanonicalFeatures": _entry("view", "views.canonical", "canonical", "words"),
     "Embeddings": _entry("view", "views.embeddings", "embeddings", "words"),
+    "BrownClusters": _entry("view", "views.brown", "clusters", "words"),
+    "LinkedFeatures": _entry("view", "views.linked"),
     "ConcatenatedViews": _entry("view", "views.compose"),
     "Select": _entry("view", "views.select"),
     "RandomSplit": _entry("split", "views.splits", "random"),

@@ -19,6 +19,7 @@ from accord import (
     RLSR,
     ArrayFeatures,
     BatchDetector,
+    BrownClusters,
     CanonicalFeatures,
     Classifier,
     ClusteringSVM,
@@ -245,6 +246,10 @@ def kinds() -> dict[str, Kind]:
         "groups": (lambda: CoPerceptron(S(), views=FeatureGroups(TokenFeatures()), **weight), *some_text),
         "views": (lambda: CRF(S(), view=ConcatenatedViews(wide)), *text),
         "canonical": (lambda: CRF(S(), view=CanonicalFeatures(n_components=2, min_count=1, n_classes=2)), *text),
+        "brown-clusters": (
+            lambda: CRF(S(), view=BrownClusters({"rome": "010", "left": "11", "tom": "011"}, (1, 2), window=1)),
+            *text,
+        ),
         "embeddings": (lambda: CRF(S(), view=Embeddings(vectors, window=1)), *text),
         "dicts": (lambda: CRF(M(), view=DictFeatures(), **seed), DICTS, CLASSES, DICTS[:3], (DICTS, CLASSES)),
         "texts": (

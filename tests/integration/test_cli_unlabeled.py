@@ -293,7 +293,9 @@ def test_a_table_with_words_has_several_views_too(tmp_path):
 @pytest.mark.parametrize("learner", [["--learner", "perceptron"], FAST, [*FAST, "--views", "odd-even"]])
 def test_features_of_words(folder, learner):
     (folder / "vectors.txt").write_text("the 0.5 1.0\nin 1.0 -0.5\n. 0.1 0.1\n")
+    (folder / "clusters.txt").write_text("0110\tthe\t7\n010\tin\t3\n11\t.\t9\n")
     words = {"distributional": [], "canonical": [], "embeddings": [folder / "vectors.txt"]}
+    words["clusters"] = [folder / "clusters.txt"]
     flags = [part for name, value in words.items() for part in (f"--{name}", *value)]
     ok("train", folder / "few.conll", "-o", folder / "d", "--unlabeled", folder / "many.txt", *flags, *learner)
     model = accord.load(folder / "d")

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import log_softmax, softmax
-from threadpoolctl import threadpool_limits
+from scipy.special import log_softmax
 
 from accord.solvers.gradient import minimise
 
@@ -47,8 +46,7 @@ def regression(
         g += W
         return 0.5 * float(flat @ flat) - float(np.sum(weight * labels * log_p)), g.ravel()
 
-    with threadpool_limits(1, user_api="blas"):
-        found = minimise(evaluate, np.zeros(shape[0] * shape[1]), tol, max_iter)[0].reshape(shape)
+    found = minimise(evaluate, np.zeros(shape[0] * shape[1]), tol, max_iter)[0].reshape(shape)
     out = np.zeros((X.shape[1], labels.shape[1]))
     out[used] = found if back is None else X[:, used].T @ (back @ found)
     return out
@@ -77,14 +75,28 @@ def naive_bayes(
     return odds, constants, guesses
 
 
-def held_to(scores: np.ndarray, frequencies: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distributions of labels by scores and constants of classes, which make classes as frequent as they should be."""
-    constants = np.log(frequencies)
-    guesses = softmax(scores + constants, axis=1)
-    for _ in range(SCALINGS):
-        constants = constants + np.log(frequencies / np.maximum(np.average(guesses, axis=0, weights=weights), 1e-12))
-        guesses = softmax(scores + constants, axis=1)
+def held_to(
+    scores: np.ndarray, frequencies: np.ndarray, weights: np.ndarray, constants: np.ndarray | None = None,
+    scalings: int = SCALINGS,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Distributions of labels by scores and constants of classes, which make classes as frequent as they should be.
+
+    ``constants`` of scores that were nearly the same are a good beginning, after which fewer ``scalings`` will do.
+    """
+    constants = np.log(frequencies) if constants is None else constants
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    guesses = _shares(odds, constants)
+    share = weights / weights.sum()
+    for _ in range(scalings):
+        constants = constants + np.log(frequencies / np.maximum(share @ guesses, 1e-12))
+        guesses = _shares(odds, constants)
     return guesses, constants - constants.mean()
+
+
+def _shares(odds: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    found = odds * np.exp(constants - constants.max()) + 1e-300
+    found /= found.sum(axis=1, keepdims=True)
+    return found
 
 
 def unit_rows(X: sp.csr_array) -> sp.csr_array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike
@@ -11,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from accord.datasets.formats.source import iter_lines, source_name
-from accord.exceptions import FormatError, InputError
+from accord.datasets.formats.word_vectors import Wanted, read_word_vectors
+from accord.exceptions import InputError
 from accord.forms import array
+from accord.settings import whole
 from accord.views.inputs import describe
 from accord.views.word_table import WordTable
 
@@ -27,8 +27,10 @@ class Embeddings(WordTable):
     Parameters
     ----------
     vectors : dict of str to vector, or path
-        Or a text file as word2vec, GloVe and fastText write it: a word and its numbers on every line, with or without
-        a first line that gives the number of words and of dimensions; it may be compressed with gzip.
+        Or a file: text as word2vec, GloVe and fastText (``.vec``) write it, a word and its numbers on every line, with
+        or without a first line that gives the number of words and of dimensions, perhaps compressed with gzip;
+        word2vec's binary form (``.bin``); or a matrix with a row for every word (``.npy``, ``.safetensors``), whose
+        words `vocabulary` gives.
     window : int or (int, int), default=0
         Number of neighbours on either side (before, after) whose vectors count, too.
     normalize : bool, default=True
@@ -38,9 +40,13 @@ class Embeddings(WordTable):
     scale : float, default=3.0
         Length of the vectors with `normalize`, otherwise a factor. Larger vectors have more say next to other
         features; a token of `TokenFeatures` has a length of about 6.
+    vocabulary : list of str, dict or path, optional
+        The word of each row of a matrix: a list, a dict of row numbers, a file with a word on every line, or JSON.
+    keep : int, default=50000
+        Beside the words in the ``X`` of ``fit`` keep the first ones of the file, which are the most frequent ones in
+        most files, so that words first met at prediction have their vectors, too. Model files grow with it.
     keep_all : bool, default=False
-        Keep all vectors and not only those of words in the ``X`` of ``fit``. Then words first met at prediction have
-        theirs, too, but model files are as large as the vectors.
+        Keep all vectors. Then model files are as large as the vectors.
 
     Attributes
     ----------
@@ -72,13 +78,16 @@ class Embeddings(WordTable):
     normalize: bool = True
     lowercase_fallback: bool = True
     scale: float = 3.0
+    vocabulary: Any = None
+    keep: int = 50_000
     keep_all: bool = False
 
+    expects: ClassVar = {"keep": whole(0)}
     stored: ClassVar = {"vectors_": array("f4", "n_words", "*")}
 
     def _saved(self) -> dict[str, Any]:
         """What model files hold: not the dict, which may be huge."""
-        return {**vars(self), "vectors": self.vectors if isinstance(self.vectors, str) else None}
+        return {**vars(self), **{name: _path_only(getattr(self, name)) for name in ("vectors", "vocabulary")}}
 
     def __sklearn_clone__(self) -> Embeddings:
         """Shares the vectors."""
@@ -88,10 +97,10 @@ class Embeddings(WordTable):
         """Keep the vectors of the distinct words."""
         wanted = None
         if not self.keep_all:
-            wanted = set(distinct)
+            wanted = frozenset(distinct)
             if self.lowercase_fallback:
-                wanted.update([word.lower() for word in distinct])
-        words, matrix = _read(self.vectors, wanted)
+                wanted |= {word.lower() for word in distinct}
+        words, matrix = _read(self.vectors, Wanted(wanted, self.keep), self.vocabulary)
         if self.normalize:
             lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
             matrix = np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
@@ -119,24 +128,27 @@ class Embeddings(WordTable):
         return np.append(np.zeros(self.vectors_.shape[1], np.int64), 1), ["vector", "unknown"]
 
 
-def _read(vectors: Any, wanted: set[str] | None) -> tuple[list[str], np.ndarray]:
-    """The wanted words and their vectors (n_words, width); None wants all of them."""
+def _path_only(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _read(vectors: Any, wanted: Wanted, vocabulary: Any) -> tuple[list[str], np.ndarray]:
+    """The wanted words and their vectors (n_words, width)."""
     if isinstance(vectors, (str, PathLike)):
-        found, width = _from_file(vectors, wanted)
-    elif isinstance(vectors, Mapping):
-        found, width = _from_dict(vectors, wanted)
-    else:
+        return read_word_vectors(vectors, wanted, vocabulary)
+    if not isinstance(vectors, Mapping):
         hint = ". Model files leave them out, so give them again to fit anew" if vectors is None else ""
-        raise InputError(f"vectors is {describe(vectors)}; expected a dict of vectors or the path of a text file{hint}")
+        raise InputError(f"vectors is {describe(vectors)}; expected a dict of vectors or the path of a file{hint}")
+    found, width = _from_dict(vectors, wanted)
     return list(found), np.array(list(found.values())).reshape(len(found), width)
 
 
-def _from_dict(vectors: Mapping[str, Any], wanted: set[str] | None) -> tuple[dict[str, np.ndarray], int]:
+def _from_dict(vectors: Mapping[str, Any], wanted: Wanted) -> tuple[dict[str, np.ndarray], int]:
     found: dict[str, np.ndarray] = {}
     width = len(np.ravel(next(iter(vectors.values()), ())))
     if not width:
         raise InputError("vectors has no numbers; expected a dict of words and their vectors")
-    for word in vectors if wanted is None else filter(wanted.__contains__, vectors):
+    for word in [word for place, word in enumerate(vectors) if wanted.has(word, place)]:
         try:
             vector = np.asarray(vectors[word], dtype=np.float64)
         except (TypeError, ValueError):
@@ -147,40 +159,3 @@ def _from_dict(vectors: Mapping[str, Any], wanted: set[str] | None) -> tuple[dic
             raise InputError(f"vectors[{word!r}] is {describe(vectors[word])}; expected {width} finite numbers")
         found[word] = vector
     return found, width
-
-
-def _from_file(path: str | PathLike[str], wanted: set[str] | None) -> tuple[dict[str, np.ndarray], int]:
-    """Numbers are read for wanted words only. A word may hold blanks, so a line is cut from its end."""
-    found: dict[str, np.ndarray] = {}
-    width, name = 0, source_name(path)
-    beginnings = None if wanted is None else {word.partition(" ")[0] for word in wanted}
-    for number, line in enumerate(iter_lines(path), start=1):
-        line = line.replace("\t", " ").rstrip(" ")
-        if number == 1 and re.fullmatch(r"\d+ \d+", line):  # a header: number of words and of dimensions
-            width = int(line.split(" ")[1])
-            continue
-        if not line:
-            continue
-        n_numbers = line.count(" ")
-        width = width or n_numbers
-        if n_numbers < width or not width:
-            expected = f"{width} numbers" if width else "numbers"
-            raise FormatError(f"a word with {n_numbers} numbers; expected a word with {expected}", name, number)
-        if beginnings is not None and line.partition(" ")[0] not in beginnings:
-            continue
-        word, *numbers = line.rsplit(" ", width)
-        if word not in found and (wanted is None or word in wanted):  # the first of several, as other readers do
-            found[word] = _numbers(numbers, word, name, number)
-    if not width:
-        raise FormatError("the file is empty; expected a word and its numbers on every line", name)
-    return found, width
-
-
-def _numbers(texts: list[str], word: str, name: str, line: int) -> np.ndarray:
-    try:
-        vector = np.array(list(map(float, texts)))
-    except ValueError as error:
-        raise FormatError(f"the vector of {word!r} is not made of numbers ({error})", name, line) from None
-    if not np.isfinite(vector).all():
-        raise FormatError(f"the vector of {word!r} has a number that is not finite", name, line)
-    return vector

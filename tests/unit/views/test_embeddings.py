@@ -47,7 +47,7 @@ def test_without_lower_case():
 
 
 def test_only_words_that_occur_are_kept():
-    view = Embeddings(VECTORS).fit(X)
+    view = Embeddings(VECTORS, keep=0).fit(X)
     assert view.words_ == ["Rome", "rome", "runs", "null"]
     assert view.vectors_.shape == (4, 2)
     rows = dense(view.transform([["rare"], ["Null"], ["RUNS"]]))
@@ -99,7 +99,7 @@ def test_odd_files(tmp_path):
     view = Embeddings(write(tmp_path, text), normalize=False, scale=1, keep_all=True).fit([["a"]])
     assert view.words_ == ["a", ". .", "\xa0", "b"]
     np.testing.assert_array_equal(view.vectors_, [[1, 2], [3, 4], [5, 6], [7, 8]])
-    view = Embeddings(write(tmp_path, text), normalize=False, scale=1).fit([[". .", "b", "."]])
+    view = Embeddings(write(tmp_path, text), normalize=False, scale=1, keep=0).fit([[". .", "b", "."]])
     assert view.words_ == [". .", "b"]
 
 
@@ -158,7 +158,7 @@ def test_bad_parameters(parameters, message):
 
 @each_row("empty", [[], [[]]])
 def test_no_text(empty):
-    view = Embeddings(VECTORS)
+    view = Embeddings(VECTORS, keep=0)
     assert view.fit_rows(empty).n_rows == 0
     assert dense(view.transform([["Rome"]])).tolist() == [[0.0, 0.0, 1.0]]
 
@@ -191,7 +191,7 @@ def test_model_files_hold_the_needed_vectors_only(tmp_path, as_file):
     text = "".join(f"{word} {a} {b}\n" for word, (a, b) in many.items())
     given = write(tmp_path, text) if as_file else many
     Y = [["LOC", "O", "O"], [], ["LOC", "O"]]
-    model = StructuredPerceptron(Sequence(), view=Embeddings(given, window=1), random_state=0).fit(X, Y)
+    model = StructuredPerceptron(Sequence(), view=Embeddings(given, window=1, keep=0), random_state=0).fit(X, Y)
     model.save(tmp_path / "model.accord")
     assert (tmp_path / "model.accord").stat().st_size < 20_000
     loaded = accord.load(tmp_path / "model.accord")

@@ -157,6 +157,8 @@ def _beside_texts(features: Any, columns: Layout, given: dict[str, Any]) -> Any:
 def _about_words(name: str, options: dict[str, Any]) -> Any:
     made = find(WORD_VIEWS[name])
     if name == "embeddings":
+        return made(options[name], vocabulary=options["vocabulary"])
+    if name == "clusters":
         return made(options[name])
     more = {}
     if name == "canonical" and options["learner"] == "type-consistency":

@@ -11,11 +11,15 @@ from accord.cli.tasks import SEQUENCE, TASKS, Task
 from accord.cli.train.parameters import LEARNERS, PARAMETERS, WORD_VIEWS
 from accord.registry import commands
 
+# Options that name files. Those of the second group are read at any place, so that standard input will not do.
+_STREAMS, _FILES = ("valid", "grammar"), ("taxonomy", "embeddings", "vocabulary", "clusters")
+
 
 def check_inputs(data: str, options: dict[str, Any]) -> None:
     """Whether all files are there, and can be read one after the other."""
-    files = [data, *options["unlabeled"], *(options[n] for n in ("valid", "grammar", "taxonomy", "embeddings"))]
-    if files[:-2].count("-") > 1:
+    streams = [data, *options["unlabeled"], *(options[name] for name in _STREAMS)]
+    files = [*streams, *(options[name] for name in _FILES)]
+    if streams.count("-") > 1:
         raise click.UsageError("only one of DATA, --unlabeled, --valid and --grammar can be standard input (-)")
     for name in files:
         if name not in (None, "-"):

@@ -128,7 +128,13 @@ _GROUPS = {
 )  # fmt: skip
 @click.option("--distributional", is_flag=True, help="Add classes and vectors of words, learned from all sentences.")
 @click.option("--canonical", is_flag=True, help="Add vectors of words that correlate with their neighbours', likewise.")
-@click.option("--embeddings", metavar="FILE", help="Add word vectors from a file of word2vec, GloVe or fastText.")
+@click.option(
+    "--embeddings", metavar="FILE",
+    help="Add word vectors from a file of word2vec, GloVe or fastText, or a matrix (.npy, .safetensors) with "
+    "--vocabulary.",
+)  # fmt: skip
+@click.option("--vocabulary", metavar="FILE", help="The word of each row of the matrix of --embeddings.")
+@click.option("--clusters", metavar="FILE", help="Add Brown clusters from a file of bits and words, or JSON.")
 @click.option("--taxonomy", metavar="FILE", help="Classes: child<TAB>parent edges or A/B/C paths, one per line.")
 @click.option("--grammar", metavar="FILE", help="Trees: a further treebank, whose rules may be used; nothing else is "
               "learned from it.")  # fmt: skip
@@ -178,7 +184,7 @@ def _labeled_data(data: str | None, labeled: str | None) -> str:
 def _plan(data: str, model: Path | None, options: dict[str, Any]) -> Plan:
     """What is to be trained; the files that the structure needs are read."""
     reading, given = take_reading_options(options), given_parameters(options)
-    read = (options[name] for name in ("embeddings", "taxonomy", "grammar", "valid"))
+    read = (options[name] for name in ("embeddings", "vocabulary", "clusters", "taxonomy", "grammar", "valid"))
     check_outputs({"--model": model}, (data, *options["unlabeled"], *read))
     check_inputs(data, options)
     task = with_terminals(choose_task(data, reading, given, options), given.get("terminals", ""))
