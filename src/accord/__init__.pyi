@@ -49,9 +49,9 @@ from accord.views.distributional import DistributionalFeatures as Distributional
 from accord.views.documents import TextFeatures as TextFeatures
 from accord.views.embeddings import Embeddings as Embeddings
 from accord.views.graph import GraphFeatures as GraphFeatures
-from accord.views.linked import LinkedFeatures as LinkedFeatures
 from accord.views.independence import IndependentSplit as IndependentSplit
 from accord.views.kernel import KernelFeatures as KernelFeatures
+from accord.views.linked import LinkedFeatures as LinkedFeatures
 from accord.views.pairs import CallablePairs as CallablePairs
 from accord.views.select import Select as Select
 from accord.views.splits import FeatureGroups as FeatureGroups
