@@ -15,6 +15,7 @@ from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
 from accord.views.graph import GraphFeatures
 from accord.views.kernel import KernelFeatures
+from accord.views.linked import LinkedFeatures
 
 EXACT = 600  # inputs whose kernel is computed in full; of more, as many landmarks as there are dimensions
 LEAST = 10  # inputs that have neighbours worth the name
@@ -30,6 +31,11 @@ class Seen(NamedTuple):
     unlabeled: sp.csr_array
     members: list[np.ndarray]
 
+    @property
+    def linked(self) -> bool:
+        """Whether rows have features of neighbours."""
+        return isinstance(self.view, LinkedFeatures)
+
 
 def other_views(
     given: Any, first: View, X: Any, examples: Examples, labeled: np.ndarray, unlabeled: np.ndarray, kept: np.ndarray,
@@ -41,8 +47,8 @@ def other_views(
     ``unlabeled`` ones that are ``kept``.
     """
     views: dict[str, View] = {}
-    if hasattr(given, "choices"):
-        views = given.choices()
+    if isinstance(first, LinkedFeatures):
+        views = first.choices()
     elif given is None and getattr(first, "standardize", False) and isinstance(first, (ArrayFeatures, DictFeatures)):
         views = _kernels(first, len(labeled) + len(unlabeled))
     found = []
@@ -71,8 +77,11 @@ def groups_of_views(seen: Seen, rng: np.random.Generator) -> list[list[Spanned]]
     """Views to agree, in few dimensions: all features as one view, and the parts of a view that has several."""
     examples = seen.examples
     rows = sp.csr_array(sp.vstack([examples.X, examples.hidden]))
-    if rows.shape[1] > DIMENSIONS and rows.shape[0] > MANY_ROWS:
+    if rows.shape[1] > DIMENSIONS and rows.shape[0] > MANY_ROWS and not seen.linked:
         return []
+    varying = np.ones(rows.shape[1])
+    varying[examples.constant] = 0.0
+    rows = sp.csr_array(rows.multiply(varying[None, :]))
     groups = [[spanned(rows, rng)]]
     if len(seen.members) > 1:
         groups.append([spanned(sp.csr_array(rows.multiply(member[None, :])), rng) for member in seen.members])

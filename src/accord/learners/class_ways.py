@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import softmax
 
 from accord.solvers import agreeing_classes, soft_classes
 from accord.solvers.agreeing_classes import Spanned, deviation
@@ -16,7 +17,10 @@ FIRST_C = 100.0  # of labels alone, where guesses begin
 STUDENT_C = 10.0
 COPIES = 3.0  # a labeled example counts so many times for the student
 RIDGES = (0.1, 1.0)
-LABELS, STUDENT = "labels alone", "a student of guesses"
+SURE = 0.5  # share of unlabeled examples that the next classifier learns from, those with the surest guesses
+LESSONS = 3
+SPARSE = 0.1  # rows with at most this share of values that are not zero count things, such as words
+LABELS, STUDENT, SUREST = "labels alone", "a student of guesses", "the surest guesses"
 CLUSTERS, AGREEMENT = "clusters", "views that agree"
 
 
@@ -68,8 +72,10 @@ class Examples(NamedTuple):
         counts = self.weights @ self.labels + 1.0  # a class may be missing in a fold
         return np.asarray(counts / counts.sum())
 
-    def not_negative(self) -> bool:
-        return min(self.X.data.min(initial=0.0), self.hidden.data.min(initial=0.0)) >= 0.0
+    def are_counts(self) -> bool:
+        """Few features of a row are not zero, and none is negative."""
+        some = self.X.nnz + self.hidden.nnz <= SPARSE * (self.X.shape[0] + self.hidden.shape[0]) * self.X.shape[1]
+        return some and min(self.X.data.min(initial=0.0), self.hidden.data.min(initial=0.0)) >= 0.0
 
 
 class Way(NamedTuple):
@@ -80,16 +86,19 @@ class Way(NamedTuple):
     learn: Callable[[Examples], Linear]
 
 
-def ways(C: float, examples: Examples, parts: Sequence[Sequence[Spanned]]) -> list[Way]:
+def ways(C: float, examples: Examples, parts: Sequence[Sequence[Spanned]], linked: bool = False) -> list[Way]:
     """What can be tried: labels alone first.
 
     ``parts`` has the views to agree: each entry is a set of them, of which each has all rows in few dimensions.
+    ``linked`` rows have features of their neighbours: what is next to a labeled row is guessed surely, and rightly.
     """
     found = [Way(LABELS, False, partial(labels_alone, C=C))]
     if not examples.hidden.shape[0]:
         return found
-    if examples.not_negative():
+    if examples.are_counts():
         found.append(Way(STUDENT, True, student))
+    if linked and parts:
+        found.append(Way(SUREST, True, partial(surest, part=parts[0][0])))
     first = 0
     for group in parts:
         numbers = range(first, first + len(group))
@@ -126,6 +135,42 @@ def student(examples: Examples) -> Linear:
     taught = soft_classes.regression(both, np.vstack([labels, guesses]), STUDENT_C, importance)
     scales = [1.0 / deviation(scores, hidden_weights) for scores in (hidden @ bayes + constants, hidden @ taught)]
     return Linear(scales[0] * bayes + scales[1] * taught, scales[0] * constants)
+
+
+def surest(examples: Examples, part: Spanned) -> Linear:
+    """Logistic regression of labels and of its own surest guesses, several times.
+
+    Whose guess is sure enough is the mean of two answers: the surest of all, and the surest of every class, so that no
+    class is left behind, and rare classes are not made frequent.
+    """
+    (X, hidden), labels, weights = examples.parts[0], examples.labels, examples.weights
+    found = soft_classes.regression(X, labels, STUDENT_C, weights)
+    for _ in range(LESSONS):
+        guesses = softmax(hidden @ found, axis=1)
+        sure = sure_ones(guesses, examples.hidden_weights)
+        taught = np.vstack([labels, np.eye(labels.shape[1])[guesses[sure].argmax(axis=1)]])
+        importance = np.append(COPIES * weights, examples.hidden_weights[sure])
+        found = soft_classes.regression(np.vstack([X, hidden[sure]]), taught, STUDENT_C, importance)
+    return Linear(part.weights(found), np.zeros(labels.shape[1]))
+
+
+def sure_ones(guesses: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Which guesses to learn from: about a share of `SURE`."""
+    sureness, classes = guesses.max(axis=1), guesses.argmax(axis=1)
+    overall = _quantile(sureness, weights)
+    sure = np.zeros(len(guesses), bool)
+    for c in np.unique(classes):
+        of_class = classes == c
+        limit = 0.5 * (overall + _quantile(sureness[of_class], weights[of_class]))
+        sure[of_class] = sureness[of_class] >= limit
+    return np.flatnonzero(sure)
+
+
+def _quantile(values: np.ndarray, weights: np.ndarray) -> float:
+    """What a share of `SURE` of the values reach."""
+    order = np.argsort(-values)
+    reached = np.cumsum(weights[order]) >= SURE * weights.sum() * (1.0 - 1e-9)
+    return float(values[order[np.argmax(reached)]])
 
 
 def agreeing(examples: Examples, numbers: Sequence[int], parts: Sequence[Spanned], ridge: float) -> Linear:

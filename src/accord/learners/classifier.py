@@ -171,7 +171,7 @@ class Classifier(ProbabilisticLearner):
             n = examples.X.shape[0]
             tables = [part.table for group in groups for part in group]
             examples = examples._replace(parts=tuple((table[:n], table[n:]) for table in tables))
-        found = ways(C, examples, groups)
+        found = ways(C, examples, groups, seen.linked)
         if self.learn_unlabeled == "never":
             found = [way for way in found if not way.unlabeled]
         return [Entry(way, number, examples, f"{seen.name}: {way.name}" if seen.name else way.name) for way in found]

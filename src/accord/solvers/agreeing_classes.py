@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from accord.solvers.soft_classes import held_to
 
 DIMENSIONS = 300  # in which rows are written, if they have more features
+FULL = 0.05  # share of values that are not zero from which on zeros cost less than looking for them
 BASIS = 2000  # rows at most that say which dimensions these are
 SHARE = 0.9  # of unlabeled rows in the squared error
 SHARPNESS = 1.5  # scores of this deviation become guesses
@@ -46,13 +47,20 @@ def spanned(rows: sp.csr_array, random: np.random.Generator) -> Spanned:
         return Spanned(rows.toarray())
     n = rows.shape[0]
     basis = rows if n <= BASIS else rows[np.sort(random.choice(n, BASIS, replace=False))]
-    products = (basis @ basis.T).toarray()
+    products = _products(basis, basis)
     last = (max(0, len(products) - DIMENSIONS), len(products) - 1)
     values, vectors = scipy.linalg.eigh(products, subset_by_index=last)
     kept = values > 1e-10 * max(values[-1], 1e-300)
     vectors = vectors[:, kept] / np.sqrt(values[kept])
-    blocks = [(rows[i : i + BASIS] @ basis.T) @ vectors for i in range(0, n, BASIS)]
+    blocks = [_products(rows[i : i + BASIS], basis) @ vectors for i in range(0, n, BASIS)]
     return Spanned(np.vstack(blocks), basis, vectors)
+
+
+def _products(rows: sp.csr_array, others: sp.csr_array) -> np.ndarray:
+    """Of all pairs; rows with few zeros are multiplied as the dense ones that they are."""
+    if rows.nnz + others.nnz <= FULL * (rows.shape[0] + others.shape[0]) * rows.shape[1]:
+        return np.asarray((rows @ others.T).toarray())
+    return np.asarray(rows.toarray() @ others.toarray().T)
 
 
 def agree(
