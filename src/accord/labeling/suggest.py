@@ -89,7 +89,7 @@ class Pool:
         rng = generator(random_state)
         asked = _questions(model, self._inputs, unit)
         name = strategies.chosen(strategy, asked.offers, asked.who)
-        free = np.flatnonzero(asked.open(known, parts))
+        free = np.flatnonzero(asked.open(known, parts, int(n)))
         numbers, scores = _choose(asked, name, free, int(n), known, rng)
         found = []
         for number, score in zip(numbers.tolist(), scores.tolist()):
@@ -228,7 +228,7 @@ def _choose(
     free = free[scores[free] > -np.inf]
     order = rng.permutation(free)  # ties are broken at random
     order = order[np.argsort(-scores[order], kind="stable")]
-    if "features" in asked.offers or isinstance(asked, (outputs.Spans, outputs.Brackets)):
+    if asked.sketched:
         order = diversity.best_unlike(order, n, asked.sketch())
     return order[:n], scores[order[:n]]
 
