@@ -40,6 +40,10 @@ class Outputs(Questions):
         return frozenset(found)
 
     @property
+    def preferred(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("balance",) if self.structure.single_row else ("entropy", "margin")
+
+    @property
     def who(self) -> str:
         return f"a {type(self.model).__name__} of {type(self.structure).__name__}"
 

@@ -128,6 +128,7 @@ class RecordPairs(Pairs):
     """
 
     offers = frozenset({"probabilities", "alternatives", "views"})
+    preferred = ("disagreement",)
 
     @cached_property
     def pairs(self) -> np.ndarray:  # type: ignore[override]

@@ -16,6 +16,7 @@ from scipy.special import entr, softmax
 
 from accord.labeling import diversity
 from accord.learners import inputs
+from accord.packed.rows import Rows
 from accord.structures.chains.multiclass import MultiClass
 from accord.views import compose, default
 
@@ -46,6 +47,8 @@ class Questions:
     """Questions about a pool, one for each example unless a subclass says otherwise."""
 
     offers: frozenset[str] = frozenset()
+    # What "auto" takes, the first that can be had: what was measured best, see docs/labeling.md.
+    preferred: tuple[str, ...] = ("entropy", "disagreement", "diversity")
     sketched = False  # whether it can be told which questions are alike
 
     def __init__(self, model: Any, pool: Inputs) -> None:
@@ -147,7 +150,7 @@ class Numbers(Questions):
     def sketch(self) -> np.ndarray:
         def make() -> np.ndarray:
             rows = [sp.csr_array(view.matrix(self.pool.X)) for view in self.model.views_]
-            return diversity.sketch_matrix(sp.csr_array(sp.hstack(rows)))
+            return diversity.sketch([Rows.from_matrix(sp.csr_array(sp.hstack(rows)))])
 
         return self.pool.keep("sketch", None, make)
 
