@@ -41,7 +41,9 @@ def test_sentences_come_ready_to_be_labeled(folder):
     labels = [row.split("\t")[1] for row in written.read_text().splitlines() if row]
     assert "?" in labels
     assert set(labels) - {"?"} <= set(model.structure_.labels_)
-    ok("train", folder / "train.conll", written, "--unknown-label", "?", "--learner", "crf", "--model",
+    both = folder / "both.conll"
+    both.write_text((folder / "train.conll").read_text() + written.read_text())
+    ok("train", both, "--unknown-label", "?", "--learner", "crf", "--model",
        folder / "more.accord", "-q")  # fmt: skip
 
 
