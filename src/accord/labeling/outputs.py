@@ -225,7 +225,7 @@ def uncertain_spans(entropies: np.ndarray, offsets: np.ndarray, limit: int) -> l
     """
     found: list[tuple[int, int, int, float]] = []
     free = entropies > 0.0
-    for peak in np.argsort(-entropies, kind="stable").tolist():
+    for peak in _descending(entropies, 20 * limit):
         if len(found) == limit or entropies[peak] <= 0.0:
             break
         if not free[peak]:
@@ -240,6 +240,17 @@ def uncertain_spans(entropies: np.ndarray, offsets: np.ndarray, limit: int) -> l
         first = int(offsets[i])
         found.append((i, int(start) - first, int(end) - first, float(entropies[peak])))
     return found
+
+
+def _descending(values: np.ndarray, n: int) -> Iterator[int]:
+    """Places of values from the largest down, of equals the first; all are sorted only if more than ``n`` are asked."""
+    if values.size > n:
+        least = np.partition(values, -n)[-n]
+        largest = np.flatnonzero(values > least)
+        yield from largest[np.argsort(-values[largest], kind="stable")].tolist()
+        values = np.where(values > least, -np.inf, values)
+    rest = np.argsort(-values, kind="stable")
+    yield from rest[values[rest] > -np.inf].tolist()
 
 
 class Brackets(Outputs):

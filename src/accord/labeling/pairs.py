@@ -11,6 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
 from accord.dedupe.blocking import candidate_pairs
@@ -165,3 +167,52 @@ class RecordPairs(Pairs):
 
     def _is_known(self, known: set[int], key: tuple[int, int, int]) -> bool:
         return key[1] in known and key[2] in known
+
+
+class Clusters(RecordPairs):
+    """Groups of records that may be one cluster: what to merge, and what to split.
+
+    A group is what candidate pairs link that are the same with probability ``LINKED`` or more; its score is the mean
+    entropy of its pairs. Groups of more than ``MOST`` records are left out: nobody looks through them.
+    """
+
+    offers = frozenset({"probabilities"})
+    preferred = ("entropy",)
+    LINKED, MOST = 0.1, 30
+
+    @cached_property
+    def _groups(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Records, and numbers of pairs, of each group."""
+        linked = np.flatnonzero(expit(self.similarities) >= self.LINKED)
+        i, j = self.pairs[linked, 1:].T
+        graph = coo_array((np.ones(linked.size), (i, j)), shape=(self.pool.n, self.pool.n))
+        group = connected_components(graph, directed=False)[1]
+        inside = group[self.pairs[:, 1]] == group[self.pairs[:, 2]]
+        found = []
+        for number in np.unique(group[i]):
+            records = np.flatnonzero(group == number)
+            if records.size <= self.MOST:
+                found.append((records, np.flatnonzero(inside & (group[self.pairs[:, 1]] == number))))
+        return found
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def about(self, number: int) -> tuple[int, Part]:
+        records = self._groups[number][0].tolist()
+        return records[0], tuple(records)
+
+    def open(self, known: set[int], parts: Sequence[tuple[int, Part]], n: int) -> np.ndarray:
+        asked = {tuple(sorted(part)) for _, part in parts}
+        groups = [tuple(records.tolist()) for records, _ in self._groups]
+        return np.array([group not in asked and not known.issuperset(group) for group in groups], np.bool_)
+
+    def entropy(self) -> np.ndarray:
+        each = super().entropy()
+        return np.array([each[pairs].mean() for _, pairs in self._groups])
+
+    def reason(self, strategy: str, number: int) -> str:
+        records, pairs = self._groups[number]
+        p = expit(self.similarities[pairs])
+        doubtful = int(np.sum(np.abs(p - 0.5) < 0.4))
+        return f"{records.size} records, {doubtful} of {pairs.size} pairs in doubt"

@@ -19,7 +19,7 @@ from accord.mail.detector import BatchDetector
 from accord.mail.spam import CollectiveSpamFilter
 from accord.settings import SHARED, generator, is_whole, one_of, whole
 
-UNIT = one_of("example", "part")
+UNIT = one_of("example", "part", "cluster")
 
 
 class Suggestion(NamedTuple):
@@ -35,7 +35,7 @@ class Suggestion(NamedTuple):
         A short sentence for people.
     part : tuple or None
         What of it to label: a span of tokens (start, end), a bracket (label, start, end) that may or may not be in the
-        tree, or a pair of records that may or may not belong together; None: all of it.
+        tree, a pair of records that may or may not belong together, or a group of records; None: all of it.
     """
 
     index: int  # type: ignore[assignment]  # tuples have a method of that name, which nobody misses here
@@ -124,9 +124,10 @@ def suggest(
     strategy : "auto", "entropy", "margin", "disagreement", "change", "diversity", "balance" or "random"
         What makes an example useful; docs/labeling.md says what each needs. "auto" takes what was measured best for
         such a model. Near-duplicates of what is chosen already come last.
-    unit : "example" or "part"
+    unit : "example", "part" or "cluster"
         Whole examples, or parts of them: uncertain spans of sentences, brackets of trees, pairs of objects of a set.
-        Records and mails of batches are asked about in pairs in either case.
+        Records and mails of batches are asked about in pairs in either case; records also in groups that may be one
+        cluster.
     labeled : iterable, optional
         What has labels already and is not asked again: numbers of examples, or pairs (number, part) as in suggestions.
     random_state : None, int or generator
@@ -153,6 +154,8 @@ def suggest(
 def _questions(model: Any, pool: Inputs, unit: str) -> Questions:
     """The kind of questions that a model has."""
     part = unit == "part"
+    if unit == "cluster" and not isinstance(model, Deduplicator):
+        raise InputError('unit is "cluster", which only records of a Deduplicator have; use unit="example"')
     if isinstance(model, StructuredLearner):
         check_is_fitted(model, "weights_")
         can = model.structure_.capabilities
@@ -164,7 +167,7 @@ def _questions(model: Any, pool: Inputs, unit: str) -> Questions:
             return outputs.Brackets(model, pool)
     elif isinstance(model, Deduplicator):
         check_is_fitted(model, "weights_")
-        return pairs.RecordPairs(model, pool)
+        return pairs.Clusters(model, pool) if unit == "cluster" else pairs.RecordPairs(model, pool)
     elif isinstance(model, BatchDetector):
         return pairs.MailBatches(model, pool)
     elif isinstance(model, ClusteringSVM):

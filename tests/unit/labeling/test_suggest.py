@@ -117,6 +117,9 @@ def test_spans_are_the_peaks_of_uncertainty():
         found = uncertain_spans(values, offsets, 1000)
         assert sorted(found) == sorted(expected)
         assert uncertain_spans(values, offsets, 2) == found[:2]
+        assert uncertain_spans(np.tile(values, 9), np.arange(10) * values.size, 1) == [
+            (0, *plain_spans(values.tolist())[0]) for _ in range(1) if values.any()
+        ]
         assert [h for *_, h in found] == sorted((h for *_, h in found), reverse=True)
 
 
@@ -237,6 +240,21 @@ def test_pairs_of_records():
     assert found[0] not in suggest(model, records, 100, strategy="entropy", labeled=[found[0]])
     for one in suggest(model, records, 100, labeled=range(7)):
         assert one.part[1] == 7  # pairs of records whose clusters are known are not asked
+    pairs = {one.part: one.score for one in found}
+    together = {
+        pair for pair in pairs
+        if model.similarity(records[pair[0]], records[pair[1]], len(records)) >= math.log(0.1 / 0.9)
+    }  # fmt: skip
+    for one in suggest(model, records, 100, unit="cluster"):
+        reached = {one.index}
+        for _ in records:  # what links of two or more steps reach
+            reached |= {b for pair in together for b in pair if reached & set(pair)}
+        assert one.part == tuple(sorted(reached))
+        own = [score for pair, score in pairs.items() if set(pair) <= reached]
+        assert one.score == pytest.approx(np.mean(own), abs=1e-6)
+        assert f"of {len(own)} pairs" in one.reason
+    with pytest.raises(InputError, match="only records"):
+        suggest(None, records, unit="cluster")
 
 
 def test_sets_and_mails():
