@@ -130,7 +130,6 @@ class RecordPairs(Pairs):
     """
 
     offers = frozenset({"probabilities", "alternatives", "views"})
-    preferred = ("disagreement",)
 
     @cached_property
     def pairs(self) -> np.ndarray:  # type: ignore[override]
@@ -177,7 +176,6 @@ class Clusters(RecordPairs):
     """
 
     offers = frozenset({"probabilities"})
-    preferred = ("entropy",)
     LINKED, MOST = 0.1, 30
 
     @cached_property
