@@ -1,0 +1,1 @@
+"""Labels where they help most: which examples to label next."""
