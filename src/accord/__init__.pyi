@@ -21,6 +21,7 @@ from accord.learners.gradient_co import GradientCoSVM as GradientCoSVM
 from accord.learners.pcfg import PCFG as PCFG
 from accord.learners.perceptron import StructuredPerceptron as StructuredPerceptron
 from accord.learners.regression import RLSR as RLSR
+from accord.learners.rules import Rules as Rules
 from accord.learners.shift import shift_weights as shift_weights
 from accord.learners.svm import StructuredSVM as StructuredSVM
 from accord.learners.tagger import Tagger as Tagger

@@ -117,6 +117,7 @@ TABLE = {
     "BatchDetector": _entry("other", "mail.detector"),
     "MailPairs": _entry("model", "mail.features"),
     "CollectiveSpamFilter": _entry("model", "mail.spam"),
+    "Rules": _entry("other", "learners.rules"),
     # functions and errors
     "load": _entry("other", "model_file"),
     "shift_weights": _entry("other", "learners.shift"),
