@@ -25,7 +25,8 @@ OUTSIDE = "O"
 SHARED = 5  # touched words that must have a feature; of fewer words, a quarter of them
 MISSED = 0.05  # of touched words that were held out, as many are taken to be outside
 FOLDS = 3
-C = 0.03
+ENOUGH = 10  # touched words, of which some can be held out
+C, MANY = 0.03, 2000  # C for so many tokens or more; fewer count for more
 MOST, FEW = 20_000, 10_000  # tokens from which likeness is learned, and where it only judges a rule
 UNKNOWN = -2
 LEAST_PRECISION = 0.3
@@ -160,17 +161,23 @@ class Likeness:
             return np.ones(asked.size, bool), np.ones((asked.size, self.n_kinds))
         some = self.rng.permutation(some)[: most // 2]
         used = np.append(some, self.rng.permutation(others)[: max(most - some.size, some.size)])
-        words = np.unique(self.types[some])
-        fold = dict(zip(words.tolist(), (self.rng.permutation(words.size) % FOLDS).tolist()))
-        folds = np.array([fold[word] for word in self.types[some].tolist()])
-        seen = []
-        for f in range(min(FOLDS, words.size)):
-            out = some[folds == f]
-            seen.append(self._learned(kinds, np.setdiff1d(used, out), out)[:, :-1].sum(axis=1))
-        least = np.quantile(np.concatenate(seen), MISSED)
+        least = self._least(kinds, some, used)
         guesses = self._learned(kinds, used, asked)
         inside = guesses[:, :-1].sum(axis=1)
         return inside >= least, guesses[:, :-1] / np.maximum(inside, 1e-12)[:, None]
+
+    def _least(self, kinds: np.ndarray, some: np.ndarray, used: np.ndarray) -> float:
+        """How probably inside a token must be to pass as a touched one: as nearly all held-out touched words are."""
+        words = np.unique(self.types[some])
+        if words.size < ENOUGH:
+            return 0.5
+        fold = dict(zip(words.tolist(), (self.rng.permutation(words.size) % FOLDS).tolist()))
+        folds = np.array([fold[word] for word in self.types[some].tolist()])
+        seen = []
+        for f in range(FOLDS):
+            out = some[folds == f]
+            seen.append(self._learned(kinds, np.setdiff1d(used, out), out)[:, :-1].sum(axis=1))
+        return float(np.quantile(np.concatenate(seen), MISSED))
 
     def _learned(self, kinds: np.ndarray, used: np.ndarray, asked: np.ndarray) -> np.ndarray:
         """Probabilities (n_asked, n_kinds + 1) of kinds, and of being touched by no rule, if half of all are."""
@@ -179,7 +186,7 @@ class Likeness:
         words = self.types[used][touched]
         weights[touched] = 1.0 / np.sqrt(np.bincount(words)[words])  # a frequent word says little more than others
         weights[touched] *= np.sum(~touched) / max(weights[touched].sum(), 1e-12)
-        found = soft_classes.regression(self.rows[used], target, C, weights)
+        found = soft_classes.regression(self.rows[used], target, C * max(1.0, MANY / used.size), weights)
         return np.asarray(softmax(self.rows[asked] @ found, axis=1))
 
 
