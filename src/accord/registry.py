@@ -40,6 +40,7 @@ ABILITIES = {
     "smooth": "minimises a smooth loss by its gradient",
     "part": "can be what another learner is made of",
     "numbers": "predicts numbers",
+    "rules": "learns from rules beside labels",
 }
 
 
@@ -86,8 +87,8 @@ TABLE = {
     "TypeConsistency": _entry(
         "learner", "learners.type_consistency", "type-consistency", "unlabeled", needs="labels words", base="crf"
     ),
-    "Classifier": _entry("learner", "learners.classifier", "classifier", "unlabeled marginals", needs="classes"),
-    "Tagger": _entry("learner", "learners.tagger", "tagger", "unlabeled", needs="labels words"),
+    "Classifier": _entry("learner", "learners.classifier", "classifier", "unlabeled marginals rules", needs="classes"),
+    "Tagger": _entry("learner", "learners.tagger", "tagger", "unlabeled rules", needs="labels words"),
     "RLSR": _entry("learner", "learners.regression", "rlsr", "numbers"),
     "CoRLSR": _entry("learner", "learners.co_regression", "co-rlsr", "unlabeled views numbers"),
     "ClusteringSVM": _entry("model", "learners.clustering"),

@@ -45,26 +45,23 @@ class Judged(NamedTuple):
     used: bool
 
 
+def about(judged: Sequence[Judged]) -> str:
+    """What became of rules, in a sentence."""
+    used = [rule for rule in judged if rule.used]
+    n = sum(rule.n_matches for rule in used)
+    said = f"rules: {len(used)} of {len(judged)} used, with {n:,} matches"
+    for rule in judged:
+        if not rule.used:
+            why = f"right in {100 * rule.precision:.0f} % by estimate" if rule.n_matches else "no match"
+            said += f"; dropped: {rule.name} ({why})"
+    return said
+
+
 class RuleLabels(NamedTuple):
     """Partial labels by sentence (None: no trusted rule says anything of it), and the rules as they were judged."""
 
     outputs: list[list[Any] | None]
     judged: list[Judged]
-
-    def report(self) -> list[dict[str, Any]]:
-        """One entry per rule."""
-        return [rule._asdict() for rule in self.judged]
-
-    def sentence(self) -> str:
-        """What became of the rules."""
-        used = [rule for rule in self.judged if rule.used]
-        n = sum(rule.n_matches for rule in used)
-        said = f"rules: {len(used)} of {len(self.judged)} used, with {n:,} matches"
-        for rule in self.judged:
-            if not rule.used:
-                why = f"right in {100 * rule.precision:.0f} % by estimate" if rule.n_matches else "no match"
-                said += f"; dropped: {rule.name} ({why})"
-        return said
 
 
 class Touched(NamedTuple):

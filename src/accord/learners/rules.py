@@ -240,8 +240,15 @@ def text_of(x: Any) -> str:
     """The text of an input: itself, or the entries of a row that are texts."""
     if isinstance(x, str):
         return x
-    values = x.values() if isinstance(x, Mapping) else x if isinstance(x, (list, tuple)) else ()
+    values = x if isinstance(x, (list, tuple)) else ()
+    if isinstance(x, Mapping):  # words as features have their names
+        values = [name if value is True else value for name, value in x.items()]
     texts = [value for value in values if isinstance(value, str)]
     if not texts:
         raise InputError(f"rules: words and expressions are looked for in texts, and an input is a {type(x).__name__}")
     return " ".join(texts)
+
+
+def rows_of(X: Any) -> list[Any]:
+    """Inputs one by one, rows of a DataFrame as dicts."""
+    return list(X.to_dict("records") if hasattr(X, "iloc") and hasattr(X, "columns") else X)

@@ -15,7 +15,7 @@ from accord.forms import REPORT, optional
 from accord.learners import inputs, safety
 from accord.learners.base import StructuredLearner
 from accord.learners.crf import CRF
-from accord.learners.rule_labels import all_labels, kind_of, labels_by_rules
+from accord.learners.rule_labels import about, all_labels, kind_of, labels_by_rules
 from accord.learners.rules import as_rules
 from accord.learners.svm import StructuredSVM
 from accord.learners.type_consistency import TypeConsistency
@@ -152,11 +152,11 @@ class Tagger(StructuredLearner):
         labeled = [outputs[i] if i in set(given.tolist()) else None for i in range(len(X))]
         labels = {label for y in labeled if y is not None for label in y} | {*(structure.labels or ())}
         found = labels_by_rules(rules, X, labeled, labels - {None}, rng)
-        self._about_rules, self.rule_report_ = found.sentence(), found.report()
+        self._about_rules, self.rule_report_ = about(found.judged), [rule._asdict() for rule in found.judged]
         if given.size:
             return found.outputs, structure
         if not any(y is not None for y in found.outputs):
-            raise InputError(f"no example is labeled, and no rule that is trusted says anything; {found.sentence()}")
+            raise InputError(f"no example is labeled, and no rule that is trusted says anything; {self._about_rules}")
         if self.structure is None:
             kinds = {kind_of(label) for y in found.outputs if y is not None for label in y if label is not None}
             structure = Sequence(labels=all_labels(kinds), constraints="iob2")
