@@ -122,6 +122,8 @@ TABLE = {
     # functions and errors
     "load": _entry("other", "model_file"),
     "shift_weights": _entry("other", "learners.shift"),
+    "suspects": _entry("other", "learners.suspects"),
+    "estimate_error": _entry("other", "learners.error_estimate"),
     "tokenize": _entry("other", "tokenizer"),
     "register": _entry("other", "registry"),
     "AccordError": _entry("other", "exceptions"),

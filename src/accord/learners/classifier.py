@@ -165,6 +165,8 @@ class Classifier(ProbabilisticLearner):
         self.auto_report_ = report(tried, chosen, rounds[0]) if chosen is not None else []
         self.report_ = _report(entry, tried, chosen, self.C_)
         if self.rule_report_ is not None:
+            if said is None:
+                self.report_[0] = self.report_[0].replace(" labeled", " labeled by rules", 1)
             self.report_.insert(1, about([Judged(**rule) for rule in self.rule_report_]))
         guesses = predicted(found, seen[entry.seen].unlabeled)
         self.transduction_ = self.structure_.outputs(guesses, unlabeled.offsets)

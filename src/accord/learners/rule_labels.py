@@ -191,25 +191,42 @@ class Likeness:
 def judged(rules: Rules, found: Touched, like: Likeness | None, known: Sequence[Any]) -> list[Judged]:
     """How often each rule is right: matches that look to other rules like theirs, corrected by known labels.
 
-    ``known`` has the labels of all tokens, None where there is none.
+    ``known`` has the labels of all tokens, None where there is none. A bad rule makes others look bad: of those that
+    look bad, the one is dropped without which the others look best, until none looks bad.
     """
     numbers = {kind: i for i, kind in enumerate(found.kinds)}
     truth = np.array([UNKNOWN if label is None else numbers.get(kind_of(label), -1) for label in known])
-    out = []
+    out: list[Judged] = []
     for r, rule in enumerate(rules.rules_):
         at = np.flatnonzero(found.votes[r] >= 0)
-        votes = found.votes[r, at]
-        labeled = truth[at] != UNKNOWN
-        right = np.sum(truth[at][labeled] == votes[labeled])
-        guess = _agreement(found, like, r, at) if at.size and like is not None else 0.0
-        precision = float((right + PRIOR * guess) / (labeled.sum() + PRIOR))
-        out.append(Judged(rule.name, int(at.size), int(labeled.sum()), precision, precision >= LEAST_PRECISION))
+        out.append(Judged(rule.name, int(at.size), int(np.sum(truth[at] != UNKNOWN)), 0.0, bool(at.size)))
+    if like is None:
+        return out
+
+    def precisions(used: Sequence[int]) -> dict[int, float]:
+        found_right = {}
+        for r in used:
+            at = np.flatnonzero(found.votes[r] >= 0)
+            guess = _agreement(found, like, r, at, [other for other in used if other != r])
+            right = float(np.sum(truth[at] == found.votes[r, at]))
+            found_right[r] = (right + PRIOR * guess) / (out[r].n_labeled + PRIOR)
+        return found_right
+
+    used = [r for r, rule in enumerate(out) if rule.used]
+    now = precisions(used)
+    while bad := [r for r in used if now[r] < LEAST_PRECISION]:
+        without = {r: precisions([other for other in used if other != r]) for r in bad}
+        worst = max(bad, key=lambda r: sum(without[r].values()))
+        out[worst] = out[worst]._replace(precision=now[worst], used=False)
+        used.remove(worst)
+        now = without[worst]
+    for r in used:
+        out[r] = out[r]._replace(precision=now[r])
     return out
 
 
-def _agreement(found: Touched, like: Likeness, r: int, at: np.ndarray) -> float:
+def _agreement(found: Touched, like: Likeness, r: int, at: np.ndarray, others: list[int]) -> float:
     """The share of the matches of a rule that others agree with: by their own votes, or as they would generalise."""
-    others = [other for other in range(len(found.votes)) if other != r]
     theirs, mine = found.votes[others][:, at], found.votes[r, at]
     inside, kinds = like.of(others, at, FEW)
     known = np.unique(like.votes[others])  # kinds that others speak of

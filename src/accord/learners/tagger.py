@@ -29,8 +29,8 @@ from accord.views.distributional import DistributionalFeatures
 from accord.views.packed_once import PackedOnce
 from accord.views.text import TokenFeatures
 
-# What a sentence with labels by rules counts for.
-RULE_WEIGHT = 0.01
+# What a sentence with labels by rules counts for, beside sentences with labels and without any.
+RULE_WEIGHT, ALONE = 0.003, 0.03
 # Labels of a scheme begin with these letters.
 PREFIXES = {"iob2": "BI", "bioes": "BIES"}
 
@@ -242,7 +242,8 @@ def _fitted(way: Way, X: list[Any], Y: list[Any], ruled: list[Any], each: np.nda
     if way.by_rules:
         extra = [i for i in used if ruled[i] is not None]
         places, labels = places + extra, labels + [ruled[i] for i in extra]
-        weights += [RULE_WEIGHT * each[i] for i in extra]
+        weight = RULE_WEIGHT if any(y is not None for y in labels[: used.size]) else ALONE
+        weights += [weight * each[i] for i in extra]
     return way.learner.fit([X[i] for i in places], labels, sample_weight=weights)
 
 
