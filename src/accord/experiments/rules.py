@@ -59,8 +59,8 @@ class RulesExperiment(Experiment):
     description = (
         "Span F1 and token error on CoNLL-2002 Spanish testb. Rules are one list per class: the ten words that are "
         "most often in its spans in the training corpus, and more often in these than elsewhere. 'Labels' are 20 "
-        "sentences, drawn until every label occurs among them; 2,000 other training sentences are unlabeled (the CRF does not see "
-        "them). The bad rule says that prepositions and articles (de, la, el, en) are places."
+        "sentences, drawn until every label occurs among them; 2,000 other training sentences are unlabeled (the CRF "
+        "does not see them). The bad rule says that prepositions and articles (de, la, el, en) are places."
     )
     data_sets = ("conll2002_esp",)
     methods = (LABELS, RULES, TAGGER, BOTH, BAD)

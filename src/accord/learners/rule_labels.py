@@ -24,6 +24,7 @@ from accord.views.text import TokenFeatures
 OUTSIDE = "O"
 SHARED = 5  # touched words that must have a feature; of fewer words, a quarter of them
 MISSED = 0.05  # of touched words that were held out, as many are taken to be outside
+LEAST_LIKE = 0.2  # where few words are held out, none of them is typical
 FOLDS = 3
 ENOUGH = 10  # touched words, of which some can be held out
 C, MANY = 0.03, 2000  # C for so many tokens or more; fewer count for more
@@ -174,7 +175,7 @@ class Likeness:
         for f in range(FOLDS):
             out = some[folds == f]
             seen.append(self._learned(kinds, np.setdiff1d(used, out), out)[:, :-1].sum(axis=1))
-        return float(np.quantile(np.concatenate(seen), MISSED))
+        return max(float(np.quantile(np.concatenate(seen), MISSED)), LEAST_LIKE)
 
     def _learned(self, kinds: np.ndarray, used: np.ndarray, asked: np.ndarray) -> np.ndarray:
         """Probabilities (n_asked, n_kinds + 1) of kinds, and of being touched by no rule, if half of all are."""
@@ -234,9 +235,10 @@ def _agreement(found: Touched, like: Likeness, r: int, at: np.ndarray, others: l
     right = np.where([found.kinds[kind] == OUTSIDE for kind in mine], ~inside, right)
     spoken = np.any(theirs >= 0, axis=0)
     share = np.mean(np.where(spoken, np.any(theirs == mine, axis=0), right))
-    # what a few words say of a few others is no reason to distrust a rule
+    # what a few words say of a few others is no reason to distrust a rule, nor is it that one other kind looks unlike
     n_words = min(np.unique(like.types[at]).size, np.unique(like.types[np.any(like.votes[others] >= 0, axis=0)]).size)
-    return float((BELIEF * BELIEVED + n_words * share) / (BELIEF + n_words))
+    telling = n_words if np.isin(mine, known).any() or np.sum(known >= 0) > 1 else n_words / 4.0
+    return float((BELIEF * BELIEVED + telling * share) / (BELIEF + telling))
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from accord.datasets.formats.source import iter_lines
 from accord.exceptions import InputError
 from accord.tokenizer import tokenize
@@ -49,8 +51,8 @@ class Rules:
         a word or a phrase in every line, or a list of such. Or a list of pairs (words, expression or file; label), of
         texts ``"FILE:LABEL"`` and ``"regex:PATTERN:LABEL"`` as on the command line, and of functions.
 
-        In sentences, words match as they are written, and phrases become one span; an expression is searched in the
-        tokens with a blank between them, and counts where it begins and ends with a token. A function gets a list of
+        In sentences, words match as they are written, and phrases become one span; an expression is tried at the
+        beginning of every token, with a blank between tokens, and counts if it ends with one. A function gets a list of
         tokens and returns ``(start, end, label)`` for some of them, or a label or None for each. Labels are kinds of
         spans (``LOC``, for ``B-LOC`` and ``I-LOC``) or labels of tokens.
 
@@ -206,13 +208,14 @@ def _found(tokens: Sequence[str], phrases: Mapping[str, set[tuple[str, ...]]]) -
 
 def _pattern(pattern: re.Pattern[str], label: Any) -> Rule:
     def find(tokens: Sequence[str]) -> Iterator[Match]:
-        starts, ends, place = {}, {}, 0
+        ends = np.cumsum([len(token) + 1 for token in tokens]) - 1
+        text, number = " ".join(tokens), {int(end): i + 1 for i, end in enumerate(ends)}
+        free = 0  # the first token after the last match
         for i, token in enumerate(tokens):
-            starts[place], ends[place + len(token)] = i, i + 1
-            place += len(token) + 1
-        for found in pattern.finditer(" ".join(tokens)):
-            if found.start() in starts and found.end() in ends and found.end() > found.start():
-                yield Match(starts[found.start()], ends[found.end()], label)
+            found = pattern.match(text, int(ends[i]) - len(token)) if i >= free else None
+            if found and found.end() in number and found.end() > found.start():
+                free = number[found.end()]
+                yield Match(i, free, label)
 
     name = f"{label}: /{pattern.pattern}/"
     return Rule(name, label, find, lambda x: label if pattern.search(text_of(x)) else None)

@@ -30,6 +30,7 @@ WITHOUT_FIGURES = {
     "federated-rounds",
     "front-door-sequences",
     "graph-helices",
+    "rules",
     "strong-classes",
     "strong-sequences",
     "text-classes",
@@ -40,7 +41,7 @@ WITHOUT_FIGURES = {
     "transduction-time",
 }
 NOT_ALL_QUICK = {
-    "front-door-sequences", "strong-classes", "strong-sequences", "supervised-sequences", "text-classes",
+    "front-door-sequences", "rules", "strong-classes", "strong-sequences", "supervised-sequences", "text-classes",
     "transduction-classes",
 }  # fmt: skip
 GENERATED = {"batch-time", "transduction-galaxy"}  # needs no data
