@@ -18,13 +18,16 @@ from accord.learners.co_regression import CoRLSR as CoRLSR
 from accord.learners.consensus import CoPerceptron as CoPerceptron
 from accord.learners.consensus import CoSVM as CoSVM
 from accord.learners.crf import CRF as CRF
+from accord.learners.error_estimate import estimate_error as estimate_error
 from accord.learners.generative import HMM as HMM
 from accord.learners.gradient import GradientSVM as GradientSVM
 from accord.learners.gradient_co import GradientCoSVM as GradientCoSVM
 from accord.learners.pcfg import PCFG as PCFG
 from accord.learners.perceptron import StructuredPerceptron as StructuredPerceptron
 from accord.learners.regression import RLSR as RLSR
+from accord.learners.rules import Rules as Rules
 from accord.learners.shift import shift_weights as shift_weights
+from accord.learners.suspects import suspects as suspects
 from accord.learners.svm import StructuredSVM as StructuredSVM
 from accord.learners.tagger import Tagger as Tagger
 from accord.learners.transductive import TransductiveSVM as TransductiveSVM

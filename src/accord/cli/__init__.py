@@ -5,7 +5,8 @@ program, terminal, help, option_types, models    errors and exit codes, tables, 
 outputs/                                         labels, trees and numbers: predicted, written, scored, described
 tasks                                            the kinds of task, and which of the above each of them needs
 data/                                            reading files
-evaluate, predict, inspect, suggest, train/      commands for all kinds of task
+evaluate, predict, inspect, suggest, suspects    commands for all kinds of task
+train/                                           likewise
 demo/, warm, reproduce, dedupe/, mail/           commands of their own
 ===============================================  =====================================================================
 
@@ -26,6 +27,7 @@ from accord.cli.predict import predict
 from accord.cli.program import Program, debug_option
 from accord.cli.reproduce import reproduce
 from accord.cli.suggest import suggest
+from accord.cli.suspects import suspects
 from accord.cli.train.command import train
 from accord.cli.warm import warm
 
@@ -50,5 +52,5 @@ def main() -> None:
     """
 
 
-for command in (demo, train, predict, evaluate, inspect, suggest, dedupe, mail, reproduce, warm):
+for command in (demo, train, predict, evaluate, inspect, suggest, suspects, dedupe, mail, reproduce, warm):
     main.add_command(command)

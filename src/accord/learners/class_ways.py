@@ -22,6 +22,8 @@ LESSONS = 3
 SPARSE = 0.1  # rows with at most this share of values that are not zero count things, such as words
 LABELS, STUDENT, SUREST = "labels alone", "a student of guesses", "the surest guesses"
 CLUSTERS, AGREEMENT = "clusters", "views that agree"
+RULES, RULE_STUDENT = "labels and rules", "labels, rules and a student of guesses"
+RULE_WEIGHT = 0.3  # of an example whose class rules give
 
 
 class Linear(NamedTuple):
@@ -41,7 +43,8 @@ class Examples(NamedTuple):
     """Labeled rows, their labels as distributions, unlabeled rows, and what each row counts for.
 
     ``constant`` are the features that are the same in all rows. ``parts`` has the labeled and unlabeled rows of every
-    view in few dimensions; it is empty where nobody asks.
+    view in few dimensions; it is empty where nobody asks. ``ruled`` has the probabilities of classes that rules give to
+    unlabeled rows, zeros where they say nothing; None: there are no rules.
     """
 
     X: sp.csr_array
@@ -51,13 +54,23 @@ class Examples(NamedTuple):
     hidden_weights: np.ndarray
     constant: np.ndarray
     parts: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    ruled: np.ndarray | None = None
 
     def without(self, held_out: np.ndarray, hidden: np.ndarray) -> Examples:
         """All labeled rows but some, and some of the unlabeled ones."""
         kept = np.setdiff1d(np.arange(self.X.shape[0]), held_out)
         parts = tuple((labeled[kept], unlabeled[hidden]) for labeled, unlabeled in self.parts)
         chosen = self.X[kept], self.labels[kept], self.hidden[hidden]
-        return Examples(*chosen, self.weights[kept], self.hidden_weights[hidden], self.constant, parts)
+        ruled = None if self.ruled is None else self.ruled[hidden]
+        return Examples(*chosen, self.weights[kept], self.hidden_weights[hidden], self.constant, parts, ruled)
+
+    def with_ruled(self) -> Examples:
+        """Unlabeled rows that rules say something of as labeled ones, too."""
+        assert self.ruled is not None
+        said = np.flatnonzero(self.ruled.any(axis=1))
+        X = sp.csr_array(sp.vstack([self.X, self.hidden[said]]))
+        weights = np.append(self.weights, RULE_WEIGHT * self.hidden_weights[said])
+        return self._replace(X=X, labels=np.vstack([self.labels, self.ruled[said]]), weights=weights, ruled=None)
 
     def rate(self, wrong: np.ndarray, some: np.ndarray | slice = slice(None)) -> float:
         """The share of labeled rows, or some of them, that are wrong."""
@@ -99,6 +112,10 @@ def ways(C: float, examples: Examples, parts: Sequence[Sequence[Spanned]], linke
         found.append(Way(STUDENT, True, student))
     if linked and parts:
         found.append(Way(SUREST, True, partial(surest, part=parts[0][0])))
+    if examples.ruled is not None:
+        found.append(Way(RULES, True, partial(labels_and_rules, learn=partial(labels_alone, C=C))))
+        if examples.are_counts():
+            found.append(Way(RULE_STUDENT, True, partial(labels_and_rules, learn=student)))
     first = 0
     for group in parts:
         numbers = range(first, first + len(group))
@@ -114,6 +131,11 @@ def labels_alone(examples: Examples, C: float = FIRST_C) -> Linear:
     """Logistic regression of the labels."""
     weights = soft_classes.regression(examples.X, examples.labels, C, examples.weights)
     return Linear(weights, np.zeros(weights.shape[1]))
+
+
+def labels_and_rules(examples: Examples, learn: Callable[[Examples], Linear]) -> Linear:
+    """What is learned if rules say the truth, more or less."""
+    return learn(examples.with_ruled())
 
 
 def _first_guesses(examples: Examples, frequencies: np.ndarray) -> np.ndarray:

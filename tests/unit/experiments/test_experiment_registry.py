@@ -31,6 +31,7 @@ WITHOUT_FIGURES = {
     "front-door-sequences",
     "graph-helices",
     "labeling",
+    "rules",
     "strong-classes",
     "strong-sequences",
     "text-classes",
@@ -41,8 +42,8 @@ WITHOUT_FIGURES = {
     "transduction-time",
 }
 NOT_ALL_QUICK = {
-    "front-door-sequences", "labeling", "strong-classes", "strong-sequences", "supervised-sequences", "text-classes",
-    "transduction-classes",
+    "front-door-sequences", "labeling", "rules", "strong-classes", "strong-sequences", "supervised-sequences",
+    "text-classes", "transduction-classes",
 }  # fmt: skip
 GENERATED = {"batch-time", "transduction-galaxy"}  # needs no data
 
