@@ -20,7 +20,7 @@ def test_classes_that_were_changed_are_found():
     given = [str(1 - k if i in wrong else k) for i, k in enumerate(y)]
     for model in (None, StructuredPerceptron(MultiClass(), random_state=0)):
         found = suspects(X, given, model, random_state=0)
-        assert {one.index for one in found[:4]} == wrong
+        assert {one.example for one in found[:4]} == wrong
         assert all(one.given != one.suggested and one.probability > 0.5 for one in found)
         assert [one.probability for one in found] == sorted((one.probability for one in found), reverse=True)
 
@@ -37,8 +37,8 @@ def test_spans_that_were_changed_are_found():
         Y[i][start:end] = [label[:2] + other for label in Y[i][start:end]]
         changed.add((i, start, end))
     found = suspects(X, [None, *Y[1:]], random_state=0)
-    assert all(one.index > 0 for one in found)  # the first one is unlabeled
-    top = [(one.index, one.start, one.end) in changed for one in found[: len(changed)]]
+    assert all(one.example > 0 for one in found)  # the first one is unlabeled
+    top = [(one.example, one.start, one.end) in changed for one in found[: len(changed)]]
     assert np.mean(top) > 3 * len(changed) / len(spans)
 
 
@@ -46,7 +46,7 @@ def test_single_tokens_without_spans():
     X = [["a", "b"]] * 12
     Y = [["A", "B"]] * 11 + [["A", "A"]]
     found = suspects(X, Y, n_splits=12, random_state=0)
-    assert [(one.index, one.start, one.given, one.suggested) for one in found] == [(11, 1, "A", "B")]
+    assert [(one.example, one.start, one.given, one.suggested) for one in found] == [(11, 1, "A", "B")]
 
 
 def test_too_few_labels_are_refused():
