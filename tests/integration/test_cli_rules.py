@@ -28,11 +28,11 @@ def test_suspects_are_listed(tmp_path):
     rows = [
         "text,label",
         *["good wine,yes", "bad food,no", "good list here,yes", "bad wine,no"] * 4,
-        "good good food,no",
+        "good list,no",
     ]
     (tmp_path / "r.csv").write_text("\n".join(rows) + "\n")
     done = run("suspects", tmp_path / "r.csv", "--header", "--json")
     assert done.exit_code == 0, done.output
     first = json.loads(done.stdout.splitlines()[0])
     assert (first["example"], first["given"], first["suggested"]) == (17, "no", "yes")
-    assert "good good food" in run("suspects", tmp_path / "r.csv", "--header").stdout
+    assert "good list" in run("suspects", tmp_path / "r.csv", "--header").stdout
