@@ -31,8 +31,8 @@ def test_suspects_are_listed(tmp_path):
         "good list,no",
     ]
     (tmp_path / "r.csv").write_text("\n".join(rows) + "\n")
-    done = run("suspects", tmp_path / "r.csv", "--header", "--json")
+    done = run("suspects", tmp_path / "r.csv", "--header", "--text-columns", "text", "--json")
     assert done.exit_code == 0, done.output
     first = json.loads(done.stdout.splitlines()[0])
     assert (first["example"], first["given"], first["suggested"]) == (17, "no", "yes")
-    assert "good list" in run("suspects", tmp_path / "r.csv", "--header").stdout
+    assert "good list" in run("suspects", tmp_path / "r.csv", "--header", "--text-columns", "text").stdout
