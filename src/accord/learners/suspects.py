@@ -143,7 +143,8 @@ def _are_trees(learner: Any) -> bool:
 def _parts(y: Any, is_tree: bool = False) -> list[tuple[tuple[Any, Any], Any]]:
     """Places and labels of an output."""
     if is_tree:
-        return [((left, right), label) for label, left, right in constituents(as_tree(y))]
+        # all but the root, which a grammar gives every tree
+        return [((left, right), label) for label, left, right in constituents(as_tree(y))[1:]]
     if isinstance(y, inputs.LISTS):
         return [((t, t + 1), label) for t, label in enumerate(y) if label is not None]
     return [((None, None), y)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accord import CRF, InputError, MultiClass, Sequence, StructuredPerceptron, estimate_error, suspects
+from accord import CRF, InputError, MultiClass, Sequence, StructuredPerceptron, Tree, estimate_error, suspects
 from accord.datasets import embedded_ner
 from accord.datasets.label_spans import extract_spans
 
@@ -47,6 +47,14 @@ def test_single_tokens_without_spans():
     Y = [["A", "B"]] * 11 + [["A", "A"]]
     found = suspects(X, Y, n_splits=12, random_state=0)
     assert [(one.example, one.start, one.given, one.suggested) for one in found] == [(11, 1, "A", "B")]
+
+
+def test_constituents_that_were_changed_are_found():
+    X = [["the", "dog", "barks"], ["the", "cat", "sleeps"], ["a", "dog", "sleeps"]] * 4
+    Y = [f"(S (NP (D {x[0]}) (N {x[1]})) (VP (V {x[2]})))" for x in X]
+    Y[5] = Y[5].replace("NP", "VP", 1)
+    found = suspects(X, Y, CRF(Tree()), n_splits=4, random_state=0)
+    assert (found[0].example, found[0].start, found[0].end, found[0].given) == (5, 0, 2, "VP")
 
 
 def test_too_few_labels_are_refused():
