@@ -104,8 +104,8 @@ def ways(C: float, examples: Examples, parts: Sequence[Sequence[Spanned]], linke
 
     ``parts`` has the views to agree: each entry is a set of them, of which each has all rows in few dimensions.
     ``linked`` rows have features of their neighbours: what is next to a labeled row is guessed surely, and rightly, and
-    learning from that was better than from labels alone wherever it was tried. It needs no frequencies of classes, which
-    labels do not tell if as many of each class were labeled.
+    learning from that was better than from labels alone wherever it was tried. It needs no frequencies of classes,
+    which labels do not tell if as many of each class were labeled.
     """
     found = [Way(LABELS, False, partial(labels_alone, C=C))]
     if not examples.hidden.shape[0]:
