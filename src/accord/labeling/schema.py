@@ -1,7 +1,7 @@
 """The tables of a store.
 
-``events`` is only ever added to, and every answer, skip, undo and decision is one of its rows. ``current`` and ``decided``
-are what follows from it: they change in the same transaction, and nothing is in them that events do not say.
+``events`` is only ever added to, and every answer, skip, undo and decision is one of its rows. ``current`` and
+``decided`` are what follows from it: they change in the same transaction, and hold nothing that events do not say.
 """
 
 VERSION = 1

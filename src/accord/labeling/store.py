@@ -104,9 +104,7 @@ class Store:
         """Add the items that are not there yet; how many."""
         with self._changing() as db:
             before = db.total_changes
-            db.executemany(
-                "INSERT OR IGNORE INTO items (key, content) VALUES (?, ?)", zip(keys, map(_json, contents))
-            )
+            db.executemany("INSERT OR IGNORE INTO items (key, content) VALUES (?, ?)", zip(keys, map(_json, contents)))
             return db.total_changes - before
 
     def items(self) -> tuple[list[str], list[Any]]:
