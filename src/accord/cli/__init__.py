@@ -6,7 +6,7 @@ outputs/                                         labels, trees and numbers: pred
 tasks                                            the kinds of task, and which of the above each of them needs
 data/                                            reading files
 evaluate, predict, inspect, train/               commands for all kinds of task
-demo/, warm, reproduce, dedupe/, mail/           commands of their own
+demo/, warm, reproduce, label, dedupe/, mail/    commands of their own
 ===============================================  =====================================================================
 
 Everything heavy is imported inside the commands, so that ``accord --help`` answers at once.
@@ -21,6 +21,7 @@ from accord.cli.dedupe.command import dedupe
 from accord.cli.demo.command import demo
 from accord.cli.evaluate import evaluate
 from accord.cli.inspect import inspect
+from accord.cli.label import label
 from accord.cli.mail.command import mail
 from accord.cli.predict import predict
 from accord.cli.program import Program, debug_option
@@ -39,6 +40,7 @@ def main() -> None:
 
     \b
     Try it without data:      accord demo
+    Label some of your own:   accord label news.txt --labels PER,LOC
     Train a tagger:           accord train train.conll --model names.accord
     Label text with it:       accord predict names.accord < text.txt
     Measure and look inside:  accord evaluate names.accord test.conll
@@ -49,5 +51,5 @@ def main() -> None:
     """
 
 
-for command in (demo, train, predict, evaluate, inspect, dedupe, mail, reproduce, warm):
+for command in (demo, label, train, predict, evaluate, inspect, dedupe, mail, reproduce, warm):
     main.add_command(command)

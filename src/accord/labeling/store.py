@@ -254,14 +254,15 @@ class Store:
         seconds: float = LEASE,
     ) -> str | None:
         """Give a window, for a while, the first item that is open: no other window has it, the annotator has not seen
-        it, and nobody has answered it unless it is `shared`. The item that the window had is given back."""
+        it, and nobody has answered it unless it is `shared`. An item that the window has and that is open is kept."""
         now = time.time()
         with self._changing() as db:
+            own = [item for (item,) in db.execute("SELECT item FROM leases WHERE window = ?", (window,))]
             db.execute("DELETE FROM leases WHERE until < ? OR window = ?", (now, window))
             taken = {item for (item,) in db.execute("SELECT item FROM leases")}
             taken |= {item for (item,) in db.execute("SELECT item FROM current WHERE annotator = ?", (annotator,))}
             others = {item for (item,) in db.execute("SELECT item FROM current WHERE action IN (?, ?)", _ANSWERS)}
-            free = (item for item in wanted if item not in taken and (item not in others or shared(item)))
+            free = (item for item in (*own, *wanted) if item not in taken and (item not in others or shared(item)))
             chosen = next(free, None)
             if chosen is not None:
                 db.execute("INSERT INTO leases VALUES (?, ?, ?)", (chosen, window, now + seconds))
