@@ -9,6 +9,9 @@ from accord.exceptions import InfeasibleError as InfeasibleError
 from accord.exceptions import InputError as InputError
 from accord.exceptions import ModelFileError as ModelFileError
 from accord.exceptions import NoParseWarning as NoParseWarning
+from accord.labeling.suggest import Pool as Pool
+from accord.labeling.suggest import Suggestion as Suggestion
+from accord.labeling.suggest import suggest as suggest
 from accord.learners.classifier import Classifier as Classifier
 from accord.learners.clustering import ClusteringSVM as ClusteringSVM
 from accord.learners.co_regression import CoRLSR as CoRLSR

@@ -119,6 +119,9 @@ TABLE = {
     "CollectiveSpamFilter": _entry("model", "mail.spam"),
     # functions and errors
     "load": _entry("other", "model_file"),
+    "suggest": _entry("other", "labeling.suggest"),
+    "Pool": _entry("other", "labeling.suggest"),
+    "Suggestion": _entry("other", "labeling.suggest"),
     "shift_weights": _entry("other", "learners.shift"),
     "tokenize": _entry("other", "tokenizer"),
     "register": _entry("other", "registry"),

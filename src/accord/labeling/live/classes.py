@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from accord.labeling.choosing import choose
 from accord.labeling.live.base import Answers, Doubt, Judged, Question
 from accord.labeling.live.features import matrix_of
 from accord.labeling.project import Project
@@ -16,6 +15,7 @@ from accord.structures.chains.multiclass import MultiClass
 
 _UNSURE = 0.15
 _C = 30.0
+_POOL = 2000  # items that are looked at for the next questions
 
 
 class LiveClasses:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from accord.labeling.choosing import choose
 from accord.labeling.live.base import POOL, Answers, Doubt, Judged, Question, first_questions, some
 from accord.labeling.project import Project, tokens_of
+from accord.labeling.suggest import suggest
 from accord.learners.crf import CRF
 from accord.learners.perceptron import StructuredPerceptron
 from accord.structures.chains.sequence import Sequence
@@ -114,7 +114,7 @@ class TokenModel:
         X = self.live.tokens(keys)
         if not keys:
             return []
-        found = choose(self.crf, X, n, labeled=self.live.tokens(list(self.learned)), random_state=rng)
+        found = suggest(self.crf, X, n, random_state=rng)
         chosen = [one.index for one in found]
         votes = dict(zip(chosen, self._votes([X[i] for i in chosen])))
         return [
