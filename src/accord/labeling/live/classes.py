@@ -78,9 +78,8 @@ class ClassModel:
     def rank(self, keys: list[str], n: int, rng: np.random.Generator) -> list[Question]:
         if not keys:
             return []
-        found = choose(
-            self.model, self.live.rows(keys), n, labeled=self.live.rows(list(self.learned)), random_state=rng
-        )
+        keys = some(keys, _POOL, rng)
+        found = suggest(self.model, self.live.rows(keys), n, random_state=rng)
         missing = [label for label in self.live.project.labels if label not in self.labels]
         hint = f"; there is no example of {missing[0]} yet" if missing and len(missing) < 20 else ""
         return [Question(keys[o.index], o.score, self._why(keys[o.index], o.reason) + hint, o.part) for o in found]
