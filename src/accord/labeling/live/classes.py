@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from accord.labeling.live.base import Answers, Doubt, Judged, Question
+from accord.labeling.live.base import Answers, Doubt, Judged, Question, some
 from accord.labeling.live.features import matrix_of
 from accord.labeling.project import Project
+from accord.labeling.suggest import suggest
 from accord.learners.crf import CRF
 from accord.structures.chains.multiclass import MultiClass
 
 _UNSURE = 0.15
 _C = 30.0
+_POOL = 2000  # items that are looked at for the next questions
 _POOL = 2000  # items that are looked at for the next questions
 
 

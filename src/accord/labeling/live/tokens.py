@@ -24,6 +24,7 @@ from accord.views.text import TokenFeatures
 _UNSURE = 0.1  # a label that is less probable than this is doubted
 _FULL = 0.8  # seconds; a fit that takes longer is put off, and the new answers alone are learned first
 _ITERATIONS = 60
+_SHORT = 3  # tokens; shorter sentences are asked about when no others are left
 
 
 class LiveTokens:
@@ -110,16 +111,30 @@ class TokenModel:
         }
 
     def rank(self, keys: list[str], n: int, rng: np.random.Generator) -> list[Question]:
-        keys = [key for key in some(keys, POOL, rng) if self.live.project.items[self.live.project.place(key)]["places"]]
+        length = {key: len(self.live.project.items[self.live.project.place(key)]["places"]) for key in keys}
+        keys = [key for key in keys if length[key] >= _SHORT] or [key for key in keys if length[key]]
+        missing = self._missing()
+        if not keys or missing == len(self.live.project.labels):  # a model that knows one label is never unsure
+            return first_tokens(self.live, keys, n, rng)
+        keys = some(keys, POOL, rng)
         X = self.live.tokens(keys)
-        if not keys:
-            return []
         found = suggest(self.crf, X, n, random_state=rng)
-        chosen = [one.index for one in found]
-        votes = dict(zip(chosen, self._votes([X[i] for i in chosen])))
-        return [
-            Question(keys[o.index], o.score, self._why(X[o.index], votes[o.index], o.reason), o.part) for o in found
-        ]
+        votes = dict(zip([one.index for one in found], self._votes([X[one.index] for one in found])))
+        why = {one.index: self._why(X[one.index], votes[one.index], one.reason) for one in found}
+        asked = [Question(keys[one.index], one.score, why[one.index], one.part) for one in found]
+        return self._with_others(asked, keys, n, rng) if missing else asked
+
+    def _missing(self) -> int:
+        """How many labels have no example yet."""
+        seen = {tag for tags in self.learned.values() for tag in tags if tag is not None}
+        names = {tag[2:] for tag in seen if tag != "O"} if self.live.project.spans else seen
+        return sum(label not in names for label in self.live.project.labels)
+
+    def _with_others(self, asked: list[Question], keys: list[str], n: int, rng: np.random.Generator) -> list[Question]:
+        """Every third question is drawn at random while some label has no example: the model cannot look for it."""
+        others = iter(first_questions(keys, n, rng, "some labels have no example yet; this one is drawn at random"))
+        mixed = [one for k, question in enumerate(asked) for one in ([question] if k % 2 else [question, next(others)])]
+        return list({question.key: question for question in mixed}.values())[:n]
 
     def _votes(self, X: list[list[str]]) -> list[list[tuple[str, str]]]:
         """What the word alone and its neighbours alone say about each token."""
