@@ -14,6 +14,7 @@ from accord.learners.regression import RLSR
 from accord.views.documents import TextFeatures
 
 _FEWEST = 3
+BOTH = "both halves"
 
 
 class LiveNumbers:
@@ -36,8 +37,11 @@ class LiveNumbers:
         return self.project.keys
 
     def rows(self, name: str, keys: list[str]) -> Any:
-        """Features of items in a view."""
-        return self.matrices[name][[self.project.place(key) for key in keys]]
+        """Features of items in a view, or in all halves side by side."""
+        places = [self.project.place(key) for key in keys]
+        if name == BOTH:
+            return np.hstack([matrix[places] for half, matrix in self.matrices.items() if half != "all"])
+        return self.matrices[name][places]
 
     def learn(self, truth: Answers, previous: Any = None) -> NumberModel | None:
         usable = {key: float(value) for key, value in truth.items() if self.project.place(key) >= 0}
@@ -55,17 +59,13 @@ class LiveNumbers:
         halves = [name for name in self.matrices if name != "all"]
         if len(usable) < 8 or len(halves) < 2 or halves[0] == "words":
             return None
-        joined, places = self._joined(halves)
-        self.matrices.setdefault("both", joined)
-        views = {name: Select(list(place)) for name, place in zip(halves, places)}
-        keys = [*usable, *unlabeled]
-        model = CoRLSR(views).fit(self.rows("both", keys), [*usable.values(), *[None] * len(unlabeled)])
-        return NumberModel(self, {"both": model}, usable, "co-regularised least squares")
-
-    def _joined(self, halves: list[str]) -> tuple[np.ndarray, list[range]]:
         parts = [self.matrices[name] for name in halves]
-        ends = np.cumsum([0, *(part.shape[1] for part in parts)])
-        return np.hstack(parts), [range(int(a), int(b)) for a, b in pairwise(ends)]
+        ends = np.cumsum([0, *(part.shape[1] for part in parts)]).tolist()
+        views = {name: Select(list(range(a, b))) for name, (a, b) in zip(halves, pairwise(ends))}
+        places = [self.project.place(key) for key in (*usable, *unlabeled)]
+        y = [*usable.values(), *[None] * len(unlabeled)]
+        model = CoRLSR(views).fit(np.hstack(parts)[places], y)
+        return NumberModel(self, {BOTH: model}, usable, "co-regularised least squares")
 
 
 class NumberModel:

@@ -21,13 +21,15 @@ const drawn = (tag, props = {}, ...children) => {
 };
 const word = () => Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, "0")).join("");
 const percent = (p) => `${Math.round(100 * p)} %`;
-const colour = (label) => `var(--c${Math.max(state.labels.indexOf(label), 0) % 12})`;
+const OF_PAIRS = { same: "var(--good)", different: "var(--warn)", unsure: "var(--soft)" };
+const colour = (label) => (state.kind === "pairs" && OF_PAIRS[label]) || `var(--c${Math.max(state.labels.indexOf(label), 0) % 12})`;
 const plain = (x) => (Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : Number(x.toPrecision(4)).toString());
 
 let state = { labels: [], kind: "", spans: true };
 let question = null; // what the server asked
 let draft = null; // the answer as it stands
 let editor = null; // shows a question of one kind: { keys, value, press }
+let untouched = ""; // the answer as it was when the question came
 let shownAt = 0;
 let busy = false;
 let windowId = sessionStorage.getItem("window") || word();
@@ -117,6 +119,7 @@ function show(found) {
   }
   $("why").replaceChildren(found.reason ? `Asked because ${found.reason}.` : found.mine !== null ? "You have answered this before." : "");
   editor = editors[state.kind](room, found);
+  untouched = JSON.stringify(editor.value());
   room.focus({ preventScroll: true });
   say(`New question. ${room.innerText.slice(0, 400)}`);
 }
@@ -161,7 +164,7 @@ async function open(key) {
 function behind(found) {
   const n = found.behind;
   const saved = $("saved").textContent.startsWith("saved") ? "saved · " : "";
-  $("saved").textContent = found.trouble || saved + (n ? `the model is ${n} answer${n > 1 ? "s" : ""} behind` : "the model is up to date");
+  $("saved").textContent = found.trouble || saved + (n ? `the model is ${n} answer${n > 1 ? "s" : ""} behind` : found.model ? "the model is up to date" : "there is no model yet");
 }
 
 // -- the kinds of items ----------------------------------------------------------------------------------------------
@@ -356,7 +359,7 @@ function classEditor(room, found) {
   function render() {
     list.replaceChildren(...shown.map((label, k) => make("li", {}, make("button", { type: "button", role: "radio", "aria-checked": String(draft === label),
       on: { click: () => choose(label, true) } }, make("kbd", { textContent: k < 9 ? `${k + 1}` : " " }), make("span", { textContent: label }),
-      make("span", { className: "bar" }, make("i", { vars: { width: percent(p.get(label) || 0), "--c": colour(label) } })),
+      make("span", { className: "bar" }, make("i", { vars: { width: `${100 * (p.get(label) || 0)}%`, "--c": colour(label) } })),
       make("span", { className: "p", textContent: p.has(label) ? percent(p.get(label)) : "" })))));
     if (tree) for (const button of tree.querySelectorAll("button")) button.setAttribute("aria-checked", String(button.value === draft));
   }
@@ -743,6 +746,8 @@ function listen() {
     const told = JSON.parse(event.data);
     behind(told);
     refresh();
+    // a first model while somebody looks at an item that nothing was done to: now it can be filled in
+    if (told.model && question && question.key && question.proposal === null && !busy && editor && JSON.stringify(editor.value()) === untouched) next();
     if (waiting.all.length) flush().then((found) => found && show(found.next));
   });
 }
