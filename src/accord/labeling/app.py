@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from accord.exceptions import AccordError, MissingExtraError
-from accord.labeling.service import Service
+from accord.labeling.service import Service, check_name
 from accord.labeling.sessions import Doorkeeper, Refused
 
 try:
@@ -108,8 +108,9 @@ def create_app(service: Service, door: Doorkeeper) -> Starlette:
         """The same for what ends with the next question."""
 
         def act(given: dict[str, Any]) -> dict[str, Any]:
+            window, annotator = _window(given), check_name(given.get("annotator"))  # before anything is stored
             done = do(given)
-            return {"done": done, "next": service.next(_window(given), _text(given, "annotator"))}
+            return {"done": done, "next": service.next(window, annotator)}
 
         return asked(act)
 

@@ -1,10 +1,13 @@
-"""Every kind: read, ask, answer, learn; and the model gets better than guessing. Formats give back what they were given."""
+"""Every kind of items: read, asked, answered, learned. Formats give back what they were given."""
+
+from contextlib import suppress
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from labeling_cases import project_of
 
-from accord import Deduplicator, InputError, load
+from accord import AccordError, Deduplicator, InputError, load
 from accord.exceptions import MissingExtraError
 from accord.labeling.formats.files import formats_of, read_labels, write_labels
 from accord.labeling.live.kinds import live_model
@@ -54,21 +57,17 @@ def test_a_session_of_each_kind(kind, tmp_path):
     assert again.project.keys == project.keys
     # every format gives back what it was given
     for form in formats_of(project):
-        try:
-            data = write_labels(project, truth, form)
-        except MissingExtraError as error:
-            assert "accord[spacy]" in str(error)
+        if form == "spacy" and find_spec("spacy") is None:
+            with pytest.raises(MissingExtraError, match=r"accord\[spacy\]"):
+                write_labels(project, truth, form)
             continue
+        data = write_labels(project, truth, form)
         back, unknown = read_labels(again.project, data, form)
         assert unknown == 0
         assert back == truth, form
         for damaged in (b"\xff\xfe\x00nonsense", b"[1, 2]", b"{}", b"(((", data[: len(data) // 2] + b"}"):
-            try:
+            with suppress(AccordError):  # no other error comes out
                 read_labels(again.project, damaged, form)
-            except InputError as error:
-                assert str(error)
-            except ValueError as error:
-                assert type(error).__module__.startswith("accord")
 
 
 def test_answers_are_checked(tmp_path):
