@@ -2,18 +2,14 @@
 
 from pathlib import Path
 
-from accord.datasets import embedded_ner, write_conll
+from accord.datasets import embedded_ner
+from accord.datasets.trees import as_tree, leaves
 from accord.labeling.project import BETWEEN
 from accord.labeling.sources import Reading, read_project
 
-TREES = [
-    "(S (NP (D the) (N dog)) (VP (V barks)))",
-    "(S (NP (D a) (N cat)) (VP (V sleeps)))",
-    "(S (NP (D the) (N cat)) (VP (V sees) (NP (D a) (N dog))))",
-    "(S (NP (N dogs)) (VP (V bark)))",
-    "(S (NP (D the) (N dog)) (VP (V sees) (NP (D the) (N cat))))",
-    "(S (NP (D a) (N dog)) (VP (V sleeps)))",
-]
+_NOUNS = [f"(NP (D {d}) (N {n}))" for d in ("the", "a") for n in ("dog", "cat")]
+_VERBS = ["(VP (V barks))", "(VP (V sleeps))", *(f"(VP (V sees) {noun})" for noun in _NOUNS[:2])]
+TREES = [f"(S {noun} {verb})" for verb in _VERBS for noun in _NOUNS]
 NAMES = ["Ann Lee", "Bob Kay", "Cy Orr", "Di Roe", "Eva Moss", "Jo Ray", "Kim Poe", "Lu Fay", "Max Ott", "Ned Ash"]
 
 
@@ -32,8 +28,9 @@ def files_of(kind: str, folder: Path) -> tuple[list[str], Reading]:
         (folder / "rows.csv").write_text("size,floor\n" + rows)
         return [str(folder / "rows.csv")], Reading("numbers")
     if kind == "trees":
-        (folder / "bank.mrg").write_text("\n".join(TREES[:3]) + "\n")
-        (folder / "raw.txt").write_text("dogs bark\nthe dog sees the cat\na dog sleeps\n")
+        (folder / "bank.mrg").write_text("\n".join([TREES[0], TREES[7], TREES[9]]) + "\n")
+        raw = [" ".join(leaves(as_tree(tree))) for k, tree in enumerate(TREES) if k not in (0, 7, 9)]
+        (folder / "raw.txt").write_text("\n".join(raw) + "\n")
         return [str(folder / "bank.mrg"), str(folder / "raw.txt")], Reading("trees")
     rows = "".join(f"{name},Street {k}\n{name[0]}. {name.split()[1]},Street {k}\n" for k, name in enumerate(NAMES))
     (folder / "people.csv").write_text("name,address\n" + rows)
@@ -59,13 +56,6 @@ def right_answer(project, key):
     if project.kind == "numbers":
         return 2.0 * float(item["fields"]["size"]) + float(item["fields"]["floor"])
     if project.kind == "trees":
-        from accord.datasets.trees import as_tree, leaves
-
         return next(t for t in TREES if " ".join(leaves(as_tree(t))) == item["text"])
     first, second = (project.items[project.place(part)]["fields"]["name"] for part in key.split(BETWEEN))
     return "same" if first.split()[1] == second.split()[1] else "different"
-
-
-def write_answers(path: Path) -> None:
-    """Labeled sentences as CoNLL columns."""
-    write_conll(path, *embedded_ner(5, random_state=0))

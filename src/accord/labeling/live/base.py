@@ -82,6 +82,13 @@ class Live(Protocol):
         """A model that learns from unlabeled items, too, however long it takes; None where there is none."""
 
 
+def of_items(project: Project, truth: Answers) -> Answers:
+    """Answers about items that there are, in an order that does not depend on when they were given: what is learned from
+    a file of labels is the same."""
+    known = {key: value for key, value in truth.items() if project.item(key) is not None}
+    return {key: known[key] for key in sorted(known, key=lambda key: (project.place(key), key))}
+
+
 def first_questions(keys: list[str], n: int, rng: np.random.Generator, reason: str) -> list[Question]:
     """Any of them, while there is no model."""
     chosen = rng.permutation(len(keys))[:n]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from accord.labeling.live.base import Answers, Doubt, Judged, Question, some
+from accord.labeling.live.base import Answers, Doubt, Judged, Question, of_items, some
 from accord.labeling.live.features import matrix_of
 from accord.labeling.project import Project
 from accord.labeling.suggest import suggest
@@ -37,7 +37,7 @@ class LiveClasses:
         return self.matrix[[self.project.place(key) for key in keys]]
 
     def learn(self, truth: Answers, previous: Any = None) -> ClassModel | None:
-        usable = {key: value for key, value in truth.items() if self.project.place(key) >= 0}
+        usable = of_items(self.project, truth)
         if len(set(usable.values())) < 2:
             return None
         labels = [label for label in self.project.labels if label in set(usable.values())]
@@ -52,7 +52,7 @@ class LiveClasses:
         """The front door of the library, which also learns from unlabeled items where that pays."""
         from accord.learners.classifier import Classifier
 
-        usable = {key: value for key, value in truth.items() if self.project.place(key) >= 0}
+        usable = of_items(self.project, truth)
         if len(usable) < 8 or len(set(usable.values())) < 2:
             return None
         with warnings.catch_warnings():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from accord.labeling.live.base import Answers, Judged, Question
+from accord.labeling.live.base import Answers, Judged, Question, of_items
 from accord.labeling.live.features import field_names, inputs_of, matrix_of
 from accord.labeling.project import Project
 from accord.learners.regression import RLSR
@@ -44,7 +44,7 @@ class LiveNumbers:
         return self.matrices[name][places]
 
     def learn(self, truth: Answers, previous: Any = None) -> NumberModel | None:
-        usable = {key: float(value) for key, value in truth.items() if self.project.place(key) >= 0}
+        usable = {key: float(value) for key, value in of_items(self.project, truth).items()}
         if len(usable) < _FEWEST:
             return None
         models = {name: RLSR().fit(self.rows(name, list(usable)), list(usable.values())) for name in self.matrices}
@@ -55,7 +55,7 @@ class LiveNumbers:
         from accord.learners.co_regression import CoRLSR
         from accord.views.select import Select
 
-        usable = {key: float(value) for key, value in truth.items() if self.project.place(key) >= 0}
+        usable = {key: float(value) for key, value in of_items(self.project, truth).items()}
         halves = [name for name in self.matrices if name != "all"]
         if len(usable) < 8 or len(halves) < 2 or halves[0] == "words":
             return None

@@ -18,7 +18,7 @@ from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.columns import MISSING
 from accord.dedupe.deduplicator import Deduplicator
 from accord.dedupe.pairs import RecordPairs
-from accord.labeling.live.base import Answers, Doubt, Judged, Question
+from accord.labeling.live.base import Answers, Doubt, Judged, Question, of_items
 from accord.labeling.project import BETWEEN, Project
 
 _CANDIDATES = 10  # that each record is compared with
@@ -73,8 +73,7 @@ class LivePairs:
         return self.table.compare(*np.array(ends).T[::-1]) @ self.mixing
 
     def learn(self, truth: Answers, previous: Any = None) -> PairModel | None:
-        usable = {key: value for key, value in truth.items() if self.project.item(key) is not None}
-        return PairModel(self, usable)
+        return PairModel(self, of_items(self.project, truth))
 
     def learn_more(self, truth: Answers, unlabeled: list[str]) -> None:
         """Unlabeled records are in the guess already."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from accord.labeling.live.base import POOL, Answers, Doubt, Judged, Question, first_questions, some
+from accord.labeling.live.base import POOL, Answers, Doubt, Judged, Question, first_questions, of_items, some
 from accord.labeling.project import Project, tokens_of
 from accord.labeling.suggest import suggest
 from accord.learners.crf import CRF
@@ -44,7 +44,7 @@ class LiveTokens:
         return [tokens_of(self.project.items[self.project.place(key)]) for key in keys]
 
     def learn(self, truth: Answers, previous: Any = None) -> TokenModel | None:
-        usable = {k: v for k, v in truth.items() if self.project.place(k) >= 0 and any(one is not None for one in v)}
+        usable = {k: v for k, v in of_items(self.project, truth).items() if any(one is not None for one in v)}
         labels = self.project.tags()
         if not usable or len(labels) < 2:
             return None
@@ -71,7 +71,7 @@ class LiveTokens:
         """The same CRF with evidence about kinds of words from unlabeled sentences."""
         from accord.learners.type_consistency import TypeConsistency
 
-        usable = {k: v for k, v in truth.items() if self.project.place(k) >= 0 and None not in v}
+        usable = {k: v for k, v in of_items(self.project, truth).items() if None not in v}
         if len(usable) < 8:
             return None
         structure = Sequence(labels=self.project.tags(), constraints="iob2" if self.project.spans else None)

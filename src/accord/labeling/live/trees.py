@@ -9,7 +9,7 @@ import numpy as np
 
 from accord.datasets.bracketing import bracketed
 from accord.datasets.trees import as_tree, constituents
-from accord.labeling.live.base import Answers, Judged, Question, some
+from accord.labeling.live.base import Answers, Judged, Question, of_items, some
 from accord.labeling.project import Project, tokens_of
 from accord.learners.pcfg import PCFG
 from accord.structures.trees.tree import Tree
@@ -35,7 +35,7 @@ class LiveTrees:
         return [tokens_of(self.project.items[self.project.place(key)]) for key in keys]
 
     def learn(self, truth: Answers, previous: Any = None) -> TreeModel | None:
-        usable = {key: value for key, value in truth.items() if self.project.place(key) >= 0}
+        usable = of_items(self.project, truth)
         if not usable:
             return None
         with warnings.catch_warnings():

@@ -107,6 +107,7 @@ function show(found) {
   behind(found);
   const room = $("question");
   room.replaceChildren();
+  room.dataset.key = found.key || "";
   $("keys").replaceChildren();
   $("accept").hidden = false;
   $("accept").disabled = false;
