@@ -67,6 +67,7 @@ def _listen(host: str, port: int | None) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, number))
+            listener.listen(128)  # who comes before the server runs waits
             return listener
         except OSError as error:
             listener.close()

@@ -302,7 +302,8 @@ def _json(value: Any) -> str:
 
 
 def _event(row: Sequence[Any]) -> Event:
-    return Event(*row[:5], None if row[5] is None else json.loads(row[5]), row[6])
+    number, at, annotator, item, action, value, undone = row
+    return Event(number, at, annotator, item, action, None if value is None else json.loads(value), undone)
 
 
 def _refuse_others(path: Path) -> None:

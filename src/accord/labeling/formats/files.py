@@ -72,8 +72,8 @@ def read_labels(project: Project, data: bytes, form: str) -> tuple[dict[str, Any
     try:
         for item, value in made.read(project, data):
             if project.kind == "pairs":
-                key = item.get("key")
-                keys = [key] if isinstance(key, str) and project.item(key) is not None else []
+                pair = item.get("key")
+                keys = [pair] if isinstance(pair, str) and project.item(pair) is not None else []
             else:
                 keys = [key for said in _says(project, item) for key in known.get(said, []) if key not in found]
             if not keys or value is None:

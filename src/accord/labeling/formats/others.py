@@ -148,7 +148,7 @@ def _spacy() -> tuple[Any, Any]:
         import spacy.tokens
     except ImportError as error:
         raise MissingExtraError(
-            f"the format spacy needs {error.name}, which is not installed; install it with: pip install 'accord[spacy]'"
+            f"the format spacy needs {error.name}, which is not installed; install it with: pip install spacy"
         ) from error
     return spacy, spacy.tokens
 
@@ -174,7 +174,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _span(span: Any, names: tuple[str, str, str], where: str) -> tuple[int, int, str]:
-    values = [span.get(name) for name in names] if isinstance(span, dict) else []
-    if len(values) != 3 or not all(isinstance(v, int) for v in values[:2]) or not isinstance(values[2], str):
+    start, end, label = (span.get(name) for name in names) if isinstance(span, dict) else (None, None, None)
+    if not isinstance(start, int) or not isinstance(end, int) or not isinstance(label, str):
         raise InputError(f"{where} has a span that is not {{start, end, label}}")
-    return values[0], values[1], values[2]
+    return start, end, label

@@ -83,8 +83,8 @@ class Live(Protocol):
 
 
 def of_items(project: Project, truth: Answers) -> Answers:
-    """Answers about items that there are, in an order that does not depend on when they were given: what is learned from
-    a file of labels is the same."""
+    """Answers about items that there are, in an order that does not depend on when they were given, so that a file of
+    labels teaches the same."""
     known = {key: value for key, value in truth.items() if project.item(key) is not None}
     return {key: known[key] for key in sorted(known, key=lambda key: (project.place(key), key))}
 
