@@ -1,0 +1,113 @@
+"""Take the pictures of the labeling page: ``python docs/label_pictures.py``; needs playwright and Chromium.
+
+The page is the real one, at work on sentences and records that are made up here.
+"""
+
+import itertools
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from accord.datasets.people import people
+
+IMAGES = Path(__file__).resolve().parent / "images"
+COMMAND = [sys.executable, "-c", "from accord.cli import main; main(prog_name='accord')", "label"]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+NAMES = {
+    "PER": ["Mikel Arteta", "Ana Ruiz", "Jordan Lee", "Carla Jones", "Paris Hart", "Victoria Marsh", "Sydney Cole"],
+    "LOC": ["San Sebastian", "Jordan", "Paris", "Victoria", "Sydney", "Lake Como", "Chad"],
+    "ORG": ["Real Sociedad", "Paris Saint-Germain", "Victoria Bank", "Sydney Ferries", "Reuters", "the Red Cross"],
+}
+PATTERNS = [
+    "{PER} made a first appearance for {ORG} in {LOC} on Sunday, {ORG} reported.",
+    "Officials of {ORG} in {LOC} met {PER} yesterday.",
+    "{LOC} was calm after the speech of {PER}.",
+    "{ORG} opens an office in {LOC}; {PER} will lead it.",
+    "It rained in {LOC}, and {PER} stayed at home.",
+]
+
+
+def sentences(n: int) -> list[tuple[list[str], list[str]]]:
+    """Tokens and labels of sentences."""
+    rng = random.Random(3)
+    found = []
+    for k in range(n):
+        tokens: list[str] = []
+        labels: list[str] = []
+        for piece in re.findall(r"\{\w+\}|[\w-]+|[^\s\w]", PATTERNS[k % len(PATTERNS)]):
+            words = rng.choice(NAMES[piece[1:-1]]).split() if piece[0] == "{" else [piece]
+            tokens += words
+            kinds = (
+                ["O"] * len(words)
+                if piece[0] != "{"
+                else [f"{'B' if w == 0 else 'I'}-{piece[1:-1]}" for w in range(len(words))]
+            )
+            labels += kinds
+        found.append((tokens, labels))
+    return found
+
+
+def write_files(folder: Path) -> dict[str, list[str]]:
+    """Files of three kinds, and the commands for them."""
+    rows = sentences(240)
+    lines = [
+        "".join(f"{token}\t{label if k < 24 else '_'}\n" for token, label in zip(*row)) for k, row in enumerate(rows)
+    ]
+    (folder / "news.conll").write_text("\n".join(lines))
+    records, _ = people(80, random_state=0)
+    names = list(records[0])
+    table = [",".join(names), *(",".join(f'"{record[name] or ""}"' for name in names) for record in records)]
+    (folder / "people.csv").write_text("\n".join(table) + "\n")
+    nouns = [f"(NP (D {d}) (N {n}))" for d, n in itertools.product(("the", "a"), ("dog", "cat", "telescope"))]
+    trees = [
+        f"(S {a} (VP (V saw) {b} (PP (P with) {c})))" for a, b, c in itertools.product(nouns[:3], nouns[:3], nouns[2:4])
+    ]
+    trees += [
+        f"(S {a} (VP (V saw) (NP {b} (PP (P near) {c}))))"
+        for a, b, c in itertools.product(nouns[:3], nouns[:2], nouns[:2])
+    ]
+    (folder / "bank.mrg").write_text("\n".join(trees) + "\n")
+    (folder / "raw.txt").write_text("the cat saw a dog with the telescope\na telescope saw the dog near a cat\n")
+    return {
+        "tokens": ["news.conll"],
+        "pairs": ["people.csv", "--pairs"],
+        "trees": ["bank.mrg", "raw.txt", "--task", "trees"],
+    }
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
+        folder = Path(place)
+        commands = write_files(folder)
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        for kind, command in commands.items():
+            server = subprocess.Popen(
+                [*COMMAND, *command, "--store", f"{kind}.sqlite", "--no-browser", "--port", "0"],
+                cwd=folder, stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            link = next(found.group() for line in server.stderr if (found := re.search(r"http://\S+", line)))
+            page = browser.new_page(viewport={"width": 1240, "height": 720})
+            page.goto(link)
+            page.wait_for_selector("#question > *")
+            for key in "ynynnyynyn" if kind == "pairs" else "":
+                page.keyboard.press(key)
+                page.wait_for_timeout(500)
+            page.wait_for_timeout(12_000)
+            page.screenshot(path=IMAGES / f"label-{kind}.png")
+            if kind == "tokens":
+                page.emulate_media(color_scheme="dark")
+                page.set_viewport_size({"width": 390, "height": 760})
+                page.screenshot(path=IMAGES / "label-phone.png")
+            page.close()
+            server.terminate()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
