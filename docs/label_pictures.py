@@ -43,12 +43,8 @@ def sentences(n: int) -> list[tuple[list[str], list[str]]]:
         for piece in re.findall(r"\{\w+\}|[\w-]+|[^\s\w]", PATTERNS[k % len(PATTERNS)]):
             words = rng.choice(NAMES[piece[1:-1]]).split() if piece[0] == "{" else [piece]
             tokens += words
-            kinds = (
-                ["O"] * len(words)
-                if piece[0] != "{"
-                else [f"{'B' if w == 0 else 'I'}-{piece[1:-1]}" for w in range(len(words))]
-            )
-            labels += kinds
+            marks = ["B", *"I" * (len(words) - 1)]
+            labels += [f"{mark}-{piece[1:-1]}" for mark in marks] if piece[0] == "{" else ["O"]
         found.append((tokens, labels))
     return found
 
@@ -57,7 +53,7 @@ def write_files(folder: Path) -> dict[str, list[str]]:
     """Files of three kinds, and the commands for them."""
     rows = sentences(240)
     lines = [
-        "".join(f"{token}\t{label if k < 24 else '_'}\n" for token, label in zip(*row)) for k, row in enumerate(rows)
+        "".join(f"{token}\t{label if k < 12 else '_'}\n" for token, label in zip(*row)) for k, row in enumerate(rows)
     ]
     (folder / "news.conll").write_text("\n".join(lines))
     records, _ = people(80, random_state=0)
@@ -95,10 +91,11 @@ def main() -> None:
             page = browser.new_page(viewport={"width": 1240, "height": 720})
             page.goto(link)
             page.wait_for_selector("#question > *")
-            for key in "ynynnyynyn" if kind == "pairs" else "":
+            page.wait_for_timeout(4000)  # for a first model
+            for key in {"pairs": "ynynnyynyn", "tokens": "ss", "trees": ""}[kind]:
                 page.keyboard.press(key)
                 page.wait_for_timeout(500)
-            page.wait_for_timeout(12_000)
+            page.wait_for_timeout(9000)
             page.screenshot(path=IMAGES / f"label-{kind}.png")
             if kind == "tokens":
                 page.emulate_media(color_scheme="dark")

@@ -5,7 +5,7 @@ program, terminal, help, option_types, models    errors and exit codes, tables, 
 outputs/                                         labels, trees and numbers: predicted, written, scored, described
 tasks                                            the kinds of task, and which of the above each of them needs
 data/                                            reading files
-evaluate, predict, inspect, train/               commands for all kinds of task
+evaluate, predict, inspect, suggest, train/      commands for all kinds of task
 demo/, warm, reproduce, label, dedupe/, mail/    commands of their own
 ===============================================  =====================================================================
 
@@ -26,6 +26,7 @@ from accord.cli.mail.command import mail
 from accord.cli.predict import predict
 from accord.cli.program import Program, debug_option
 from accord.cli.reproduce import reproduce
+from accord.cli.suggest import suggest
 from accord.cli.train.command import train
 from accord.cli.warm import warm
 
@@ -51,5 +52,5 @@ def main() -> None:
     """
 
 
-for command in (demo, label, train, predict, evaluate, inspect, dedupe, mail, reproduce, warm):
+for command in (demo, label, train, predict, evaluate, inspect, suggest, dedupe, mail, reproduce, warm):
     main.add_command(command)

@@ -7,8 +7,7 @@ hardly depends on the scale.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -21,11 +20,14 @@ from accord.learners.multiview import MultiViewLearner
 from accord.packed.rows import Rows
 from accord.packed.tables import sums_by_input
 
+MORE = 200  # spans that are looked for beyond those that are wanted, as many of which may be nearly alike
 LEAST = 0.5  # neighbours of the most uncertain token join its span if their entropy is this share of its own
 
 
 class Outputs(Questions):
     """Whole outputs of the learners of structures."""
+
+    sketched = True
 
     @property
     def offers(self) -> frozenset[str]:  # type: ignore[override]
@@ -38,6 +40,10 @@ class Outputs(Questions):
         return frozenset(found)
 
     @property
+    def preferred(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("balance",) if self.structure.single_row else ("entropy", "margin")
+
+    @property
     def who(self) -> str:
         return f"a {type(self.model).__name__} of {type(self.structure).__name__}"
 
@@ -48,6 +54,13 @@ class Outputs(Questions):
     @property
     def _n_views(self) -> int:
         return self.model.n_views_ if isinstance(self.model, MultiViewLearner) else 1
+
+    def scores(self, strategy: str) -> np.ndarray:
+        return self.kept(strategy, getattr(self, strategy))
+
+    def kept(self, name: str, make: Callable[[], Any]) -> Any:
+        """What the model says of the pool, kept until it is fitted again, as products with its weights are."""
+        return self.pool.keep(name, self.model._keep_products(), make)
 
     # -- what strategies ask ------------------------------------------------------------------------------------------
     def entropy(self) -> np.ndarray:
@@ -86,9 +99,9 @@ class Outputs(Questions):
             found.append(lengths * (p * steps).sum(axis=1))
         return np.concatenate(found)
 
-    def open(self, known: set[int], parts: Sequence[tuple[int, Part]]) -> np.ndarray:
+    def open(self, known: set[int], parts: Sequence[tuple[int, Part]], n: int) -> np.ndarray:
         lengths = np.concatenate([np.zeros(0), *(np.diff(rows.offsets) for rows in self.rows())])
-        return super().open(known, parts) & (lengths > 0)
+        return super().open(known, parts, n) & (lengths > 0)
 
     # -- what is made of the pool, and kept ---------------------------------------------------------------------------
     def rows(self) -> list[Rows]:
@@ -97,7 +110,11 @@ class Outputs(Questions):
         def make() -> list[Rows]:
             return [self.model._rows(chunk) for _, chunk in inputs.chunks(self.pool.X, self.model._chunk())]
 
-        return self.pool.keep("rows", self.model.view_, make)
+        found = self.pool.keep("rows", self.model.view_, make)
+        if found and found[0].n_dims != self.model.weights_.unary.shape[0]:  # the view has seen more since then
+            self.pool.forget("rows")
+            found = self.pool.keep("rows", self.model.view_, make)
+        return found
 
     @property
     def _firsts(self) -> list[int]:
@@ -159,47 +176,39 @@ class Outputs(Questions):
 
 class Spans(Outputs):
     """Uncertain spans of sentences: a token that the model is unsure about, and its neighbours that it is unsure about
-    as well (at least half of its entropy); the score is the mean entropy of the tokens."""
+    as well; the score is the entropy of the token."""
 
     @property
     def offers(self) -> frozenset[str]:  # type: ignore[override]
         return super().offers & {"probabilities"}
 
-    @cached_property
+    def open(self, known: set[int], parts: Sequence[tuple[int, Part]], n: int) -> np.ndarray:
+        entropies = self.kept("entropies", self._entropies).copy()
+        lengths = [np.diff(rows.offsets) for rows in self.rows()]
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))]).astype(np.int64)
+        for i in known:
+            entropies[offsets[i] : offsets[i + 1]] = 0.0
+        for i, (start, end) in parts:
+            entropies[offsets[i] + start : offsets[i] + end] = 0.0
+        self._spans = uncertain_spans(entropies, offsets, 4 * n + MORE)
+        return np.ones(len(self._spans), np.bool_)
+
     def _entropies(self) -> np.ndarray:
         found = [relative_entropy(np.concatenate(marginals)) for _, marginals in self._marginals() if marginals]
         return np.concatenate([np.zeros(0), *found])
 
-    @cached_property
-    def _offsets(self) -> np.ndarray:
-        lengths = [np.diff(rows.offsets) for rows in self.rows()]
-        return np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))]).astype(np.int64)
-
-    def open(self, known: set[int], parts: Sequence[tuple[int, Part]]) -> np.ndarray:
-        asked = np.zeros(self._entropies.size, np.bool_)
-        for i in known:
-            asked[self._offsets[i] : self._offsets[i + 1]] = True
-        for i, part in parts:
-            if part is not None:
-                asked[self._offsets[i] + part[0] : self._offsets[i] + part[1]] = True
-        self._spans = uncertain_spans(np.where(asked, -1.0, self._entropies), self._offsets)
-        return np.ones(len(self._spans), np.bool_)
+    def scores(self, strategy: str) -> np.ndarray:
+        return np.array([entropy for *_, entropy in self._spans])
 
     def __len__(self) -> int:
         return len(self._spans)
 
     def about(self, number: int) -> tuple[int, Part]:
-        i, start, end = self._spans[number]
-        return int(i), (int(start), int(end))
-
-    def entropy(self) -> np.ndarray:
-        sums = np.append(0.0, np.cumsum(self._entropies))
-        i, start, end = self._spans.T
-        first = self._offsets[i]
-        return (sums[first + end] - sums[first + start]) / (end - start)
+        i, start, end, _ = self._spans[number]
+        return i, (start, end)
 
     def sketch(self) -> np.ndarray:
-        return super().sketch()[self._spans[:, 0]]
+        return super().sketch()[[i for i, *_ in self._spans]]
 
     def reason(self, strategy: str, number: int) -> str:
         i, (start, end) = self.about(number)
@@ -208,27 +217,29 @@ class Spans(Outputs):
         return unsure(marginals[t], self.structure.labels_, repr(self.words(i)[t]))
 
 
-def uncertain_spans(entropies: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Spans (input, start, end) around the most uncertain tokens, none overlapping; below 0: not to be asked.
+def uncertain_spans(entropies: np.ndarray, offsets: np.ndarray, limit: int) -> list[tuple[int, int, int, float]]:
+    """The ``limit`` most uncertain spans (input, start, end, entropy), without tokens of entropy 0, none overlapping.
 
-    A token is a peak if no neighbour is more uncertain; from every peak, the span goes on to both sides as long as
-    entropies do not rise again and are at least ``LEAST`` of the peak's.
+    From the most uncertain token that is in no span yet, a span goes on to both sides over tokens that are in none, as
+    long as their entropy is at least ``LEAST`` of its own.
     """
-    found = []
-    for i, (lo, hi) in enumerate(pairwise(offsets.tolist())):
-        here = entropies[lo:hi].tolist()
-        free = [h >= 0.0 for h in here]
-        for t in sorted(range(hi - lo), key=lambda t: (-here[t], t)):
-            if not free[t] or here[t] <= 0.0:
-                continue
-            start, end = t, t + 1
-            while start > 0 and free[start - 1] and here[start - 1] >= LEAST * here[t]:
-                start -= 1
-            while end < hi - lo and free[end] and here[end] >= LEAST * here[t]:
-                end += 1
-            free[start:end] = [False] * (end - start)
-            found.append((i, start, end))
-    return np.array(found, np.int64).reshape(-1, 3)
+    found: list[tuple[int, int, int, float]] = []
+    free = entropies > 0.0
+    for peak in np.argsort(-entropies, kind="stable").tolist():
+        if len(found) == limit or entropies[peak] <= 0.0:
+            break
+        if not free[peak]:
+            continue
+        i = int(np.searchsorted(offsets, peak, side="right")) - 1
+        start, end = peak, peak + 1
+        while start > offsets[i] and free[start - 1] and entropies[start - 1] >= LEAST * entropies[peak]:
+            start -= 1
+        while end < offsets[i + 1] and free[end] and entropies[end] >= LEAST * entropies[peak]:
+            end += 1
+        free[start:end] = False
+        first = int(offsets[i])
+        found.append((i, int(start) - first, int(end) - first, float(entropies[peak])))
+    return found
 
 
 class Brackets(Outputs):
@@ -238,14 +249,11 @@ class Brackets(Outputs):
     def offers(self) -> frozenset[str]:  # type: ignore[override]
         return super().offers & {"probabilities"}
 
-    def open(self, known: set[int], parts: Sequence[tuple[int, Part]]) -> np.ndarray:
+    def open(self, known: set[int], parts: Sequence[tuple[int, Part]], n: int) -> np.ndarray:
         asked = {(i, tuple(part)) for i, part in parts if part is not None}
-        self._brackets: list[tuple[int, Any]] = []
-        self._p: list[float] = []
-        for i, marginals in enumerate(one for _, some in self._marginals() for one in some):
-            for bracket, p in sorted(marginals.items()):
-                self._brackets.append((i, bracket))
-                self._p.append(min(p, 1.0))
+        found = self.kept("brackets", lambda: [one for _, some in self._marginals() for one in some])
+        self._brackets = [(i, bracket) for i, one in enumerate(found) for bracket in sorted(one)]
+        self._p = [found[i][bracket] for i, bracket in self._brackets]
         return np.array([i not in known and (i, b) not in asked for i, b in self._brackets], np.bool_)
 
     def __len__(self) -> int:
@@ -254,7 +262,7 @@ class Brackets(Outputs):
     def about(self, number: int) -> tuple[int, Part]:
         return self._brackets[number]
 
-    def entropy(self) -> np.ndarray:
+    def scores(self, strategy: str) -> np.ndarray:
         return binary_entropy(np.array(self._p))
 
     def sketch(self) -> np.ndarray:

@@ -39,7 +39,7 @@ class Pairs(Questions):
     def margin(self) -> np.ndarray:
         return np.exp(-np.abs(self.similarities))
 
-    def open(self, known: set[int], parts: Sequence[tuple[int, Part]]) -> np.ndarray:
+    def open(self, known: set[int], parts: Sequence[tuple[int, Part]], n: int) -> np.ndarray:
         asked = {(i, *sorted(part)) for i, part in parts if part is not None and len(part) == 2}
         low, high = self.pairs[:, 1:].min(axis=1), self.pairs[:, 1:].max(axis=1)
         keys = zip(self.pairs[:, 0].tolist(), low.tolist(), high.tolist())
@@ -86,8 +86,8 @@ class Sets(SetPairs):
     def about(self, number: int) -> tuple[int, Part]:
         return number, None
 
-    def open(self, known: set[int], parts: Sequence[tuple[int, Part]]) -> np.ndarray:
-        return Questions.open(self, known, parts)
+    def open(self, known: set[int], parts: Sequence[tuple[int, Part]], n: int) -> np.ndarray:
+        return Questions.open(self, known, parts, n)
 
     def entropy(self) -> np.ndarray:
         return self._means(super().entropy())
@@ -128,6 +128,7 @@ class RecordPairs(Pairs):
     """
 
     offers = frozenset({"probabilities", "alternatives", "views"})
+    preferred = ("disagreement",)
 
     @cached_property
     def pairs(self) -> np.ndarray:  # type: ignore[override]

@@ -93,10 +93,15 @@ def _point(found: list[tuple[int, list[Judged]]], is_share: bool) -> dict[str, f
 
 
 def error_of(judged: list[Judged], is_share: bool) -> tuple[float, float, float]:
-    """Errors among all, with an interval that holds it in 95 of 100 cases; items count as drawn independently."""
+    """Errors among all, with an interval that holds it in 95 of 100 cases; items count as drawn independently.
+
+    For the interval there is one item more, half of it wrong: no errors among twenty items do not mean none at all.
+    """
     wrong, total = np.array([one.wrong for one in judged]), np.array([one.total for one in judged])
     rate = wrong.sum() / total.sum()
-    spread = _SURE * np.sqrt(((wrong - rate * total) ** 2).sum()) / total.sum()
+    half = 0.5 * total.mean() if is_share else wrong.mean()
+    more, of = np.append(wrong, half), np.append(total, total.mean())
+    spread = _SURE * np.sqrt(((more - more.sum() / of.sum() * of) ** 2).sum()) / of.sum()
     low, high = max(rate - spread, 0.0), rate + spread
     if is_share:
         return float(rate), float(low), float(min(high, 1.0))

@@ -7,14 +7,16 @@ question, and says for people why a question is asked. Scores that are minus inf
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import entr
+from scipy.special import entr, softmax
 
 from accord.labeling import diversity
 from accord.learners import inputs
+from accord.packed.rows import Rows
 from accord.structures.chains.multiclass import MultiClass
 from accord.views import compose, default
 
@@ -36,11 +38,18 @@ class Inputs:
             self._kept[name] = kept = (owner, make())
         return kept[1]
 
+    def forget(self, name: str) -> None:
+        """Make it again the next time."""
+        self._kept.pop(name, None)
+
 
 class Questions:
     """Questions about a pool, one for each example unless a subclass says otherwise."""
 
     offers: frozenset[str] = frozenset()
+    # What "auto" takes, the first that can be had: what was measured best, see docs/labeling.md.
+    preferred: tuple[str, ...] = ("entropy", "disagreement", "diversity")
+    sketched = False  # whether it can be told which questions are alike
 
     def __init__(self, model: Any, pool: Inputs) -> None:
         self.model, self.pool = model, pool
@@ -61,8 +70,8 @@ class Questions:
         """How much each question is worth by a strategy that has scores."""
         return getattr(self, strategy)()
 
-    def open(self, known: set[int], parts: Sequence[tuple[int, Part]]) -> np.ndarray:
-        """Which questions (n,) have no answer yet."""
+    def open(self, known: set[int], parts: Sequence[tuple[int, Part]], n: int) -> np.ndarray:
+        """Which questions have no answer yet; ``n`` of them are wanted."""
         return np.array([i not in known for i in range(len(self))], np.bool_)
 
     def sketch(self) -> np.ndarray:
@@ -78,6 +87,7 @@ class Unmodelled(Questions):
     """Examples for which there is no model yet."""
 
     offers = frozenset({"features"})
+    sketched = True
     who = "no model"
 
     def sketch(self) -> np.ndarray:
@@ -90,9 +100,9 @@ class Unmodelled(Questions):
 
         return self.pool.keep("sketch", None, make)
 
-    def open(self, known: set[int], parts: Sequence[tuple[int, Part]]) -> np.ndarray:
+    def open(self, known: set[int], parts: Sequence[tuple[int, Part]], n: int) -> np.ndarray:
         empty = [isinstance(x, (str, list, tuple)) and not len(x) for x in self.pool.X]  # of a table: no row is
-        return super().open(known, parts) & ~np.array(empty, np.bool_)
+        return super().open(known, parts, n) & ~np.array(empty, np.bool_)
 
 
 def _one_row(X: Any) -> Any:
@@ -104,32 +114,29 @@ class Classes(Questions):
 
     offers = frozenset({"probabilities", "alternatives"})
 
+    @cached_property
     def probabilities(self) -> np.ndarray:
         """Probabilities (n, n_classes); of a model that has scores alone, they are taken for logarithms of odds."""
-
-        def make() -> np.ndarray:
-            if hasattr(self.model, "predict_proba"):
-                return np.asarray(self.model.predict_proba(self.pool.X), np.float64)
-            scores = np.asarray(self.model.decision_function(self.pool.X), np.float64)
-            scores = np.stack([np.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores
-            weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-            return weights / weights.sum(axis=1, keepdims=True)
-
-        return self.pool.keep("probabilities", self.model, make)
+        if hasattr(self.model, "predict_proba"):
+            return np.asarray(self.model.predict_proba(self.pool.X), np.float64)
+        scores = np.asarray(self.model.decision_function(self.pool.X), np.float64)
+        return softmax(np.stack([np.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores, axis=1)
 
     def entropy(self) -> np.ndarray:
-        return relative_entropy(self.probabilities())
+        return relative_entropy(self.probabilities)
 
     def margin(self) -> np.ndarray:
-        best = np.sort(self.probabilities(), axis=1)
+        best = np.sort(self.probabilities, axis=1)
         return best[:, -2] / best[:, -1] if best.shape[1] > 1 else np.zeros(len(best))
 
     def reason(self, strategy: str, number: int) -> str:
-        return unsure(self.probabilities()[number], list(getattr(self.model, "classes_", (False, True))))
+        return unsure(self.probabilities[number], list(getattr(self.model, "classes_", (False, True))))
 
 
 class Numbers(Questions):
     """Numbers, for which views have predictions."""
+
+    sketched = True
 
     @property
     def offers(self) -> frozenset[str]:  # type: ignore[override]
@@ -137,24 +144,25 @@ class Numbers(Questions):
 
     def disagreement(self) -> np.ndarray:
         """Variance between the views, summed over outputs, each in units of its variance in the training."""
-        found = np.stack(self._predictions()) / self.model.y_scale_
+        found = np.stack(self._predictions) / self.model.y_scale_
         return found.var(axis=0).sum(axis=1)
 
     def sketch(self) -> np.ndarray:
         def make() -> np.ndarray:
             rows = [sp.csr_array(view.matrix(self.pool.X)) for view in self.model.views_]
-            return diversity.sketch_matrix(sp.csr_array(sp.hstack(rows)))
+            return diversity.sketch([Rows.from_matrix(sp.csr_array(sp.hstack(rows)))])
 
         return self.pool.keep("sketch", None, make)
 
     def reason(self, strategy: str, number: int) -> str:
-        found = [own[number] for own in self._predictions()]
+        found = [own[number] for own in self._predictions]
         names = [view.name for view in self.model.views_]
         said = ", ".join(f"{name}: {', '.join(f'{v:.4g}' for v in own)}" for name, own in zip(names, found))
         return f"the views predict {said}"
 
+    @cached_property
     def _predictions(self) -> list[np.ndarray]:
-        return self.pool.keep("predictions", self.model, lambda: self.model._all_views(self.pool.X))
+        return self.model._all_views(self.pool.X)
 
 
 # -- numbers that several kinds need --------------------------------------------------------------------

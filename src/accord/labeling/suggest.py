@@ -88,8 +88,8 @@ class Pool:
         known, parts = _checked_labeled(labeled, len(self))
         rng = generator(random_state)
         asked = _questions(model, self._inputs, unit)
-        name = strategies.chosen(strategy, asked.offers, asked.who)
-        free = np.flatnonzero(asked.open(known, parts))
+        name = strategies.chosen(strategy, asked.offers, asked.who, asked.preferred)
+        free = np.flatnonzero(asked.open(known, parts, int(n)))
         numbers, scores = _choose(asked, name, free, int(n), known, rng)
         found = []
         for number, score in zip(numbers.tolist(), scores.tolist()):
@@ -121,7 +121,7 @@ def suggest(
         what it computes for the next call.
     n : int
         How many; fewer come back if there are no more.
-    strategy : "auto", "entropy", "margin", "disagreement", "change", "diversity" or "random"
+    strategy : "auto", "entropy", "margin", "disagreement", "change", "diversity", "balance" or "random"
         What makes an example useful; docs/labeling.md says what each needs. "auto" takes what was measured best for
         such a model. Near-duplicates of what is chosen already come last.
     unit : "example" or "part"
@@ -222,13 +222,15 @@ def _choose(
     if strategy == "random":
         numbers = rng.permutation(free)[:n]
         return numbers, np.zeros(numbers.size)
-    if strategy == "diversity":
-        return diversity.cover(free, n, asked.sketch(), np.array(sorted(known), np.int64), rng)
+    if strategy in ("diversity", "balance"):
+        done = np.array(sorted(known), np.int64)
+        worth = asked.scores("margin") if strategy == "balance" else None
+        return diversity.cover(free, n, asked.sketch(), done, rng, worth)
     scores = asked.scores(strategy)
     free = free[scores[free] > -np.inf]
     order = rng.permutation(free)  # ties are broken at random
     order = order[np.argsort(-scores[order], kind="stable")]
-    if "features" in asked.offers or isinstance(asked, (outputs.Spans, outputs.Brackets)):
+    if asked.sketched:
         order = diversity.best_unlike(order, n, asked.sketch())
     return order[:n], scores[order[:n]]
 
