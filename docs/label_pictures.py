@@ -1,4 +1,4 @@
-"""Take the pictures of the labeling page: ``python docs/label_pictures.py``; needs playwright and Chromium.
+"""Take the pictures of the labeling page: ``python docs/label_pictures.py [tokens] [pairs] [trees]``; needs playwright and Chromium.
 
 The page is the real one, at work on sentences and records that are made up here.
 """
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from accord.datasets.people import people
 
@@ -77,12 +77,23 @@ def write_files(folder: Path) -> dict[str, list[str]]:
     }
 
 
+def answer(page: Page) -> str:
+    """Whether the two records that are shown are of the same person."""
+    records, ids = people(80, random_state=0)
+    known = {tuple(value or "–" for value in record.values()): one for record, one in zip(records, ids)}
+    cells = page.locator(".pair > div").all_inner_texts()[3:]
+    return "y" if known[tuple(cells[1::3])] == known[tuple(cells[2::3])] else "n"
+
+
 def main() -> None:
+    wanted = sys.argv[1:]
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         folder = Path(place)
         commands = write_files(folder)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         for kind, command in commands.items():
+            if wanted and kind not in wanted:
+                continue
             server = subprocess.Popen(
                 [*COMMAND, *command, "--store", f"{kind}.sqlite", "--no-browser", "--port", "0"],
                 cwd=folder, stderr=subprocess.PIPE, text=True,
@@ -92,9 +103,9 @@ def main() -> None:
             page.goto(link)
             page.wait_for_selector("#question > *")
             page.wait_for_timeout(4000)  # for a first model
-            for key in {"pairs": "ynynnyynyn", "tokens": "ss", "trees": ""}[kind]:
-                page.keyboard.press(key)
-                page.wait_for_timeout(500)
+            for _ in range({"pairs": 12, "tokens": 2, "trees": 0}[kind]):
+                page.keyboard.press(answer(page) if kind == "pairs" else "s")
+                page.wait_for_timeout(700)
             page.wait_for_timeout(9000)
             page.screenshot(path=IMAGES / f"label-{kind}.png")
             if kind == "tokens":

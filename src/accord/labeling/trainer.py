@@ -24,6 +24,8 @@ from accord.labeling.store import Store
 LOG = logging.getLogger("accord.labeling")
 QUESTIONS = 32  # that are ready to be asked
 _ESTIMATED = 200  # items without labels
+_QUIET = 3.0  # seconds without an answer after which there is time
+_OFTEN = 25  # answers
 _PATIENCE = 0.5  # seconds between looks at the store: other programs may write to it
 
 
@@ -49,6 +51,7 @@ class Trainer:
         self._rng, self._seed = np.random.default_rng(seed), seed
         self._wake, self._ended = threading.Event(), threading.Event()
         self._work: Iterator[Panel | None] | None = None
+        self._came, self._whole = 0.0, -1  # when answers came last; version of the store that was learned as a whole
         self._measured = -1  # version of the store that the panel is of
         self._thread = threading.Thread(target=self._run, name="accord-labeling", daemon=True)
 
@@ -94,7 +97,7 @@ class Trainer:
         if version != self.now.version:
             self._learn(version)
             return True
-        if not getattr(self.now.model, "is_whole", True):  # there is time to learn all answers again
+        if not getattr(self.now.model, "is_whole", True) and self._has_time():
             self._learn(version, whole=True)
             return True
         if self._work is None and self._measured != version:
@@ -107,8 +110,13 @@ class Trainer:
             self._publish(panel=panel)
         return True
 
+    def _has_time(self) -> bool:
+        """Whether to learn all answers again, where the last ones came on top: nobody answers, or they are many."""
+        return time.monotonic() - self._came > _QUIET or self.now.version - self._whole > _OFTEN
+
     def _learn(self, version: int, whole: bool = False) -> None:
         began = time.monotonic()
+        self._came = self._came if whole else began
         truth = self.store.truth()
         model = self.live.learn(truth, None if whole else self.now.model)
         seen = set(truth)
@@ -118,6 +126,8 @@ class Trainer:
             return
         questions = model.rank(left, QUESTIONS, self._rng)
         expected = estimated_error(model, some(left, _ESTIMATED, self._rng)) if left else None
+        if getattr(model, "is_whole", True):
+            self._whole = version
         self._publish(
             version=version, model=model, questions=questions, expected=expected, trouble="",
             seconds=time.monotonic() - began,

@@ -24,6 +24,7 @@ from accord.views.text import TokenFeatures
 _UNSURE = 0.1  # a label that is less probable than this is doubted
 _FULL = 0.8  # seconds; a fit that takes longer is put off, and the new answers alone are learned first
 _ITERATIONS = 60
+_FRESH = 40  # answers that are learned on top of others, at most
 _SHORT = 3  # tokens; shorter sentences are asked about when no others are left
 
 
@@ -52,7 +53,7 @@ class LiveTokens:
         known = getattr(previous, "crf", None)
         if known is not None and self.took > _FULL and known.structure_.labels_ == labels:
             fresh = [k for k, v in usable.items() if previous.learned.get(k) != v]
-            if fresh and len(fresh) <= 3:
+            if 0 < len(fresh) <= _FRESH:
                 crf = deepcopy(known).partial_fit(self.tokens(fresh), [usable[k] for k in fresh])
                 return TokenModel(self, crf, previous.word, previous.around, usable, is_whole=False)
         began = time.monotonic()

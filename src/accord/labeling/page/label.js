@@ -637,7 +637,7 @@ function panel(found) {
     const gain = p.with_unlabeled.without - p.with_unlabeled.with;
     told.push(`On held-out labels, learning from unlabeled items as well ${gain > 0 ? `brings ${shown(gain)}` : "brings nothing so far"} (${shown(p.with_unlabeled.without)} without, ${shown(p.with_unlabeled.with)} with).`);
   }
-  if (p && p.halve) told.push(p.halve > 50 * found.answered ? "More labels bring little now." : `About ${p.halve.toLocaleString("en")} more labels would probably halve the error.`);
+  if (p && p.halve && !found.advice) told.push(p.halve > 50 * found.answered ? "More labels bring little now." : `About ${p.halve.toLocaleString("en")} more labels would probably halve the error.`);
   if (found.expected !== null && found.expected !== undefined && found.kind !== "pairs" && p && p.is_share) told.push(`The model itself expects ${percent(found.expected)} wrong among items without labels.`);
   $("outlook").textContent = told.join(" ");
 }
