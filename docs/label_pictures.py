@@ -1,6 +1,6 @@
-"""Take the pictures of the labeling page: ``python docs/label_pictures.py [tokens] [pairs] [trees]``; needs playwright and Chromium.
+"""Take pictures of the labeling page: ``python docs/label_pictures.py [tokens] [pairs] [trees]``.
 
-The page is the real one, at work on sentences and records that are made up here.
+It takes playwright and Chromium. The page is the real one, at work on sentences and records that are made up here.
 """
 
 import itertools
@@ -80,8 +80,9 @@ def write_files(folder: Path) -> dict[str, list[str]]:
 def answer(page: Page) -> str:
     """Whether the two records that are shown are of the same person."""
     records, ids = people(80, random_state=0)
-    known = {tuple(value or "–" for value in record.values()): one for record, one in zip(records, ids)}
-    cells = page.locator(".pair > div").all_inner_texts()[3:]
+    names = list(records[0])
+    known = {tuple(" ".join((r.get(n) or "–").split()) for n in names): one for r, one in zip(records, ids)}
+    cells = [" ".join(text.split()) for text in page.locator(".pair > div").all_text_contents()[3:]]
     return "y" if known[tuple(cells[1::3])] == known[tuple(cells[2::3])] else "n"
 
 
@@ -99,21 +100,23 @@ def main() -> None:
                 cwd=folder, stderr=subprocess.PIPE, text=True,
             )  # fmt: skip
             link = next(found.group() for line in server.stderr if (found := re.search(r"http://\S+", line)))
-            page = browser.new_page(viewport={"width": 1240, "height": 720})
-            page.goto(link)
-            page.wait_for_selector("#question > *")
-            page.wait_for_timeout(4000)  # for a first model
-            for _ in range({"pairs": 12, "tokens": 2, "trees": 0}[kind]):
-                page.keyboard.press(answer(page) if kind == "pairs" else "s")
-                page.wait_for_timeout(700)
-            page.wait_for_timeout(9000)
-            page.screenshot(path=IMAGES / f"label-{kind}.png")
-            if kind == "tokens":
-                page.emulate_media(color_scheme="dark")
-                page.set_viewport_size({"width": 390, "height": 760})
-                page.screenshot(path=IMAGES / "label-phone.png")
-            page.close()
-            server.terminate()
+            try:
+                page = browser.new_page(viewport={"width": 1240, "height": 720})
+                page.goto(link)
+                page.wait_for_selector("#question > *")
+                page.wait_for_timeout(4000)  # for a first model
+                for _ in range({"pairs": 12, "tokens": 2, "trees": 0}[kind]):
+                    page.keyboard.press(answer(page) if kind == "pairs" else "s")
+                    page.wait_for_timeout(700)
+                page.wait_for_timeout(9000)
+                page.screenshot(path=IMAGES / f"label-{kind}.png")
+                if kind == "tokens":
+                    page.emulate_media(color_scheme="dark")
+                    page.set_viewport_size({"width": 390, "height": 760})
+                    page.screenshot(path=IMAGES / "label-phone.png")
+                page.close()
+            finally:
+                server.terminate()
         browser.close()
 
 
