@@ -670,7 +670,7 @@ function counts(found) {
   const most = Math.max(...entries.map(([, n]) => n), 1);
   const rows = entries.flatMap(([label, n]) => [make("div", { className: "row" }, make("span", { textContent: label }), make("span", { textContent: n.toLocaleString("en") })),
     make("div", { className: "bar" }, make("i", { vars: { width: `${(100 * n) / most}%`, "--c": colour(label) } }))]);
-  const few = entries.filter(([, n]) => n < most / 8 && found.answered > 10).map(([label]) => label);
+  const few = entries.filter(([label, n]) => label !== "unsure" && n < most / 8 && found.answered > 10).map(([label]) => label);
   if (few.length) rows.push(make("p", { className: "muted", textContent: `Few of ${few.slice(0, 3).join(", ")}.` }));
   if (Object.keys(found.annotators).length > 1) rows.push(make("p", { className: "muted", textContent: Object.entries(found.annotators).map(([name, n]) => `${name}: ${n}`).join(" · ") }));
   $("counts").replaceChildren(...rows);
