@@ -87,7 +87,7 @@ def main() -> None:
         print(f"answer to next question: median {np.median(latency):.0f} ms, p95 {np.quantile(latency, 0.95):.0f} ms, "
               f"worst {latency.max():.0f} ms")  # fmt: skip
         print(f"answers behind at the next question: median {np.median(behind):.0f}, worst {behind.max()}; "
-              f"the last answer was learned after {caught_up:.2f} s, training took {state['seconds']:.2f} s")  # fmt: skip
+              f"the last one was learned after {caught_up:.2f} s, training took {state['seconds']:.2f} s")  # fmt: skip
         quarter = max(len(sizes) // 4, 1)
         print(f"memory: {np.median(sizes[:quarter]):.0f} MiB at first, {np.median(sizes[-quarter:]):.0f} at "
               f"last, {max(sizes):.0f} at most")  # fmt: skip
