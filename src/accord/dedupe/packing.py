@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from accord.kernels.records import strings
 
+_SYMBOL = (1 << 21) - 1  # the bits of a symbol in the key of a trigram
+
 
 class Growing:
     """An array that grows at its end."""
@@ -43,7 +45,10 @@ class PackedStrings:
     def append(self, texts: list[str]) -> None:
         """Pack more strings."""
         number = self.symbols
-        self.codes.append([number.setdefault(c, len(number)) for text in texts for c in text])
+        points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+        different, place = np.unique(points, return_inverse=True)
+        numbers = [number.setdefault(chr(point), len(number)) for point in different.tolist()]
+        self.codes.append(np.array(numbers, np.int32)[place])
         lengths = [len(text) for text in texts]
         self.starts.append(self.starts.array[-1] + np.cumsum(lengths, dtype=np.int64))
         self.longest = max([self.longest, *lengths])
@@ -63,3 +68,31 @@ class Trigrams:
         n = strings.trigrams(text.codes.array, starts, np.int64(0), keys, ptr)
         self.ptr.append(self.ptr.array[-1] + ptr[1:])
         self.keys.append(keys[:n])
+
+    def counts(self, symbols: dict[str, int], n_records: np.ndarray) -> dict[str, int]:
+        """In how many records each trigram occurs that several have, `n_records` having each of the strings."""
+        keys, place = np.unique(self.keys.array, return_inverse=True)
+        counts = np.bincount(place, np.repeat(n_records, np.diff(self.ptr.array)), keys.size).astype(np.int64)
+        keys, counts = keys[counts > 1], counts[counts > 1]
+        letters = np.array(list(symbols))
+        parts = [letters[keys >> shift & _SYMBOL].tolist() for shift in (42, 21, 0)]
+        return {"".join(three): n for three, n in zip(zip(*parts), counts.tolist())}
+
+
+class RareTrigrams:
+    """Weights of trigrams by how rare they are: what :meth:`Trigrams.counts` does not name counts as occurring once."""
+
+    def __init__(self, counts: dict[str, int], symbols: dict[str, int], n_records: int) -> None:
+        codes = [[symbols.setdefault(c, len(symbols)) for c in three] for three in counts]
+        keys = np.array([(a << 42) | (b << 21) | c for a, b, c in codes], np.int64)
+        order = np.argsort(keys)
+        self.keys, self.counts = keys[order], np.array(list(counts.values()), np.int64)[order]
+        self.n_records = n_records
+
+    def squares(self, keys: np.ndarray) -> np.ndarray:
+        """Squared weights of trigrams, so that sums of those that are shared make cosines."""
+        counts = np.ones(keys.size)
+        if self.keys.size:
+            place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+            counts = np.where(self.keys[place] == keys, self.counts[place], 1)
+        return (np.log((1.0 + self.n_records) / (1.0 + np.minimum(counts, self.n_records))) + 1.0) ** 2

@@ -127,15 +127,17 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
     """Five similarities of every pair of strings, all between 0 and 1.
 
     ``out[p]``: Jaro-Winkler; 1 - edits / length of the longer one; longest common piece / length of the shorter one;
-    common beginning / length of the shorter one; the same backwards. ``longest`` is the length of the longest string.
+    common beginning / length of the shorter one; the same backwards. Of strings that are longer than ``longest`` only
+    that much of the beginning is looked at, and of the end for the last one, so that no pair costs more than that.
     """
     taken_a, taken_b = np.empty(longest, np.bool_), np.empty(longest, np.bool_)
     n_words = (longest + 63) // 64
     places = np.zeros((n_symbols, n_words), np.uint64)
     up, down = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64)
     for p in range(left.size):
-        a, a_end = starts[left[p]], starts[left[p] + 1]
-        b, b_end = starts[right[p]], starts[right[p] + 1]
+        a, a_last = starts[left[p]], starts[left[p] + 1]
+        b, b_last = starts[right[p]], starts[right[p] + 1]
+        a_end, b_end = min(a_last, a + longest), min(b_last, b + longest)
         shorter, longer = min(a_end - a, b_end - b), max(a_end - a, b_end - b)
         out[p, 0] = _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b)
         edits = _levenshtein(codes, a, a_end, b, b_end, places, up, down)
@@ -145,7 +147,7 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
             continue
         out[p, 2] = _longest_run(codes, a, a_end, b, b_end) / shorter
         out[p, 3] = _n_same(codes, a, b, ONE, shorter) / shorter
-        out[p, 4] = _n_same(codes, a_end - 1, b_end - 1, NONE, shorter) / shorter
+        out[p, 4] = _n_same(codes, a_last - 1, b_last - 1, NONE, shorter) / shorter
 
 
 @helper
@@ -176,26 +178,52 @@ def _word_match(codes, starts, s, t):
     return _SHORTENED_WORD if _n_same(codes, a, b, ONE, shorter) == shorter else 0.0
 
 
+@helper
+def _mark_shared(words, i, i_end, j, j_end, shared_i, shared_j):
+    """Which of two sorted rows of words have the same word in the other row."""
+    shared_i[: i_end - i] = False
+    shared_j[: j_end - j] = False
+    first_i, first_j = i, j
+    while i < i_end and j < j_end:
+        if words[i] < words[j]:
+            i += 1
+        elif words[i] > words[j]:
+            j += 1
+        else:
+            shared_i[i - first_i] = True
+            shared_j[j - first_j] = True
+            i += 1
+            j += 1
+
+
 @kernel
-def align_words(codes, word_starts, indptr, words, weights, left, right, out):
+def align_words(codes, word_starts, indptr, words, weights, most, left, right, out):
     """How much of each string's words the other one has, by weight, spelling errors and initials included.
 
-    ``words[indptr[v]:indptr[v + 1]]`` are the words of string ``v``, as numbers of packed words. ``out[p]`` are the
-    smaller and the larger share of the two strings.
+    ``words[indptr[v]:indptr[v + 1]]`` are the words of string ``v``, as sorted numbers of packed words. ``out[p]`` are
+    the smaller and the larger share of the two strings. Where one has more than ``most`` words, only equal words count:
+    so many say enough, and to look for spelling errors among all of them takes long.
     """
+    n_words = 0
+    for v in range(indptr.size - 1):
+        n_words = max(n_words, indptr[v + 1] - indptr[v])
+    shared = np.empty((2, n_words), np.bool_)
     for p in range(left.size):
+        i, i_end = indptr[left[p]], indptr[left[p] + 1]
+        j, j_end = indptr[right[p]], indptr[right[p] + 1]
+        _mark_shared(words, i, i_end, j, j_end, shared[0], shared[1])
+        many = max(i_end - i, j_end - j) > most
         low, high = 1.0, 0.0
         for side in range(2):
-            v, other = (left[p], right[p]) if side == 0 else (right[p], left[p])
+            own, own_end, other, other_end = (i, i_end, j, j_end) if side == 0 else (j, j_end, i, i_end)
             total, found = 0.0, 0.0
-            for i in range(indptr[v], indptr[v + 1]):
-                best = 0.0
-                for j in range(indptr[other], indptr[other + 1]):
-                    best = max(best, _word_match(codes, word_starts, words[i], words[j]))
-                    if best == 1.0:
-                        break
-                total += weights[words[i]]
-                found += best * weights[words[i]]
+            for k in range(own, own_end):
+                best = 1.0 if shared[side, k - own] else 0.0
+                if best == 0.0 and not many:
+                    for m in range(other, other_end):
+                        best = max(best, _word_match(codes, word_starts, words[k], words[m]))
+                total += weights[words[k]]
+                found += best * weights[words[k]]
             share = found / total if total > 0.0 else 0.0
             low, high = min(low, share), max(high, share)
         out[p, 0] = low
@@ -206,7 +234,7 @@ def align_words(codes, word_starts, indptr, words, weights, left, right, out):
 def shared_weight(indptr, items, weights, left, right, out):
     """Summed weights of the items that two rows share, or their number if there are no weights.
 
-    Items are sorted and without repetition in each row.
+    Items are sorted and without repetition in each row; ``weights[i]`` is that of ``items[i]``, whatever the row.
     """
     counted = weights.size == 0
     for p in range(left.size):
@@ -219,10 +247,37 @@ def shared_weight(indptr, items, weights, left, right, out):
             elif items[i] > items[j]:
                 j += 1
             else:
-                total += 1.0 if counted else weights[items[i]]
+                total += 1.0 if counted else weights[i]
                 i += 1
                 j += 1
         out[p] = total
+
+
+@helper
+def _sort(keys, first, last):
+    """Sort a piece of an array: Shell's method, quick enough for the few thousand keys of a long text."""
+    gap = 1
+    while gap < last - first:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(first + gap, last):
+            key, place = keys[i], i
+            while place - gap >= first and keys[place - gap] > key:
+                keys[place] = keys[place - gap]
+                place -= gap
+            keys[place] = key
+        gap //= 3
+
+
+@helper
+def _without_repetition(keys, first, last):
+    """Move the different keys of a sorted piece to its front; returns where they end."""
+    n = first
+    for i in range(first, last):
+        if i == first or keys[i] != keys[i - 1]:
+            keys[n] = keys[i]
+            n += 1
+    return n
 
 
 @kernel
@@ -239,14 +294,9 @@ def trigrams(codes, starts, boundary, keys, indptr):
             before = boundary if i == first else np.int64(codes[i - 1])
             after = boundary if i == last - 1 else np.int64(codes[i + 1])
             key = (before << 42) | (np.int64(codes[i]) << 21) | after
-            place = n  # insertion sort: strings are short
-            while place > indptr[v] and keys[place - 1] > key:
-                place -= 1
-            if place > indptr[v] and keys[place - 1] == key:
-                continue
-            for k in range(n, place, -1):
-                keys[k] = keys[k - 1]
-            keys[place] = key
+            keys[n] = key
             n += 1
+        _sort(keys, indptr[v], n)
+        n = _without_repetition(keys, indptr[v], n)
     indptr[starts.size - 1] = n
     return n
