@@ -18,6 +18,7 @@ from accord.kernels.records import blocking
 from accord.threads import map_threads
 
 _ROWS = 2048  # records per call
+_MOST_KEYS = 256  # of one cell; of a longer text the rarest ones have to do
 _SQUARE = 4000  # records of a table that is small enough to keep all products
 
 
@@ -112,4 +113,9 @@ def _field_keys(
     kept = useful[key]
     number = np.cumsum(useful) - 1
     row, key = row[kept], key[kept]
+    if row.size and np.bincount(row).max() > _MOST_KEYS:
+        rarest = np.lexsort((-weight[key], row))
+        row, key = row[rarest], key[rarest]
+        rank = np.arange(row.size) - np.searchsorted(row, row)
+        row, key = row[rank < _MOST_KEYS], key[rank < _MOST_KEYS]
     return row, number[key], weight[key] / lengths[row], int(useful.sum())

@@ -142,9 +142,8 @@ class _Spoken(Column):
         if self.rare_grams is not None:
             begin = self.gram_squares.size
             self.gram_squares.append(self.rare_grams.squares(self.grams.keys.array[begin:]))
-            sums = np.concatenate([[0.0], np.cumsum(self.gram_squares.array[begin:])])
-            ends = self.grams.ptr.array[first:] - begin
-            self.gram_lengths.append(np.sqrt(np.diff(sums[ends])))
+            starts = self.grams.ptr.array[first:-1] - begin
+            self.gram_lengths.append(np.sqrt(np.add.reduceat(self.gram_squares.array[begin:], starts)))
 
     def pack_words(self, fresh: list[str]) -> list[str]:
         """Take in the words of values that are new; returns words that are new."""
@@ -159,8 +158,8 @@ class _Spoken(Column):
 
     def shared_words(self, weights: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weights of the words that two values share, and of all words of each value."""
-        out, of_words = np.empty(a.size), weights[self.word_ids.array]
-        strings.shared_weight(self.word_ptr.array, self.word_ids.array, of_words, a, b, out)
+        n_shared, out, of_words = np.empty(a.size), np.empty(a.size), weights[self.word_ids.array]
+        strings.shared_items(self.word_ptr.array, self.word_ids.array, of_words, a, b, n_shared, out)
         rows = np.repeat(np.arange(len(self.index)), np.diff(self.word_ptr.array))
         return out, np.bincount(rows, of_words, len(self.index))
 
@@ -169,11 +168,14 @@ class _Spoken(Column):
         shared, totals = self.shared_words(self.word_rarity.array**2, a, b)
         return np.minimum(shared / np.sqrt(totals[a] * totals[b]), 1.0)
 
-    def rare_trigrams(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Cosine of trigrams, weighted by how rare they are."""
-        shared, lengths = np.empty(a.size), self.gram_lengths.array
-        strings.shared_weight(self.grams.ptr.array, self.grams.keys.array, self.gram_squares.array, a, b, shared)
-        return np.minimum(shared / (lengths[a] * lengths[b]), 1.0)
+    def trigrams(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Dice's measure of trigrams, and their cosine if they are weighted by how rare they are."""
+        pointers, keys = self.grams.ptr.array, self.grams.keys.array
+        n_shared, shared, sizes = np.empty(a.size), np.empty(a.size), np.diff(pointers)
+        squares = np.ones(keys.size) if self.rare_grams is None else self.gram_squares.array
+        strings.shared_items(pointers, keys, squares, a, b, n_shared, shared)
+        lengths = np.sqrt(sizes) if self.rare_grams is None else self.gram_lengths.array
+        return 2 * n_shared / (sizes[a] + sizes[b]), np.minimum(shared / (lengths[a] * lengths[b]), 1.0)
 
 
 class WholeColumn(_Spoken):
@@ -184,7 +186,7 @@ class WholeColumn(_Spoken):
         return len(WHOLE)
 
     def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.column_stack([self.rare_words(a, b), self.rare_trigrams(a, b)])
+        return np.column_stack([self.rare_words(a, b), self.trigrams(a, b)[1]])
 
 
 class TextColumn(_Spoken):
@@ -224,15 +226,13 @@ class TextColumn(_Spoken):
             _MOST_WORDS, a, b, two,
         )  # fmt: skip
         out[:, 9:11] = two
-        n_shared, sizes = np.empty(a.size), np.diff(self.grams.ptr.array)
-        strings.shared_weight(self.grams.ptr.array, self.grams.keys.array, np.empty(0), a, b, n_shared)
-        out[:, 11] = 2 * n_shared / (sizes[a] + sizes[b])
+        out[:, 11], rare_trigrams = self.trigrams(a, b)
         shared, totals = self.shared_words(digits, a, b)
         both = (totals[a] > 0) & (totals[b] > 0)
         out[:, 12] = np.where(both, shared / np.maximum(totals[a] + totals[b] - shared, 1), 0.0)
         out[:, 13] = both & (shared == 0)
         if self.rare_grams is not None:
-            out[:, 14] = self.rare_trigrams(a, b)
+            out[:, 14] = rare_trigrams
         return out
 
     def keys(self) -> tuple[np.ndarray, np.ndarray]:

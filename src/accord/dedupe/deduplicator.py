@@ -27,7 +27,7 @@ from accord.dedupe.decoding import LINKAGES, Rule
 from accord.dedupe.index import RecordIndex
 from accord.dedupe.labels import (
     Labeled,
-    check_clusters,
+    can_learn,
     check_ids,
     check_pairs,
     folds_of_clusters,
@@ -35,11 +35,13 @@ from accord.dedupe.labels import (
     training_sets,
 )
 from accord.dedupe.machines import LEARNED, FoldModel, Machines, alone, held_out_models, learned
+from accord.dedupe.mixture import mixture
 from accord.dedupe.pairs import RecordPairs, as_records, check_fields
 from accord.dedupe.self_training import METHODS as SELF_TRAINING_METHODS
 from accord.dedupe.self_training import SELF_TRAINED, SelfTraining, no_copies, some_neighbourhoods
 from accord.dedupe.similarity import RecordSimilarity, rarity
 from accord.dedupe.values import Record
+from accord.exceptions import InputError
 from accord.forms import FLAG, REPORT, array, fitted, items, optional
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import METHODS, ClusteringSVM
@@ -110,9 +112,9 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
     report_ : list of dict, or None
         What was tried on held-out labeled clusters: a row for each similarity and rule with its best threshold, the
         precision and recall of pairs that it leads to expect, F1 of pairs and B³, and whether it was chosen. None
-        without calibration.
+        without calibration, and with too few labels to hold some out.
     machines_ : list of ClusteringSVM
-        One for each way to compare records, see :meth:`RecordPairs.ways`.
+        None without labels; else one for each way to compare records, see :meth:`RecordPairs.ways`.
     self_trained_ : bool
         Whether they learned from unlabeled records.
     held_out_f1_ : ndarray (folds, 2), or None
@@ -174,19 +176,25 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
     former: ClassVar = {"linkage": "correlation"}  # what files of earlier versions, which do not say it, mean
     agrees: ClassVar = {"size_costs_ has a number": lambda self: self.size_costs_.size > 0}
 
-    def fit(self, records: Any, ids: Sequence[Hashable | None]) -> Deduplicator:
+    def fit(self, records: Any, ids: Sequence[Hashable | None] | None = None) -> Deduplicator:
         """Learn from records, dicts or rows of a DataFrame, and the cluster of each; None where it is not known.
 
-        Records without a cluster say which words and values are frequent, and take part in self-training.
+        Records without a cluster say which words and values are frequent, how a table is best clustered, and take part
+        in self-training. Without any clusters, or too few to hold some out, candidate pairs are taken as a mixture of
+        two kinds, see :mod:`accord.dedupe.mixture`.
         """
         check(self)
         check_fields(self.fields)
         records = as_records(records, "records")
-        clusters = check_ids(ids, len(records))
+        if len(records) < 2:
+            raise InputError(f"records has {len(records)} entries; expected at least two, to compare them")
+        clusters = np.full(len(records), -1) if ids is None else check_ids(ids, len(records))
         labeled = np.flatnonzero(clusters >= 0)
         truth = clusters[labeled]
-        check_clusters(truth, len(records))
         self.view_ = RecordPairs(self.fields).fit([records])
+        if not can_learn(truth):
+            unlabeled = [records[i] for i in np.flatnonzero(clusters < 0)]
+            return self._without_labels([records[i] for i in labeled], unlabeled, truth)
         table = self.view_.table([records[i] for i in labeled])
         rng = generator(self.random_state)
         sets = training_sets(table, truth, int(self.set_size), rng)
@@ -207,18 +215,10 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
             self._learn(machines, pairs, [truth[members] for members in sets])
             models = held_out_models(machines, labeled_sets) if self.calibrate else []
             if models and np.median([model.slope for model in models]) > 0:
-                table.append(others)
-                chosen = some_neighbourhoods(table, truth.size, self.n_candidates, self.n_jobs, rng)
-                if chosen.size < len(table):
-                    table = self.view_.table([[*(records[i] for i in labeled), *others][i] for i in chosen])
-                compared = ComparedPairs(table, self.n_candidates, self.n_jobs)
+                compared = self._compared([records[i] for i in labeled], others, rng)
                 self._choose(machines, labeled_sets, models, compared, truth.size + len(others), learn_again, rng)
             elif self.calibrate:
-                warnings.warn(
-                    "too few labeled clusters to calibrate similarities; those of the support vector machines are "
-                    "taken as they are, and a larger table may need threshold > 0",
-                    stacklevel=2,
-                )
+                return self._without_labels([records[i] for i in labeled], others, truth)
         return self
 
     def fit_pairs(self, records: Any, matches: Any, distinct: Any) -> Deduplicator:
@@ -244,6 +244,27 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         with Progress(n_fits * len(ways), "learning", bool(self.verbose)) as progress:
             yield Machines(machine, ways, self.n_jobs, progress.advance)
 
+    def _compared(self, known: list[Record], others: list[Record], rng: np.random.Generator) -> ComparedPairs:
+        """Pairs of a table that has the labeled records first, and all others or some of very many."""
+        records = [*known, *others]
+        table = self.view_.table(records)
+        chosen = some_neighbourhoods(table, len(known), self.n_candidates, self.n_jobs, rng)
+        if chosen.size < len(table):
+            table = self.view_.table([records[i] for i in chosen])
+        return ComparedPairs(table, self.n_candidates, self.n_jobs)
+
+    def _without_labels(self, known: list[Record], others: list[Record], truth: np.ndarray) -> Deduplicator:
+        """Learn from how alike records are; labels, if there are some, are no more than pairs that are known."""
+        rng = generator(self.random_state)
+        compared = self._compared(known, others, rng)
+        found = mixture(self.view_, compared, truth, rng)
+        self.machines_: list[ClusteringSVM] = []
+        self.weights_, self.bias_, self.slope_ = found.weights, found.bias, 1.0
+        self.n_calibration_, self.size_costs_ = float(len(known) + len(others)), np.zeros(1)
+        self.linkage_ = "average" if self.linkage == "auto" else self.linkage
+        self.self_trained_, self.held_out_f1_, self.interrupted_, self.report_ = False, None, False, None
+        return self
+
     def _learn(self, machines: Machines, pairs: list[np.ndarray], truth: list[np.ndarray]) -> None:
         self.machines_ = machines.fit(pairs, truth)
         self.weights_, self.bias_ = machines.mean(self.machines_, len(self.view_.names_))
@@ -267,7 +288,12 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         rules = [rule for rule in RULES if self.linkage in ("auto", rule[0])]
         start = rarity(n_records, float(np.mean([members.size for members in labeled.sets])))
         n_folds = int(labeled.folds.max()) + 1
-        similarities = [learned(self.weights_, self.bias_, models, slope, n_folds), *alone(self.view_, labeled)]
+        guessed = mixture(self.view_, compared, np.empty(0, np.int64), rng)
+        similarities = [
+            learned(self.weights_, self.bias_, models, slope, n_folds),
+            *alone(self.view_, labeled),
+            guessed._replace(without=[(guessed.weights, guessed.bias)] * n_folds),
+        ]
         trials = [row for one in similarities for row in try_all(held_out, one, rules, start)]
         self.n_calibration_, self.slope_ = float(n_records), slope
         if learn_again:

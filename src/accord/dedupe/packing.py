@@ -46,9 +46,11 @@ class PackedStrings:
         """Pack more strings."""
         number = self.symbols
         points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
-        different, place = np.unique(points, return_inverse=True)
-        numbers = [number.setdefault(chr(point), len(number)) for point in different.tolist()]
-        self.codes.append(np.array(numbers, np.int32)[place])
+        different, first, place = np.unique(points, return_index=True, return_inverse=True)
+        numbers = np.empty(different.size, np.int32)
+        for k in np.argsort(first).tolist():  # by first appearance, so that it does not matter what is packed at once
+            numbers[k] = number.setdefault(chr(different[k]), len(number))
+        self.codes.append(numbers[place])
         lengths = [len(text) for text in texts]
         self.starts.append(self.starts.array[-1] + np.cumsum(lengths, dtype=np.int64))
         self.longest = max([self.longest, *lengths])

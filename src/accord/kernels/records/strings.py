@@ -127,8 +127,9 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
     """Five similarities of every pair of strings, all between 0 and 1.
 
     ``out[p]``: Jaro-Winkler; 1 - edits / length of the longer one; longest common piece / length of the shorter one;
-    common beginning / length of the shorter one; the same backwards. Of strings that are longer than ``longest`` only
-    that much of the beginning is looked at, and of the end for the last one, so that no pair costs more than that.
+    common beginning / length of the shorter one; the same backwards. Where one is longer than ``longest``, half as much
+    of the beginning of both is looked at, and of the end for the last one: how the rest of a long text is spelled
+    decides little, and takes long.
     """
     taken_a, taken_b = np.empty(longest, np.bool_), np.empty(longest, np.bool_)
     n_words = (longest + 63) // 64
@@ -137,7 +138,8 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
     for p in range(left.size):
         a, a_last = starts[left[p]], starts[left[p] + 1]
         b, b_last = starts[right[p]], starts[right[p] + 1]
-        a_end, b_end = min(a_last, a + longest), min(b_last, b + longest)
+        most = longest if max(a_last - a, b_last - b) <= longest else longest // 2
+        a_end, b_end = min(a_last, a + most), min(b_last, b + most)
         shorter, longer = min(a_end - a, b_end - b), max(a_end - a, b_end - b)
         out[p, 0] = _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b)
         edits = _levenshtein(codes, a, a_end, b, b_end, places, up, down)
@@ -231,26 +233,25 @@ def align_words(codes, word_starts, indptr, words, weights, most, left, right, o
 
 
 @kernel
-def shared_weight(indptr, items, weights, left, right, out):
-    """Summed weights of the items that two rows share, or their number if there are no weights.
+def shared_items(indptr, items, weights, left, right, n_shared, shared):
+    """Number and summed weights of the items that two rows share.
 
     Items are sorted and without repetition in each row; ``weights[i]`` is that of ``items[i]``, whatever the row.
     """
-    counted = weights.size == 0
     for p in range(left.size):
         i, i_end = indptr[left[p]], indptr[left[p] + 1]
         j, j_end = indptr[right[p]], indptr[right[p] + 1]
-        total = 0.0
+        n, total = 0, 0.0
         while i < i_end and j < j_end:
-            if items[i] < items[j]:
-                i += 1
-            elif items[i] > items[j]:
-                j += 1
-            else:
-                total += 1.0 if counted else weights[i]
-                i += 1
-                j += 1
-        out[p] = total
+            first, second = items[i], items[j]
+            if first == second:
+                n += 1
+                total += weights[i]
+            # without branches, which nothing could foresee
+            i += first <= second
+            j += second <= first
+        n_shared[p] = n
+        shared[p] = total
 
 
 @helper
