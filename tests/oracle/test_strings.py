@@ -53,7 +53,8 @@ def test_known_values():
 def test_trigrams(texts):
     codes, starts, _, _ = pack(texts)
     keys, ptr = np.empty(codes.size + len(texts), np.int64), np.empty(starts.size, np.int64)
-    n = strings.trigrams(codes, starts, np.int64(0), keys, ptr)
+    assert strings.trigrams(codes, starts, np.int64(0), keys, ptr) == codes.size
+    n = strings.sort_rows(keys, ptr)
     assert ptr[-1] == n
     number = dict(zip(" " + "".join(texts), [0, *codes.tolist()]))
     for v, text in enumerate(texts):
@@ -79,7 +80,9 @@ def test_words(a, b, random):
     strings.shared_items(ptr, items, weights[items], np.array([0]), np.array([1]), n_shared, shared)
     assert shared[0] == pytest.approx(sum(weights[vocabulary.index(word)] for word in set(a) & set(b)))
     assert n_shared[0] == len(set(a) & set(b))
-    strings.align_words(codes, starts, ptr, items, weights, 0, np.array([0]), np.array([1]), out)  # too many: equal ones
+    strings.align_words(
+        codes, starts, ptr, items, weights, 0, np.array([0]), np.array([1]), out
+    )  # too many: equal ones
     shares = [shared[0] / sum(weights[vocabulary.index(word)] for word in one) for one in (a, b)]
     np.testing.assert_allclose(out[0], sorted(shares))
 

@@ -33,6 +33,7 @@ WAYS = [
 COMPARISONS = {"text": _TEXT, "number": _NUMBER, "date": _DATE, "category": _CATEGORY}
 WHOLE = ["rare words", "rare trigrams"]  # comparisons of all cells of a record, one after another
 _LONGEST = 128  # characters of a text whose spelling is compared letter by letter
+_MOST_KEYS = 256  # by which a long text is looked up
 _MOST_WORDS = 24  # in which spelling errors are looked for
 
 
@@ -244,7 +245,22 @@ class TextColumn(_Spoken):
         word_places = np.repeat(ptr[:-1] + n_grams - self.word_ptr.array[:-1], n_words) + np.arange(self.word_ids.size)
         keys[gram_places] = self.grams.keys.array
         keys[word_places] = -1 - self.word_ids.array
+        return _signatures(ptr, keys)
+
+
+def _signatures(ptr: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of values with very many keys those of the lowest hashes: others that share keys with them share these."""
+    sizes = np.diff(ptr)
+    many = np.flatnonzero(sizes > 2 * _MOST_KEYS)
+    if not many.size:
         return ptr, keys
+    kept = np.ones(keys.size, np.bool_)
+    for value in many.tolist():
+        own = keys[ptr[value] : ptr[value + 1]].astype(np.uint64)
+        own = (own ^ (own >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+        kept[ptr[value] + np.argpartition(own, _MOST_KEYS)[_MOST_KEYS:]] = False
+    sizes[many] = _MOST_KEYS
+    return np.concatenate([[0], np.cumsum(sizes)]), keys[kept]
 
 
 class _SpelledColumn(Column):

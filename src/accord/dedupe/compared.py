@@ -17,7 +17,7 @@ class ComparedPairs:
         self.candidates = candidate_pairs(table, n_candidates, n_jobs=n_jobs)
         self._closeness: Closeness | None = None
         self._keys, self._places = np.empty(0, np.int64), np.empty(0, np.int64)  # of pairs, sorted
-        self._features = np.empty((1024, len(table.view.names_)), np.float32)
+        self._features = np.empty((1024, len(table.view.names_)), np.float64)
         self._size = 0
 
     @property
@@ -28,7 +28,7 @@ class ComparedPairs:
         return self._closeness
 
     def features(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Features of pairs of records, in single precision."""
+        """Features of pairs of records."""
         keys = np.maximum(left, right) * np.int64(len(self.table)) + np.minimum(left, right)
         place = np.searchsorted(self._keys, keys)
         known = np.zeros(keys.size, np.bool_)
@@ -41,12 +41,12 @@ class ComparedPairs:
 
     def scores(self, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Products of features and weights."""
-        return (self.features(left, right) @ weights.astype(np.float32)).astype(np.float64)
+        return self.features(left, right) @ weights
 
     def _compare(self, keys: np.ndarray) -> None:
         last, n = self._size + keys.size, len(self.table)
         if last > len(self._features):
-            room = np.empty((max(last, 2 * len(self._features)), self._features.shape[1]), np.float32)
+            room = np.empty((max(last, 2 * len(self._features)), self._features.shape[1]), np.float64)
             room[: self._size] = self._features[: self._size]
             self._features = room
 

@@ -24,6 +24,7 @@ _LIKENESS = {
     "category": ("equal",),
 }  # comparisons whose mean says how alike two values are
 _LEVELS = np.array([0.2, 0.35, 0.5, 0.65, 0.8, 0.95])  # of likeness, where the next level begins
+_LOOSE = 10.0  # C of the regression
 _ROUNDS, _CLOSE_ENOUGH = 500, 1e-7
 _MOST_PAIRS = 20_000  # that the regression learns from
 _ALIKE, _PER_RECORD = 0.6, 0.05  # first guess: pairs that are so much alike, or at least so many for each record
@@ -36,7 +37,7 @@ _BELIEF = 0.5
 def mixture(view: RecordPairs, compared: ComparedPairs, truth: np.ndarray, rng: np.random.Generator) -> Similarity:
     """Similarity in logarithms of odds; `truth` are clusters of the first records of the table, as far as known."""
     left, right = compared.candidates
-    features = compared.features(left, right).astype(np.float64)
+    features = compared.features(left, right)
     known = np.full(len(compared.table), -1)
     known[: truth.size] = truth
     labeled = (known[left] >= 0) & (known[right] >= 0)
@@ -47,8 +48,9 @@ def mixture(view: RecordPairs, compared: ComparedPairs, truth: np.ndarray, rng: 
     first[np.argsort(-order, kind="stable")[:n_first]] = 1.0
     together = fit_mixture(levels(view, features), first, sure)
     n = len(compared.table)
-    far = rng.integers(0, n, (2, min(_MOST_PAIRS // 4, n)))  # what is no candidate is different
-    far = far[:, far[0] != far[1]]
+    far = np.sort(rng.integers(0, n, (2, min(_MOST_PAIRS // 4, n))), axis=0)[::-1]
+    # what is no candidate is different
+    far = far[:, (far[0] != far[1]) & ~np.isin(far[0] * np.int64(n) + far[1], left * np.int64(n) + right)]
     chosen = np.arange(left.size)
     if chosen.size > _MOST_PAIRS:
         chosen = np.sort(rng.choice(chosen, _MOST_PAIRS, replace=False))
@@ -110,5 +112,5 @@ def _regression(rows: np.ndarray, together: np.ndarray) -> tuple[np.ndarray, flo
     kept = share > 1e-6
     if np.unique(both[kept]).size < 2:
         return np.zeros(rows.shape[1]), -1.0 if not both[kept].any() else 1.0
-    line = LogisticRegression(max_iter=300).fit(np.vstack([rows, rows])[kept], both[kept], share[kept])
+    line = LogisticRegression(C=_LOOSE, max_iter=300).fit(np.vstack([rows, rows])[kept], both[kept], share[kept])
     return line.coef_[0], float(line.intercept_[0])

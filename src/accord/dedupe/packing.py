@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from accord.kernels.records import strings
 
+_LONG = 100  # keys, above which they are not sorted by insertion
 _SYMBOL = (1 << 21) - 1  # the bits of a symbol in the key of a trigram
 
 
@@ -67,7 +68,10 @@ class Trigrams:
         """Add those of the strings from number `first` on."""
         starts = text.starts.array[first:]
         keys, ptr = np.empty(int(starts[-1] - starts[0]) + starts.size, np.int64), np.empty(starts.size, np.int64)
-        n = strings.trigrams(text.codes.array, starts, np.int64(0), keys, ptr)
+        strings.trigrams(text.codes.array, starts, np.int64(0), keys, ptr)
+        for row in np.flatnonzero(np.diff(ptr) > _LONG):
+            keys[ptr[row] : ptr[row + 1]].sort()
+        n = strings.sort_rows(keys, ptr)
         self.ptr.append(self.ptr.array[-1] + ptr[1:])
         self.keys.append(keys[:n])
 

@@ -59,7 +59,7 @@ class SelfTraining:
         parts = [_some(np.flatnonzero(one), most, rng) for one in (~both, both)]
         pool, self.n_guessed = np.concatenate(parts), parts[0].size
         self.pool_left, self.pool_right = left[pool], right[pool]
-        self.features = compared.features(self.pool_left, self.pool_right).astype(np.float64)
+        self.features = compared.features(self.pool_left, self.pool_right)
 
     def learn(self, weights: np.ndarray, bias: float, fold: int = -1) -> tuple[list[ClusteringSVM], np.ndarray, float]:
         """Learn again, without one of the folds if it is named; machines, weights and bias in logarithms of odds."""

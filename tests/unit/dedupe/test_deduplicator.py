@@ -424,12 +424,10 @@ def test_ctrl_c_while_it_learns(monkeypatch):
     ("settings", "ids", "message"),
     [
         ({}, [0, 0, 1], "ids has 3 entries but there are 4 records"),
-        ({}, [None] * 4, "0 of 4 records have a cluster, and there are none"),
-        ({}, [0, 1, 2, None], "no two of them are in one cluster"),
-        ({}, [0, 0, 0, None], "all of them are in one cluster"),
         ({}, [0, 0, [], 1], r"ids\[2\] is a list"),
         ({"method": "best"}, [0, 0, 1, 1], "method is 'best'; expected \"pairwise\""),
         ({"decoder": "best"}, [0, 0, 1, 1], "decoder is 'best'"),
+        ({"linkage": "best"}, [0, 0, 1, 1], "linkage is 'best'"),
         ({"n_candidates": 0}, [0, 0, 1, 1], "n_candidates is 0"),
         ({"threshold": "high"}, [0, 0, 1, 1], "threshold is 'high'"),
     ],
@@ -455,9 +453,8 @@ def test_mistakes_of_pairs_and_indexes(model):
         model.index(people(5, seed=0)[0][:2], [1, None])
 
 
-def test_too_little_to_calibrate_is_said():
+def test_where_clusters_are_too_few_to_hold_some_out_nothing_is_chosen():
     records = [{"a": "green house"}, {"a": "green hous"}, {"a": "old mill"}]
-    with pytest.warns(UserWarning, match="too few labeled clusters to calibrate"):
-        fitted = Deduplicator({"a": "text"}).fit(records, [0, 0, 1])
-    assert fitted.n_calibration_ is None
-    assert fitted.slope_ == 1.0
+    fitted = Deduplicator({"a": "text"}, random_state=0).fit(records, [0, 0, 1])
+    assert fitted.report_ is None
+    assert fitted.predict(records) == [0, 0, 1]

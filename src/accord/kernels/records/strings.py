@@ -254,36 +254,9 @@ def shared_items(indptr, items, weights, left, right, n_shared, shared):
         shared[p] = total
 
 
-@helper
-def _sort(keys, first, last):
-    """Sort a piece of an array: Shell's method, quick enough for the few thousand keys of a long text."""
-    gap = 1
-    while gap < last - first:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(first + gap, last):
-            key, place = keys[i], i
-            while place - gap >= first and keys[place - gap] > key:
-                keys[place] = keys[place - gap]
-                place -= gap
-            keys[place] = key
-        gap //= 3
-
-
-@helper
-def _without_repetition(keys, first, last):
-    """Move the different keys of a sorted piece to its front; returns where they end."""
-    n = first
-    for i in range(first, last):
-        if i == first or keys[i] != keys[i - 1]:
-            keys[n] = keys[i]
-            n += 1
-    return n
-
-
 @kernel
 def trigrams(codes, starts, boundary, keys, indptr):
-    """Different runs of three symbols of every string as 63-bit keys, sorted; a boundary is added at either end.
+    """Runs of three symbols of every string as 63-bit keys; a boundary is added at either end.
 
     ``keys`` has room for all characters plus one per string; returns how many were written.
     """
@@ -294,10 +267,33 @@ def trigrams(codes, starts, boundary, keys, indptr):
         for i in range(first, last):
             before = boundary if i == first else np.int64(codes[i - 1])
             after = boundary if i == last - 1 else np.int64(codes[i + 1])
-            key = (before << 42) | (np.int64(codes[i]) << 21) | after
-            keys[n] = key
+            keys[n] = (before << 42) | (np.int64(codes[i]) << 21) | after
             n += 1
-        _sort(keys, indptr[v], n)
-        n = _without_repetition(keys, indptr[v], n)
     indptr[starts.size - 1] = n
+    return n
+
+
+@kernel
+def sort_rows(keys, indptr):
+    """Sort every row and leave out repetitions, in place; returns how many keys are left.
+
+    By insertion, which is quick for short rows, and for those that are sorted.
+    """
+    n, begin = 0, indptr[0]
+    for v in range(indptr.size - 1):
+        first, end = n, indptr[v + 1]
+        for i in range(begin, end):
+            key = keys[i]
+            place = n
+            while place > first and keys[place - 1] > key:
+                place -= 1
+            if place > first and keys[place - 1] == key:
+                continue
+            for k in range(n, place, -1):
+                keys[k] = keys[k - 1]
+            keys[place] = key
+            n += 1
+        indptr[v] = first
+        begin = end
+    indptr[indptr.size - 1] = n
     return n
