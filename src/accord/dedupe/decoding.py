@@ -3,8 +3,8 @@
 Three ways to cluster (``LINKAGES``): "correlation" looks for the largest sum of similarities within clusters, "average"
 joins two clusters while the mean similarity between them is positive, "components" joins whatever is similar.
 
-All pairs of a small component are compared. Of a large one, those that share the most keys are, and what the others
-would give is guessed from the keys that they share: a line fitted to the pairs that were compared.
+All pairs of a small component are compared. Of a large one, candidates are, and what the other pairs would give is
+guessed from the keys that they share: a line fitted to the pairs that were compared.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from accord.structures.partitions.partition import Partition
 LINKAGES = ("correlation", "average", "components")
 MAX_COMPONENT = 3000  # records; 4.5 million pairs
 _ALL_PAIRS = 300  # records of a component all of whose pairs are compared
-_NEAREST = 40  # records that each record of a larger component is compared with, besides candidates
 _BATCH = 1 << 20  # pairs scored at a time, of as many components as that takes
 
 Scores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # similarities of pairs of records
@@ -131,19 +130,14 @@ def _guessed(
 ) -> np.ndarray:
     """Similarities of all pairs of a large component, some compared, the others guessed from the keys they share."""
     close = closeness.within(part)
-    np.fill_diagonal(close, -1.0)
-    near = np.zeros(close.shape, np.bool_)
-    nearest = np.argpartition(-close, min(_NEAREST, part.size - 1) - 1, axis=1)[:, :_NEAREST]
-    near[np.arange(part.size)[:, None], nearest] = True
     place = np.full(n, -1)
     place[part] = np.arange(part.size)
-    left, right = place[candidates[0]], place[candidates[1]]
+    left, right = (place[side] for side in candidates)
     inside = (left >= 0) & (right >= 0)
-    near[left[inside], right[inside]] = True
-    near |= near.T
+    later, earlier = np.maximum(left[inside], right[inside]), np.minimum(left[inside], right[inside])
+    known = scores(part[later], part[earlier])
     j, k = pair_numbers(part.size)
-    compared, shared = near[j, k], close[j, k]
-    known = scores(part[j[compared]], part[k[compared]])
+    shared, compared = close[j, k], later * (later - 1) // 2 + earlier
     slope, height = np.polyfit(shared[compared], known, 1)
     out = np.minimum(max(slope, 0.0) * shared + height, known.max())
     out[compared] = known

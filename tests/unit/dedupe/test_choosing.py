@@ -76,13 +76,13 @@ def test_pairs_are_compared_once(case, monkeypatch):
 def test_large_components_are_guessed_where_nothing_is_left_to_guess(case, monkeypatch, linkage):
     _, compared, _, similarity = case
     table, rule = compared.table, Rule(linkage, "agglomerative", np.zeros(1))
-    settings = (table, candidate_pairs(table, 8), similarity.weights, -2.5, rule)
-    before = cluster_table(*settings)
+    settings = (similarity.weights, -2.5, rule)
+    before = cluster_table(table, candidate_pairs(table, len(table)), *settings)
     monkeypatch.setattr(decoding, "_ALL_PAIRS", 2)
-    monkeypatch.setattr(decoding, "_NEAREST", len(table))
-    np.testing.assert_array_equal(cluster_table(*settings), before)
-    monkeypatch.setattr(decoding, "_NEAREST", 2)  # some are: no other clusters, or nearly none
-    assert f1(before, cluster_table(*settings)) > 0.8
+    found = cluster_table(table, candidate_pairs(table, len(table)), *settings)
+    np.testing.assert_array_equal(found, before)
+    # some are: no other clusters, or nearly none
+    assert f1(before, cluster_table(table, candidate_pairs(table, 4), *settings)) > 0.8
 
 
 @pytest.mark.parametrize("complete", [True, False])

@@ -29,6 +29,7 @@ def dedupe() -> None:
 
     \b
     Examples:
+      accord dedupe people.csv > clustered.csv
       accord dedupe people.csv --label-column cluster_id --model people.accord
       accord dedupe apply people.accord other.csv --output clustered.csv
       accord dedupe assign people.accord new.csv --table clustered.csv --output new-with-ids.csv
