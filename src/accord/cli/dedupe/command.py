@@ -32,6 +32,7 @@ def dedupe() -> None:
 
     \b
     Examples:
+      accord dedupe people.csv > clustered.csv
       accord dedupe people.csv --label-column cluster_id --model people.accord
       accord dedupe people.csv --ask --output clustered.csv
       accord dedupe apply people.accord other.csv --output clustered.csv
