@@ -216,11 +216,14 @@ class EncoderFeatures(View):
         inputs = tokens_or_texts(X)
         kept = self._vectors_kept()
         keys = [content_key(kept.name, x) for x in inputs]
-        first = dict(zip(reversed(keys), reversed(range(len(keys)))))
+        first: dict[bytes, int] = {}
+        for i, key in enumerate(keys):
+            first.setdefault(key, i)
         found = kept.find(first)
         width = width or next((matrix.shape[1] for matrix in found.values()), None)
-        for key, matrix in found.items():
-            check_shape(matrix, inputs[first[key]], first[key], width)
+        for key, i in first.items():
+            if key in found:
+                check_shape(found[key], inputs[i], i, width)
         missing = [i for key, i in first.items() if key not in found and (isinstance(inputs[i], str) or inputs[i])]
         missing.sort(key=lambda i: (len(inputs[i]), i))  # those padded to the same length waste the least
         batches = [missing[start : start + self.batch_size] for start in range(0, len(missing), self.batch_size)]
