@@ -65,7 +65,7 @@ def transformer(model: Any, tokenizer: Any = None, *, max_length: int = 256, nam
     max_length : int, default=256
         Number of sub-words at most. Longer lists of tokens are encoded in parts, longer texts are cut off.
     name : str, optional
-        Default: where the model was loaded from.
+        Default: where the model was loaded from; give another one if it was trained since then.
     """
     if isinstance(model, (str, PathLike)):
         library = _library("transformers")
@@ -240,7 +240,8 @@ class SpacyEncoder:
 
     def __init__(self, nlp: Any, name: str | None) -> None:
         meta = getattr(nlp, "meta", {})
-        known = f"spacy:{meta.get('lang')}_{meta['name']}-{meta.get('version')}" if meta.get("name") else None
+        named = meta.get("name") not in (None, "", "pipeline")  # "pipeline": what spaCy calls those without a name
+        known = f"spacy:{meta.get('lang')}_{meta['name']}-{meta.get('version')}" if named else None
         self.nlp, self.name = nlp, name or known
 
     def __call__(self, batch: list[Any]) -> list[np.ndarray]:
@@ -248,7 +249,7 @@ class SpacyEncoder:
         if isinstance(batch[0], str):
             return [self._matrix(doc).mean(axis=0) if len(doc) else self._nothing() for doc in self.nlp.pipe(batch)]
         Doc = _library("spacy.tokens").Doc
-        docs = [Doc(self.nlp.vocab, words=tokens) for tokens in batch]
+        docs = [Doc(self.nlp.vocab, words=[token or " " for token in tokens]) for tokens in batch]
         return [self._matrix(doc) for doc in self.nlp.pipe(docs)]
 
     def _matrix(self, doc: Any) -> np.ndarray:
