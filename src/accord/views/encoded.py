@@ -16,7 +16,7 @@ from accord.exceptions import InputError
 from accord.forms import TEXT, array, fitted, optional
 from accord.packed.rows import Rows
 from accord.progress import Progress
-from accord.settings import FLAG, FUNCTION, POSITIVE, Expected, either, whole
+from accord.settings import FLAG, FUNCTION, NOT_NEGATIVE, POSITIVE, Expected, either, whole
 from accord.views.base import View
 from accord.views.dense import ArrayFeatures
 from accord.views.encoder_checks import check_shape, checked_vectors, tokens_or_texts
@@ -32,8 +32,7 @@ class EncoderFeatures(View):
     """Vectors that a function of yours gives to tokens in their sentence, or to texts.
 
     ``X`` is a list of lists of tokens, and every token is a row; or a list of strings, and every text is a row. The
-    vectors are projected to the principal directions of all text in ``fit``, labeled and not, each divided by its
-    standard deviation, as far as there is enough text to know it.
+    vectors are projected to the principal directions of all text in ``fit``, labeled and not.
 
     Parameters
     ----------
@@ -46,6 +45,9 @@ class EncoderFeatures(View):
         Number of inputs that ``encode`` gets at a time; inputs of about the same length come together.
     n_components : int or None, default=100
         Number of directions at most; None: vectors are only centred and scaled.
+    whiten : float from 0 to 1, default=0.5
+        Every direction is divided by its standard deviation to this power: 1 makes all of them count alike, 0 leaves
+        them as they are.
     window : int or (int, int), default=0
         Number of neighbouring tokens on either side (before, after) whose vectors count, too.
     scale : float, default=3.0
@@ -96,6 +98,7 @@ class EncoderFeatures(View):
     name: str | None = None
     batch_size: int = 64
     n_components: int | None = 100
+    whiten: float = 0.5
     window: int | tuple[int, int] = 0
     scale: float = 3.0
     bias: bool | str = True
@@ -105,6 +108,7 @@ class EncoderFeatures(View):
         "encode": FUNCTION,
         "name": Expected("a name, or None", lambda value: value is None or (isinstance(value, str) and value != "")),
         "batch_size": whole(1),
+        "whiten": Expected("a number from 0 to 1", lambda value: NOT_NEGATIVE.accepts(value) and value <= 1),
         "bias": either(FLAG, "one"),
         "cache": Expected(
             "the path of a folder, or None", lambda value: value is None or isinstance(value, (str, PathLike))
@@ -148,7 +152,7 @@ class EncoderFeatures(View):
         if not distinct:
             raise InputError("X has only empty inputs: there is nothing to learn from")
         stacked = np.concatenate(distinct)
-        self.center_, self.projection_ = whitening(stacked, self.n_components)
+        self.center_, self.projection_ = whitening(stacked, self.n_components, float(self.whiten))
         self.factor_ = 1.0
         length = float(np.sqrt((self._projected(stacked) ** 2).sum(axis=1).mean()))
         self.factor_ = self.scale / length if length > 0.0 else self.scale

@@ -1,4 +1,4 @@
-"""Principal directions of vectors, in which all of them vary alike."""
+"""Principal directions of vectors, and how much of the difference between their variances stays."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _ROWS = 4096  # at a time, as float64
 _LEAST = 1e-8  # share of the largest variance; what varies less is rounding
 
 
-def whitening(vectors: np.ndarray, n_components: int | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """The mean (width,) of vectors, and their leading directions (width, n) divided by standard deviations.
+def whitening(vectors: np.ndarray, n_components: int | None, power: float) -> tuple[np.ndarray, np.ndarray | None]:
+    """The mean (width,) of vectors, and their leading directions (width, n).
 
-    None: no directions are asked for.
+    Directions are divided by their standard deviation to the power of ``power``. None: no directions are asked for.
     """
     n, width = vectors.shape
     center = vectors.mean(axis=0, dtype=np.float64)
@@ -31,4 +31,4 @@ def whitening(vectors: np.ndarray, n_components: int | None) -> tuple[np.ndarray
     kept = max(1, int(np.count_nonzero(variances > _LEAST * max(variances[0], 1e-300))))
     variances, directions = variances[:kept], directions[:, :kept]
     signs = np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(kept)])  # eigh may choose either
-    return center, np.ascontiguousarray(directions * signs / np.sqrt(np.maximum(variances, 1e-300)))
+    return center, np.ascontiguousarray(directions * signs * np.maximum(variances, 1e-300) ** (-power / 2.0))

@@ -57,19 +57,21 @@ def dense(rows):
     return rows.matrix().toarray()
 
 
-def test_rows_are_whitened_principal_components():
+@pytest.mark.parametrize("power", [0.0, 0.5, 1])
+def test_rows_are_principal_components(power):
     many = X + [[f"w{i}", f"v{i * i % 7}", f"u{i % 5}"] for i in range(40)]
     distinct = list({tuple(x): x for x in many if x}.values())
-    view = EncoderFeatures(Encoder(), n_components=4, scale=2.0, bias=False)
+    view = EncoderFeatures(Encoder(), n_components=4, scale=2.0, whiten=power, bias=False)
     rows = view.fit_rows(many)
-    fitted = np.concatenate(Encoder()(distinct))
-    oracle = PCA(4, whiten=True).fit(fitted)
-    components = oracle.transform(np.concatenate(Encoder()([x for x in many if x])))
-    components *= np.sqrt(len(fitted) / (len(fitted) - 1))  # scikit-learn's variances are those of samples
+    oracle = PCA(4).fit(np.concatenate(Encoder()(distinct)))
+    components, of_fit = (
+        oracle.transform(np.concatenate(Encoder()(some))) / oracle.explained_variance_ ** (power / 2)
+        for some in ([x for x in many if x], distinct)
+    )
+    expected = components * 2.0 / np.sqrt((of_fit**2).sum(axis=1).mean())
     found = dense(rows)
-    np.testing.assert_allclose(found, components * np.sign((found * components).sum(axis=0)), atol=1e-5)
+    np.testing.assert_allclose(found, expected * np.sign((found * expected).sum(axis=0)), atol=1e-5)
     assert rows.offsets.tolist()[:5] == [0, 4, 6, 6, 9]
-    assert np.sqrt((dense(view.transform(distinct)) ** 2).sum(axis=1).mean()) == pytest.approx(2.0)
     one_by_one = [dense(view.transform([x])) for x in many[::-1]]
     np.testing.assert_allclose(dense(view.transform(many[::-1])), np.concatenate(one_by_one))
 
