@@ -121,6 +121,7 @@ class EncoderFeatures(View):
         "factor_": POSITIVE,
         "encoder_": optional(TEXT),
     }
+    derived: ClassVar = ("encode", "cache")
     agrees: ClassVar = {
         "n_dims_ is that of view_": lambda self: self.n_dims_ == self.view_.n_dims_,
         "view_ has a column for every direction": lambda self: (
@@ -135,9 +136,9 @@ class EncoderFeatures(View):
             copied._kept = self._vectors_kept()
         return copied
 
-    def _saved(self) -> dict[str, Any]:
-        """What model files hold: neither the function nor where vectors are kept on this machine."""
-        return {**vars(self), "encode": None, "cache": None}
+    def _derive(self) -> None:
+        """Neither a function nor a folder comes from a file, whatever it says."""
+        self.encode = self.cache = None
 
     def fit_rows(self, X: Any) -> Rows:
         """Learn the projection from all inputs and return their rows."""

@@ -13,6 +13,7 @@ from sklearn.decomposition import PCA
 import accord
 from accord import CRF, ArrayFeatures, MultiClass, Sequence, Tagger, TokenFeatures
 from accord.exceptions import InputError
+from accord.persistence import read_model, write_model
 from accord.views import encoders, vector_cache
 from accord.views.encoded import EncoderFeatures
 from accord.views.vector_cache import FILE, content_key
@@ -205,6 +206,20 @@ def test_saved_models_ask_for_the_encoder(tmp_path):
         loaded.predict(X)
     with pytest.raises(InputError, match="model has no EncoderFeatures"):
         encoders.attach(CRF(Sequence()).fit(X, Y), encoder)
+
+
+def test_files_cannot_name_a_folder(tmp_path):
+    path = tmp_path / "model.accord"
+    CRF(Sequence(), view=EncoderFeatures(Encoder(), name="mine", n_components=3)).fit(X, Y).save(path)
+    metadata, arrays = read_model(path)
+    fields = metadata["model"]["fields"]["view_"]["fields"]
+    assert not {"encode", "cache"} & fields.keys()
+    fields["cache"] = str(tmp_path / "elsewhere")
+    write_model(path, metadata, arrays)
+    model = encoders.attach(accord.load(path), Encoder(name="mine"))
+    model.predict(X)
+    assert model.view_.cache is None
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_learners_take_it():
