@@ -45,12 +45,12 @@ class EncoderFeatures(View):
         Number of inputs that ``encode`` gets at a time; inputs of about the same length come together.
     n_components : int or None, default=100
         Number of directions at most; None: vectors are only centred and scaled.
-    whiten : float from 0 to 1, default=0.5
-        Every direction is divided by its standard deviation to this power: 1 makes all of them count alike, 0 leaves
-        them as they are.
+    whiten : float from 0 to 1, default=0.0
+        Every direction is divided by its standard deviation to this power: 1 makes all of them count alike, which may
+        help with encoders in which a few directions drown all others.
     window : int or (int, int), default=0
         Number of neighbouring tokens on either side (before, after) whose vectors count, too.
-    scale : float, default=3.0
+    scale : float, default=6.0
         Typical length of the vectors: the root of the mean square over all rows of ``fit``. Longer vectors have more
         say next to other features; a token of `TokenFeatures` has a length of about 6.
     bias : bool or "one", default=True
@@ -98,9 +98,9 @@ class EncoderFeatures(View):
     name: str | None = None
     batch_size: int = 64
     n_components: int | None = 100
-    whiten: float = 0.5
+    whiten: float = 0.0
     window: int | tuple[int, int] = 0
-    scale: float = 3.0
+    scale: float = 6.0
     bias: bool | str = True
     cache: str | PathLike[str] | None = None
 
