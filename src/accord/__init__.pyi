@@ -54,6 +54,7 @@ from accord.views.dicts import DictFeatures as DictFeatures
 from accord.views.distributional import DistributionalFeatures as DistributionalFeatures
 from accord.views.documents import TextFeatures as TextFeatures
 from accord.views.embeddings import Embeddings as Embeddings
+from accord.views.encoded import EncoderFeatures as EncoderFeatures
 from accord.views.graph import GraphFeatures as GraphFeatures
 from accord.views.independence import IndependentSplit as IndependentSplit
 from accord.views.kernel import KernelFeatures as KernelFeatures

@@ -32,6 +32,7 @@ from accord import (
     DictFeatures,
     DistributionalFeatures,
     Embeddings,
+    EncoderFeatures,
     FeatureGroups,
     GradientCoSVM,
     GradientSVM,
@@ -59,6 +60,7 @@ from accord import (
     Tree,
     TypeConsistency,
 )
+from accord.views import encoders
 
 WORDS = [["Ana", "lives", "in", "Rome"], ["Tom", "left"], ["Ana", "left"], ["Eva", "saw", "Tom"]]
 TAGS = [["PER", "O", "O", "LOC"], ["PER", "O"], ["PER", "O"], ["PER", "O", "PER"]]
@@ -115,6 +117,19 @@ def _learner(make: Callable[[], Any], X: Any, Y: Any, new: Any, batch: Any = Non
         return found
 
     return Kind(write, use)
+
+
+def _encoded() -> Kind:
+    """A model whose file does not hold the encoder."""
+
+    def encode(batch: list[list[str]]) -> Any:
+        return [np.array([[len(token), token[0].isupper(), ord(token[-1]) / 64] for token in x]) for x in batch]
+
+    def write(path: Path) -> None:
+        view = [TokenFeatures(), EncoderFeatures(encode, name="shapes", n_components=2, window=1)]
+        CRF(Sequence(), view=view, random_state=0).fit(WORDS, TAGS).save(path)
+
+    return Kind(write, lambda path: encoders.attach(accord.load(path), encode).predict(NEW_WORDS))
 
 
 def _clustering() -> Kind:
@@ -284,7 +299,7 @@ def kinds() -> dict[str, Kind]:
         "select": (lambda: CRF(M(), view=Select([0, 2])), *plain),
     }
     found = {name: _learner(*arguments) for name, arguments in learners.items()}
-    found["clustering"] = _clustering()
+    found["clustering"], found["encoded"] = _clustering(), _encoded()
     found["deduplicator"], found["record-index"] = _dedupe(False), _dedupe(True)
     found["checkpoint"] = _checkpoint()
     found |= _mail()
