@@ -21,7 +21,7 @@ from accord.dedupe.decoding import Rule, cluster_pairs
 from accord.dedupe.labels import size_costs
 
 _STEP = 1.0  # of thresholds, in logarithms of odds
-_PATIENCE = 2  # thresholds in a row that are worse than the best one, and then no more are tried
+_PATIENCE = 2  # thresholds in a row that are no better than the best one, and then no more are tried
 _CLEARLY_WORSE = 0.02  # of the mean of F1 and B3: below that nothing near is tried
 _MOST_STEPS = 10  # in each direction
 _LOST = 0.05  # what a rule may be behind the best one so far at the threshold of that; its own is then not looked for
@@ -155,12 +155,17 @@ class HeldOut:
 
 
 def try_all(
-    held_out: HeldOut, similarity: Similarity, rules: Sequence[tuple[str, bool]], start: float
+    held_out: HeldOut, similarity: Similarity, rules: Sequence[tuple[str, bool]], usual: float
 ) -> list[list[Trial]]:
-    """Trials of rules (linkage, and whether sizes count), each with thresholds around what was best before it."""
+    """Trials of rules (linkage, and whether sizes count), each with thresholds around what was best before it.
+
+    None are tried after one that no other could be better than by enough.
+    """
     rows: list[list[Trial]] = []
-    best: Trial | None = None
+    best, start = None, usual
     for linkage, sizes in rules:
+        if any(_smooth(row, usual).max() >= 1.0 - _BETTER for row in rows):
+            break
         first = held_out.judge(similarity, linkage, sizes, start)
         if best is not None and first.value < best.value - _LOST:
             rows.append([first])
@@ -179,17 +184,25 @@ def _around(held_out: HeldOut, similarity: Similarity, first: Trial) -> list[Tri
 
     tried = {0: first}
     for direction in (2, -2):
-        worse = 0
+        no_better = 0
         for step in range(1, _MOST_STEPS + 1):
             before = max(trial.value for trial in tried.values())
             trial = tried[direction * step] = judge(direction * step)
-            worse = worse + 1 if trial.value < before else 0
-            if worse >= _PATIENCE or trial.value < before - _CLEARLY_WORSE:
+            no_better = no_better + 1 if trial.value <= before else 0
+            if no_better >= _PATIENCE or trial.value < before - _CLEARLY_WORSE:
                 break
     best = max(tried, key=lambda k: tried[k].value)
     for k in (best - 1, best + 1):
         tried[k] = judge(k)
     return [tried[k] for k in sorted(tried)]
+
+
+def _smooth(row: list[Trial], usual: float) -> np.ndarray:
+    """By what trials of a rule are compared: their values, neighbours included, less what is unusual about them."""
+    values = np.array([trial.value for trial in row])
+    around = np.pad(values, 1, mode="edge")
+    unusual = np.abs([trial.threshold - usual for trial in row])
+    return (around[:-2] + 2.0 * values + around[2:]) / 4.0 - _UNUSUAL * unusual
 
 
 def choose(trials: list[list[Trial]], usual: float) -> Trial:
@@ -200,10 +213,7 @@ def choose(trials: list[list[Trial]], usual: float) -> Trial:
     """
     best, highest = trials[0][0], -np.inf
     for row in trials:
-        values = np.array([trial.value for trial in row])
-        around = np.pad(values, 1, mode="edge")
-        smooth = (around[:-2] + 2.0 * values + around[2:]) / 4.0
-        smooth -= _UNUSUAL * np.abs([trial.threshold - usual for trial in row])
+        smooth = _smooth(row, usual)
         if smooth.max() > highest + _BETTER:
             best, highest = row[int(smooth.argmax())], float(smooth.max())
     return best

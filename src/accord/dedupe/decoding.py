@@ -138,8 +138,10 @@ def _guessed(
     known = scores(part[later], part[earlier])
     j, k = pair_numbers(part.size)
     shared, compared = close[j, k], later * (later - 1) // 2 + earlier
-    slope, height = np.polyfit(shared[compared], known, 1)
-    out = np.minimum(max(slope, 0.0) * shared + height, known.max())
+    near = shared[compared]
+    spread = float(np.var(near))
+    slope = max(float(np.mean((near - near.mean()) * known)) / spread, 0.0) if spread > 0.0 else 0.0
+    out = np.minimum(known.mean() + slope * (shared - near.mean()), known.max())
     out[compared] = known
     return out
 
