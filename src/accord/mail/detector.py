@@ -218,7 +218,7 @@ class BatchDetector:
     def save(self, path: str | Path) -> None:
         """Write everything to a file, in one step: a crash leaves the file that was there before.
 
-        Other threads can go on assigning while the file is written.
+        Only its owner may read it (mode 0600): words and addresses of mail can be guessed from signatures. Other threads can go on assigning while the file is written.
         """
         with self._lock:
             state = self._window.state()
@@ -231,7 +231,7 @@ class BatchDetector:
         settings = {name: getattr(self, name) for name in _SETTINGS}
         metadata = {"kind": _KIND, "settings": settings, "window": numbers, "features": NAMES}
         arrays |= {"weights": np.append(self.similarity.weights, self.similarity.bias), "idf": self.similarity.idf}
-        write_model(path, metadata, arrays)
+        write_model(path, metadata, arrays, private=True)
 
     checkpoint = save
 

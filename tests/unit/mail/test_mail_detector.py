@@ -120,6 +120,15 @@ def test_state_comes_back(signatures, tmp_path, n_before):
                 np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="files have no modes")
+def test_only_the_owner_reads_a_state(tmp_path):
+    path = tmp_path / "state"
+    path.write_bytes(b"")
+    path.chmod(0o644)  # as earlier versions left it
+    BatchDetector(window=2).save(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_damaged_state(signatures, tmp_path):
     detector = BatchDetector(window=20)
     for mail in signatures[:30]:
