@@ -218,7 +218,8 @@ class BatchDetector:
     def save(self, path: str | Path) -> None:
         """Write everything to a file, in one step: a crash leaves the file that was there before.
 
-        Only its owner may read it (mode 0600): words and addresses of mail can be guessed from signatures. Other threads can go on assigning while the file is written.
+        Only its owner may read it (mode 0600): words and addresses of mail can be guessed from signatures. Other
+        threads can go on assigning while the file is written.
         """
         with self._lock:
             state = self._window.state()
