@@ -1,7 +1,8 @@
 """The detector over HTTP: POST /assign, POST /explain, GET /health, GET /metrics.
 
 Bodies are counted while they come in: of a message no more is kept than is looked at, and forms have a limit.
-What a client does wrong is a 4xx, a full queue or an unanswered question is a 503 with ``Retry-After``; there is no 500.
+What a client does wrong is a 4xx, a full queue or an unanswered question is a 503 with ``Retry-After``; there is no
+500.
 """
 
 from __future__ import annotations
