@@ -27,6 +27,7 @@ from accord.mail import http_connections, http_service
 from accord.mail.config import read_settings
 from accord.mail.http_connections import http_server
 from accord.mail.http_service import create_app
+from accord.mail.message import MAX_BYTES
 from accord.mail.service import MailService, plain
 from accord.mail.service_run import run
 
@@ -149,7 +150,6 @@ def test_health_and_metrics(client):
     ("body", "kind", "status"),
     [
         (b"", "message/rfc822", 400),
-        (b"x" * (LIMIT + 1), "message/rfc822", 413),
         (b"{}", "application/json", 415),
         (b"a=b", "application/x-www-form-urlencoded", 415),
         (form(b"x" * LIMIT), "multipart/form-data; boundary=xyz", 413),
@@ -171,10 +171,19 @@ def test_refusals(client, path, body, kind, status):
     assert client.works()
 
 
-def test_a_body_that_hides_its_size_is_cut(client):
+def test_large_messages_are_judged_by_their_beginning(client):
+    raw = simple_message("padded")
+    _, small, _ = client.ask("POST", "/assign", raw)
+    status, large, _ = client.ask("POST", "/assign", raw + b"x" * 3_000_000)
+    assert (status, large["batch"]) == (200, small["batch"])
+    assert client.service.detector.seen[-1] == raw + b"x" * (MAX_BYTES - len(raw))
+
+
+def test_a_form_that_hides_its_size_is_cut(client):
     """Chunked, so that no length is announced, and endless."""
     with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
-        connection.sendall(b"POST /assign HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        kind = b"Content-Type: multipart/form-data; boundary=x\r\n"
+        connection.sendall(b"POST /assign HTTP/1.1\r\nHost: x\r\n" + kind + b"Transfer-Encoding: chunked\r\n\r\n")
         sent = 0
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             while sent < 100 * LIMIT:

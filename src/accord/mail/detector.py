@@ -25,7 +25,7 @@ from accord.kernels.mail.pairs import HIGH, features_between
 from accord.learners.clustering import ClusteringSVM
 from accord.mail.config import MAX_WINDOW
 from accord.mail.features import NAMES
-from accord.mail.message import Message
+from accord.mail.message import Message, parse
 from accord.mail.model import SIMILARITY, Similarity, similarity_of
 from accord.mail.signature import Signature, checked, sign
 from accord.mail.window import BatchStatistics, Window, WindowState
@@ -53,6 +53,7 @@ class Assignment:
     is_new: bool  # it opened the batch
     short: bool  # it has too little text to be compared, so it has a batch of its own
     statistics: BatchStatistics = field(repr=False)  # of the batch, for `CollectiveSpamFilter`
+    message: Message | None = field(default=None, repr=False)  # the mail, for the same; None if it came as a signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,8 @@ class BatchDetector:
             When it came (seconds since 1970); default: now. Only `max_age` looks at it: mails that came longer before
             leave the window.
         """
-        mail = checked(raw, "raw") if isinstance(raw, Signature) else self.sign(raw)
+        message = None if isinstance(raw, Signature) else raw if isinstance(raw, Message) else parse(raw)
+        mail = checked(raw, "raw") if isinstance(raw, Signature) else self.sign(message)
         now = _seconds(received)
         with self._lock:
             window = self._window
@@ -175,7 +177,7 @@ class BatchDetector:
             is_new = place < 0
             place = window.add(mail, None if is_new else place, now, self.keep_words, short)
             statistics = window.statistics(place)
-            return Assignment(self._name(place), statistics.size, similarity, is_new, short, statistics)
+            return Assignment(self._name(place), statistics.size, similarity, is_new, short, statistics, message)
 
     def explain(self, raw: bytes | Message | Signature, received: float | None = None) -> Explanation:
         """Which batch a mail would join if it came now, or at the time `received`, and the part of each feature in it.
@@ -218,7 +220,8 @@ class BatchDetector:
     def save(self, path: str | Path) -> None:
         """Write everything to a file, in one step: a crash leaves the file that was there before.
 
-        Other threads can go on assigning while the file is written.
+        Only its owner may read it (mode 0600): words and addresses of mail can be guessed from signatures. Other
+        threads can go on assigning while the file is written.
         """
         with self._lock:
             state = self._window.state()
@@ -231,7 +234,7 @@ class BatchDetector:
         settings = {name: getattr(self, name) for name in _SETTINGS}
         metadata = {"kind": _KIND, "settings": settings, "window": numbers, "features": NAMES}
         arrays |= {"weights": np.append(self.similarity.weights, self.similarity.bias), "idf": self.similarity.idf}
-        write_model(path, metadata, arrays)
+        write_model(path, metadata, arrays, private=True)
 
     checkpoint = save
 
