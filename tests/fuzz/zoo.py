@@ -244,7 +244,7 @@ def kinds() -> dict[str, Kind]:
         "sum-of-views": (lambda: SumOfViews(StructuredPerceptron(S(), **seed)), *text),
         "type-consistency": (lambda: TypeConsistency(CRF(S()), strength=1.0, **seed), *some_text),
         "tagger": (lambda: Tagger(**seed), *some_text),
-        "tagger by rules": (lambda: Tagger(rules={"PER": ["Ana", "Eva"]}, **seed), WORDS, [None] * 4, NEW_WORDS),
+        "tagger-rules": (lambda: Tagger(rules={"PER": ["Ana", "Eva"]}, **seed), WORDS, [None] * 4, NEW_WORDS),
         "matching": (lambda: StructuredPerceptron(Matching(), **seed), PAIRS, [[(0, 0), (1, 1)], [(0, 0)]], PAIRS),
         "rlsr": (lambda: RLSR(), NUMBERS, TARGETS, NUMBERS[:3]),
         "co-rlsr": (lambda: CoRLSR(disagreement_weight=0.1, **seed), NUMBERS, SOME_TARGETS, NUMBERS[:3]),
@@ -283,7 +283,7 @@ def kinds() -> dict[str, Kind]:
             [0, 3],
         ),
         "classifier": (lambda: Classifier(**seed), TEXTS, SOME_CLASSES, ["Tom saw Ana", "in Rome"]),
-        "classifier by rules": (
+        "classifier-rules": (
             lambda: Classifier(rules={"a": ["Ana"], "b": ["Tom"]}, **seed),
             TEXTS,
             SOME_CLASSES,

@@ -66,7 +66,7 @@ def test_ctrl_c_in_self_training_keeps_what_labeled_records_taught(tmp_path, mon
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(SelfTraining, "held_out", interrupt)
+    monkeypatch.setattr(SelfTraining, "try_it", interrupt)
     result = run("dedupe", few, "--unlabeled", table, "--model", model)
     assert result.exit_code == 130
     assert f"accord: interrupted; {model} has what was learned from labeled records\n" in result.stderr
@@ -103,6 +103,21 @@ def test_a_table_grows_in_place(folder, tmp_path):
     after = table.read_text().splitlines()
     assert after[: len(before)] == before
     assert len(after) == len(before) + len(people(6, seed=98)[0])
+
+
+def test_a_table_without_labels_is_clustered(tmp_path):
+    records, ids = people(25, seed=0)
+    table = write(tmp_path / "t.csv", records)
+    lines = list(csv.DictReader(ok("dedupe", table, "--quiet").splitlines()))
+    assert [line["name"] for line in lines] == [record["name"] or "" for record in records]
+    found = [line["cluster_id"] for line in lines]
+    right = sum(found[i] == found[j] for i in range(len(ids)) for j in range(i) if ids[i] == ids[j])
+    assert right > 0.8 * sum(ids[i] == ids[j] for i in range(len(ids)) for j in range(i))
+    assert 20 < len(set(found)) < len(ids)
+    done = run("dedupe", table, "--model", tmp_path / "m.accord", "--clusters", tmp_path / "out.csv")
+    assert "records without labels in column 'cluster_id': clustered by how alike they are" in done.stderr
+    assert (tmp_path / "out.csv").read_text().splitlines()[0].startswith("cluster_id,")
+    assert ok("dedupe", "apply", tmp_path / "m.accord", table, "-q") == (tmp_path / "out.csv").read_text()
 
 
 def test_explain(folder):
@@ -142,7 +157,7 @@ def test_settings(folder, tmp_path):
         ),
         (["learn", "ragged.csv", "--model", "x"], "ragged.csv, line 3: expected 4 columns"),
         (["learn", "header.csv", "--model", "x"], "has a header but no rows"),
-        (["learn", "unlabeled.csv", "--model", "x"], "0 of 3 records have a cluster"),
+        (["learn", "train.csv"], "Missing option '--model'"),
         (["train.csv", "--model", "no/such/folder"], "there is no folder"),
         (["apply", "m.accord", "names.csv"], "there is no column 'street', which the model compares"),
         (["apply", "train.csv", "train.csv"], "train.csv"),

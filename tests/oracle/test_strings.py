@@ -49,11 +49,12 @@ def test_known_values():
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.text(alphabet="abé", max_size=9), min_size=1, max_size=5))
+@given(st.lists(st.text(alphabet="abé", max_size=60), min_size=1, max_size=5))
 def test_trigrams(texts):
     codes, starts, _, _ = pack(texts)
     keys, ptr = np.empty(codes.size + len(texts), np.int64), np.empty(starts.size, np.int64)
-    n = strings.trigrams(codes, starts, np.int64(0), keys, ptr)
+    assert strings.trigrams(codes, starts, np.int64(0), keys, ptr) == codes.size
+    n = strings.sort_rows(keys, ptr)
     assert ptr[-1] == n
     number = dict(zip(" " + "".join(texts), [0, *codes.tolist()]))
     for v, text in enumerate(texts):
@@ -73,13 +74,29 @@ def test_words(a, b, random):
     rows = [sorted(map(vocabulary.index, one)) for one in (a, b)]
     ptr, items = np.array([0, len(rows[0]), len(rows[0]) + len(rows[1])]), np.array(rows[0] + rows[1])
     out, shared, n_shared = np.empty((2, 2)), np.empty(1), np.empty(1)
-    strings.align_words(codes, starts, ptr, items, weights, np.array([0, 1]), np.array([1, 0]), out)
+    strings.align_words(codes, starts, ptr, items, weights, 4, np.array([0, 1]), np.array([1, 0]), out)
     expected = plain.aligned(a, b, dict(zip(vocabulary, weights)))
     np.testing.assert_allclose(out, [expected, expected])
-    strings.shared_weight(ptr, items, weights, np.array([0]), np.array([1]), shared)
+    strings.shared_items(ptr, items, weights[items], np.array([0]), np.array([1]), n_shared, shared)
     assert shared[0] == pytest.approx(sum(weights[vocabulary.index(word)] for word in set(a) & set(b)))
-    strings.shared_weight(ptr, items, np.empty(0), np.array([0]), np.array([1]), n_shared)
     assert n_shared[0] == len(set(a) & set(b))
+    strings.align_words(
+        codes, starts, ptr, items, weights, 0, np.array([0]), np.array([1]), out
+    )  # too many: equal ones
+    shares = [shared[0] / sum(weights[vocabulary.index(word)] for word in one) for one in (a, b)]
+    np.testing.assert_allclose(out[0], sorted(shares))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(long, min_size=2, max_size=2), st.integers(4, 60))
+def test_of_long_texts_beginning_and_end_are_compared(texts, longest):
+    """Where one is longer than that, half of it."""
+    codes, starts, n_symbols, _ = pack(texts)
+    out, cut = np.empty((1, 5)), np.empty((2, 5))
+    strings.compare(codes, starts, n_symbols, longest, np.array([0]), np.array([1]), out)
+    half = [part for text in texts for part in (text[: longest // 2], text[-(longest // 2) :])]
+    strings.compare(*pack(half), np.array([0, 1]), np.array([2, 3]), cut)
+    np.testing.assert_allclose(out[0], [*cut[0, :4], cut[1, 4]])
 
 
 @settings(max_examples=40, deadline=None)

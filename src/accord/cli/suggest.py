@@ -11,7 +11,6 @@ import click
 from accord.cli.data.batch import is_hidden
 from accord.cli.data.layout import TABLES, TITLES, Layout, layout_of, reading_options, take_reading_options
 from accord.cli.data.reading import load
-from accord.cli.data.targets import read_again
 from accord.cli.help import GroupedCommand
 from accord.cli.models import load_model, seed_option
 from accord.cli.option_types import Choice
@@ -107,6 +106,8 @@ def _examples(
     model: Any, layout: Layout, data: str, prefill: bool
 ) -> tuple[Any, Callable[[list[Any]], str], str, list[int]]:
     """Inputs, how the chosen ones are written, and which have labels already."""
+    from accord.cli.data.targets import read_again
+
     if layout.format == "parquet":
         raise InputError("suggestions are written as text, which Parquet is not; give the table as CSV")
     kept = read_again(data, layout.encoding)

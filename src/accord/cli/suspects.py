@@ -66,10 +66,10 @@ def suspects(data: str, most: int, n_splits: int, as_json: bool, **options: Any)
     note(f"{len(found):,} suspects among the labels of {len(batch.Y):,} {layout.task.example}s")
     if as_json:
         for one in found[:most]:
-            click.echo(json.dumps({**one._asdict(), "index": one.index + 1}, ensure_ascii=False, default=str))
+            click.echo(json.dumps({**one._asdict(), "example": one.example + 1}, ensure_ascii=False, default=str))
         return
     rows = [
-        (str(one.index + 1), _words(batch, one), str(one.given), str(one.suggested), f"{100 * one.probability:.1f} %")
+        (str(one.example + 1), _words(batch, one), str(one.given), str(one.suggested), f"{100 * one.probability:.1f} %")
         for one in found[:most]
     ]
     print_table("", (layout.task.example, "words", "given", "suggested", "wrong"), rows, left=4)
@@ -99,7 +99,7 @@ def _learner(layout: Layout, batch: Batch, options: dict[str, Any]) -> Any:
 def _words(batch: Batch, one: Any) -> str:
     """The words whose label it is."""
     if batch.tokens is not None:
-        text = " ".join(map(str, batch.tokens[one.index][one.start : one.end]))
+        text = " ".join(map(str, batch.tokens[one.example][one.start : one.end]))
     else:
-        text = str(batch.X[one.index]) if isinstance(batch.X, list) else ""
+        text = str(batch.X[one.example]) if isinstance(batch.X, list) else ""
     return text if len(text) <= _WORDS else text[: _WORDS - 3] + "..."

@@ -8,10 +8,13 @@ From a cell to an id, file by file:
 `columns`         the values of one field, and how two of them are compared
 `pairs`           two records compared, field by field: `RecordPairs`, the features that everything is learned from
 `blocking`        candidates: the pairs of a large table that are worth comparing
+`compared`        features of pairs of a table, found once
 `decoding`        clusters of a table from similarities of its pairs
 `labels`          known clusters: checked, in folds, in sets to learn from
+`choosing`        how a table is clustered, by what it does to held-out clusters
 `machines`        weights of comparisons, learned by support vector machines
 `self_training`   learning again from clusters found among unlabeled records
+`mixture`         similarities without labels
 `similarity`      similarities and clusters by what was learned
 `index`           a clustered table that grows, with stable ids: `RecordIndex`
 `deduplicator`    the estimator: `Deduplicator`

@@ -11,12 +11,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from accord.dedupe.pairs import RecordTable
 from accord.kernels.records import blocking
 from accord.threads import map_threads
 
 _ROWS = 2048  # records per call
+_MOST_KEYS = 256  # of one cell; of a longer text the rarest ones have to do
+_SQUARE = 4000  # records of a table that is small enough to keep all products
 
 
 class Index(NamedTuple):
@@ -46,6 +49,25 @@ def key_index(table: RecordTable, max_records: int = 500) -> Index:
     ptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(table)))])
     key_ptr = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=n_keys))])
     return Index(ptr, key, value, key_ptr, row[by_key], value[by_key])
+
+
+class Closeness:
+    """Products of what records share by the index of a table, for all pairs of some of them."""
+
+    def __init__(self, table: RecordTable) -> None:
+        index = key_index(table)
+        shape = (len(table), index.key_ptr.size - 1)
+        self._rows = csr_array((index.values, index.keys, index.ptr), shape=shape)
+        self._all: np.ndarray | None = None
+
+    def within(self, records: np.ndarray) -> np.ndarray:
+        """The square matrix of some records."""
+        if self._rows.shape[0] > _SQUARE:
+            rows = self._rows[records]
+            return (rows @ rows.T).toarray()
+        if self._all is None:
+            self._all = (self._rows @ self._rows.T).toarray().astype(np.float32)
+        return self._all[np.ix_(records, records)]
 
 
 def candidate_pairs(
@@ -91,4 +113,9 @@ def _field_keys(
     kept = useful[key]
     number = np.cumsum(useful) - 1
     row, key = row[kept], key[kept]
+    if row.size and np.bincount(row).max() > _MOST_KEYS:
+        rarest = np.lexsort((-weight[key], row))
+        row, key = row[rarest], key[rarest]
+        rank = np.arange(row.size) - np.searchsorted(row, row)
+        row, key = row[rank < _MOST_KEYS], key[rank < _MOST_KEYS]
     return row, number[key], weight[key] / lengths[row], int(useful.sum())

@@ -11,7 +11,7 @@ import datetime as dt
 
 import numpy as np
 
-from accord.dedupe.packing import Growing, PackedStrings, Trigrams
+from accord.dedupe.packing import Growing, PackedStrings, RareTrigrams, Trigrams
 from accord.dedupe.values import parse_date, parse_number, plain_words
 from accord.kernels.records import strings
 
@@ -20,6 +20,7 @@ _MONTH = 30.0  # days after which closeness of dates has fallen to 1 / e
 _TEXT = [
     "equal", "equal and rare", "jaro-winkler", "edits", "longest common piece", "common beginning", "common end",
     "words", "rare words", "words aligned", "words contained", "trigrams", "numbers", "numbers differ",
+    "rare trigrams",
 ]  # fmt: skip
 _NUMBER = ["equal", "equal and rare", "close", "jaro-winkler", "edits"]
 _DATE = ["equal", "equal and rare", "close", "same year", "same day and month", "day and month swapped", "edits"]
@@ -27,9 +28,13 @@ _CATEGORY = ["equal", "equal and rare"]
 # Ways to compare two texts as a whole, each of which is enough to tell how similar they are.
 WAYS = [
     "jaro-winkler", "edits", "longest common piece", "words", "rare words", "words aligned", "words contained",
-    "trigrams",
+    "trigrams", "rare trigrams",
 ]  # fmt: skip
 COMPARISONS = {"text": _TEXT, "number": _NUMBER, "date": _DATE, "category": _CATEGORY}
+WHOLE = ["rare words", "rare trigrams"]  # comparisons of all cells of a record, one after another
+_LONGEST = 128  # characters of a text whose spelling is compared letter by letter
+_MOST_KEYS = 256  # by which a long text is looked up
+_MOST_WORDS = 24  # in which spelling errors are looked for
 
 
 class Frequencies:
@@ -46,7 +51,8 @@ class Frequencies:
 
 def _spellings(text: PackedStrings, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     out = np.empty((a.size, 5))
-    strings.compare(text.codes.array, text.starts.array, len(text.symbols), text.longest, a, b, out)
+    longest = min(text.longest, _LONGEST)
+    strings.compare(text.codes.array, text.starts.array, len(text.symbols), longest, a, b, out)
     return out
 
 
@@ -54,6 +60,11 @@ class Column:
     """Distinct values of one field; a subclass for each kind says how they are compared."""
 
     kind = "category"
+
+    @property
+    def n_comparisons(self) -> int:
+        """Number of comparisons of two values."""
+        return len(COMPARISONS[self.kind])
 
     def __init__(self, value_counts: dict[str, int], word_counts: dict[str, int], n_records: int) -> None:
         self.frequencies = Frequencies(value_counts, n_records)
@@ -74,7 +85,7 @@ class Column:
     def compare(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Comparisons of pairs of records, then whether one or both of the cells are missing."""
         a, b = self.ids.array[left], self.ids.array[right]
-        n_here = len(COMPARISONS[self.kind])
+        n_here = self.n_comparisons
         out = np.zeros((left.size, n_here + len(MISSING)))
         out[:, n_here] = (a < 0) != (b < 0)
         out[:, n_here + 1] = (a < 0) & (b < 0)
@@ -101,56 +112,128 @@ class Column:
         return np.arange(n + 1), np.arange(n)
 
 
-class TextColumn(Column):
-    """Names, titles, addresses."""
+class _Spoken(Column):
+    """Values as sets of words and of trigrams, both weighted by how rare they are."""
 
     kind = "text"
 
-    def __init__(self, value_counts: dict[str, int], word_counts: dict[str, int], n_records: int) -> None:
+    def __init__(
+        self,
+        value_counts: dict[str, int],
+        word_counts: dict[str, int],
+        n_records: int,
+        gram_counts: dict[str, int] | None = None,
+    ) -> None:
         super().__init__(value_counts, word_counts, n_records)
         symbols = {" ": 0}
         self.text, self.spelling = PackedStrings(symbols), PackedStrings(symbols)
         self.word_index: dict[str, int] = {}
-        self.word_rarity, self.has_digit = Growing(np.float64), Growing(np.float64)
+        self.word_rarity = Growing(np.float64)
         self.word_ptr, self.word_ids = Growing(np.int64), Growing(np.int64)
-        self.grams = Trigrams()
         self.word_ptr.append([0])
+        self.grams = Trigrams()
+        self.rare_grams = None if gram_counts is None else RareTrigrams(gram_counts, symbols, n_records)
+        self.gram_squares, self.gram_lengths = Growing(np.float64), Growing(np.float64)
 
     def pack(self, fresh: list[str]) -> None:
+        self.pack_words(fresh)
         first = self.text.starts.size - 1
         self.text.append(fresh)
+        self.grams.append(self.text, first)
+        if self.rare_grams is not None:
+            begin = self.gram_squares.size
+            self.gram_squares.append(self.rare_grams.squares(self.grams.keys.array[begin:]))
+            starts = self.grams.ptr.array[first:-1] - begin
+            self.gram_lengths.append(np.sqrt(np.add.reduceat(self.gram_squares.array[begin:], starts)))
+
+    def pack_words(self, fresh: list[str]) -> list[str]:
+        """Take in the words of values that are new; returns words that are new."""
         index, known = self.word_index, len(self.word_index)
         rows = [sorted({index.setdefault(word, len(index)) for word in value.split()}) for value in fresh]
         self.word_ids.append([word for row in rows for word in row])
         self.word_ptr.append(self.word_ptr.array[-1] + np.cumsum([len(row) for row in rows]))
         words = list(index)[known:]
-        self.spelling.append(words)
         # a word that all records have still says a little
         self.word_rarity.append(np.maximum(self.words.rarity(words), 0.05))
-        self.has_digit.append([float(any(c.isdigit() for c in word)) for word in words])
-        self.grams.append(self.text, first)
+        return words
+
+    def shared_words(self, weights: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of the words that two values share, and of all words of each value."""
+        n_shared, out, of_words = np.empty(a.size), np.empty(a.size), weights[self.word_ids.array]
+        strings.shared_items(self.word_ptr.array, self.word_ids.array, of_words, a, b, n_shared, out)
+        rows = np.repeat(np.arange(len(self.index)), np.diff(self.word_ptr.array))
+        return out, np.bincount(rows, of_words, len(self.index))
+
+    def rare_words(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Cosine of words, weighted by how rare they are."""
+        shared, totals = self.shared_words(self.word_rarity.array**2, a, b)
+        return np.minimum(shared / np.sqrt(totals[a] * totals[b]), 1.0)
+
+    def trigrams(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Dice's measure of trigrams, and their cosine if they are weighted by how rare they are."""
+        pointers, keys = self.grams.ptr.array, self.grams.keys.array
+        n_shared, shared, sizes = np.empty(a.size), np.empty(a.size), np.diff(pointers)
+        squares = np.ones(keys.size) if self.rare_grams is None else self.gram_squares.array
+        strings.shared_items(pointers, keys, squares, a, b, n_shared, shared)
+        lengths = np.sqrt(sizes) if self.rare_grams is None else self.gram_lengths.array
+        return 2 * n_shared / (sizes[a] + sizes[b]), np.minimum(shared / (lengths[a] * lengths[b]), 1.0)
+
+
+class WholeColumn(_Spoken):
+    """All cells of a record as one text: who moves words from one column to the other is no one else."""
+
+    @property
+    def n_comparisons(self) -> int:
+        return len(WHOLE)
 
     def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        out = np.empty((a.size, len(_TEXT)))
+        return np.column_stack([self.rare_words(a, b), self.trigrams(a, b)[1]])
+
+
+class TextColumn(_Spoken):
+    """Names, titles, addresses."""
+
+    def __init__(
+        self,
+        value_counts: dict[str, int],
+        word_counts: dict[str, int],
+        n_records: int,
+        gram_counts: dict[str, int] | None = None,
+    ) -> None:
+        super().__init__(value_counts, word_counts, n_records, gram_counts)
+        self.has_digit = Growing(np.float64)
+
+    @property
+    def n_comparisons(self) -> int:
+        return len(_TEXT) - (self.rare_grams is None)
+
+    def pack_words(self, fresh: list[str]) -> list[str]:
+        words = super().pack_words(fresh)
+        self.spelling.append(words)
+        self.has_digit.append([float(any(c.isdigit() for c in word)) for word in words])
+        return words
+
+    def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        out = np.empty((a.size, self.n_comparisons))
         out[:, :2] = super().values(a, b)
         out[:, 2:7] = _spellings(self.text, a, b)
         rarity, digits = self.word_rarity.array, self.has_digit.array
-        ones, squares = np.ones(rarity.size), rarity**2
-        shared, totals = self._shared(ones, a, b)
+        shared, totals = self.shared_words(np.ones(rarity.size), a, b)
         out[:, 7] = shared / (totals[a] + totals[b] - shared)
-        shared, totals = self._shared(squares, a, b)
-        out[:, 8] = np.minimum(shared / np.sqrt(totals[a] * totals[b]), 1.0)
+        out[:, 8] = self.rare_words(a, b)
         two = np.empty((a.size, 2))
-        pointers, words = self.word_ptr.array, self.word_ids.array
-        strings.align_words(self.spelling.codes.array, self.spelling.starts.array, pointers, words, rarity, a, b, two)
+        strings.align_words(
+            self.spelling.codes.array, self.spelling.starts.array, self.word_ptr.array, self.word_ids.array, rarity,
+            _MOST_WORDS, a, b, two,
+        )  # fmt: skip
         out[:, 9:11] = two
-        n_shared, sizes = np.empty(a.size), np.diff(self.grams.ptr.array)
-        strings.shared_weight(self.grams.ptr.array, self.grams.keys.array, np.empty(0), a, b, n_shared)
-        out[:, 11] = 2 * n_shared / (sizes[a] + sizes[b])
-        shared, totals = self._shared(digits, a, b)
+        out[:, 11], rare_trigrams = self.trigrams(a, b)
+        shared, totals = self.shared_words(digits, a, b)
         both = (totals[a] > 0) & (totals[b] > 0)
         out[:, 12] = np.where(both, shared / np.maximum(totals[a] + totals[b] - shared, 1), 0.0)
         out[:, 13] = both & (shared == 0)
+        if self.rare_grams is not None:
+            out[:, 14] = rare_trigrams
         return out
 
     def keys(self) -> tuple[np.ndarray, np.ndarray]:
@@ -162,14 +245,22 @@ class TextColumn(Column):
         word_places = np.repeat(ptr[:-1] + n_grams - self.word_ptr.array[:-1], n_words) + np.arange(self.word_ids.size)
         keys[gram_places] = self.grams.keys.array
         keys[word_places] = -1 - self.word_ids.array
-        return ptr, keys
+        return _signatures(ptr, keys)
 
-    def _shared(self, weights: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of the words that two values share, and of all words of each value."""
-        out, words = np.empty(a.size), self.word_ids.array
-        strings.shared_weight(self.word_ptr.array, words, weights, a, b, out)
-        rows = np.repeat(np.arange(len(self.index)), np.diff(self.word_ptr.array))
-        return out, np.bincount(rows, weights[words], len(self.index))
+
+def _signatures(ptr: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of values with very many keys those of the lowest hashes: others that share keys with them share these."""
+    sizes = np.diff(ptr)
+    many = np.flatnonzero(sizes > 2 * _MOST_KEYS)
+    if not many.size:
+        return ptr, keys
+    kept = np.ones(keys.size, np.bool_)
+    for value in many.tolist():
+        own = keys[ptr[value] : ptr[value + 1]].astype(np.uint64)
+        own = (own ^ (own >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+        kept[ptr[value] + np.argpartition(own, _MOST_KEYS)[_MOST_KEYS:]] = False
+    sizes[many] = _MOST_KEYS
+    return np.concatenate([[0], np.cumsum(sizes)]), keys[kept]
 
 
 class _SpelledColumn(Column):

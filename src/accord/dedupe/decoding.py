@@ -1,19 +1,64 @@
-"""Clusters of a large table: candidate pairs, components of those that are similar, correlation clustering in each."""
+"""Clusters of a large table: candidate pairs, components of those that are similar, and each of these clustered.
+
+Three ways to cluster (``LINKAGES``): "correlation" looks for the largest sum of similarities within clusters, "average"
+joins two clusters while the mean similarity between them is positive, "components" joins whatever is similar.
+
+All pairs of a small component are compared. Of a large one, candidates are, and what the other pairs would give is
+guessed from the keys that they share: a line fitted to the pairs that were compared.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import squareform
 
+from accord.dedupe.blocking import Closeness
 from accord.dedupe.pairs import RecordTable
-from accord.kernels.partitions.condensed import n_pairs, pair_numbers
+from accord.kernels.partitions import correlation
+from accord.kernels.partitions.condensed import n_pairs, pair_numbers, square
 from accord.kernels.partitions.correlation import numbered
 from accord.progress import Progress
 from accord.structures.partitions.partition import Partition
 
+LINKAGES = ("correlation", "average", "components")
 MAX_COMPONENT = 3000  # records; 4.5 million pairs
+_ALL_PAIRS = 300  # records of a component all of whose pairs are compared
 _BATCH = 1 << 20  # pairs scored at a time, of as many components as that takes
+
+Scores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # similarities of pairs of records
+
+
+class Rule(NamedTuple):
+    """How clusters are found from similarities; `costs` are those of :func:`large_clusters_apart`."""
+
+    linkage: str
+    decoder: str
+    costs: np.ndarray
+
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        """Cluster numbers of a set by similarities of its pairs in condensed order."""
+        if self.linkage == "average":
+            found = average(scores)
+        elif self.linkage == "components":
+            found = correlation.components(scores)
+        else:
+            found = Partition().decode(scores, self.decoder)
+        return np.asarray(found)
+
+
+def average(scores: np.ndarray) -> np.ndarray:
+    """Cluster numbers: the two clusters with the largest mean similarity between them are joined while it is >= 0."""
+    if scores.size == 0:
+        return np.zeros(1, np.int64)
+    highest = max(float(scores.max()), 0.0)
+    tree = linkage(squareform(square(highest - scores), checks=False), "average")
+    return numbered(fcluster(tree, highest, "distance"))
 
 
 def cluster_table(
@@ -21,34 +66,82 @@ def cluster_table(
     candidates: tuple[np.ndarray, np.ndarray],
     weights: np.ndarray,
     constant: float,
-    costs: np.ndarray,
-    decoder: str,
+    rule: Rule,
     n_jobs: int | None = 1,
     verbose: bool = False,
 ) -> np.ndarray:
     """Cluster numbers by first appearance, where similarity is the product of features and weights plus a constant.
 
-    `candidates` are pairs of :func:`accord.dedupe.blocking.candidate_pairs`, `costs` those of
-    :func:`large_clusters_apart`.
+    `candidates` are pairs of :func:`accord.dedupe.blocking.candidate_pairs`.
     """
-    similar = table.scores(*candidates, weights, n_jobs) + constant
-    parts = small_parts(len(table), *candidates, similar, MAX_COMPONENT)
-    labels = np.arange(len(table))
-    structure = Partition()
+
+    def scores(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return table.scores(left, right, weights, n_jobs) + constant
+
+    similar = scores(*candidates)
+    return cluster_pairs(len(table), candidates, similar, scores, lambda: Closeness(table), rule, verbose=verbose)
+
+
+def cluster_pairs(
+    n: int,
+    candidates: tuple[np.ndarray, np.ndarray],
+    similar: np.ndarray,
+    scores: Scores,
+    closeness: Callable[[], Closeness],
+    rule: Rule,
+    wanted: np.ndarray | None = None,
+    verbose: bool = False,
+) -> np.ndarray:
+    """Cluster numbers of n records by first appearance, `similar` being the scores of the candidates.
+
+    Others are asked for where they matter. Components with none of the records that are `wanted`, if that is said, are
+    left alone.
+    """
+    parts = small_parts(n, *candidates, similar, MAX_COMPONENT)
+    if wanted is not None:
+        parts = [part for part in parts if wanted[part].any()]
+    labels = np.arange(n)
     with Progress(sum(part.size for part in parts), "clustering", verbose) as progress:
-        for batch in _batches(parts):
+        for part in (part for part in parts if part.size == 2):  # they are similar
+            labels[part] = part[0]
+        for batch in _batches([part for part in parts if 2 < part.size <= _ALL_PAIRS]):
             pairs = [pair_numbers(part.size) for part in batch]
             a = np.concatenate([part[j] for part, (j, _) in zip(batch, pairs)])
             b = np.concatenate([part[k] for part, (_, k) in zip(batch, pairs)])
-            scores = np.split(
-                table.scores(a, b, weights, n_jobs) + constant, np.cumsum([j.size for j, _ in pairs])[:-1]
-            )
-            for part, score in zip(batch, scores):
-                found = large_clusters_apart(score, structure.decode(score, decoder), costs, decoder)
-                first = np.unique(found, return_index=True)[1]
-                labels[part] = part[first][found]  # a cluster is named by its first record
+            ends = np.cumsum([j.size for j, _ in pairs])[:-1]
+            for part, score in zip(batch, np.split(scores(a, b), ends)):
+                _name_clusters(labels, part, score, rule)
                 progress.advance(part.size)
+        for part in (part for part in parts if part.size > _ALL_PAIRS):
+            _name_clusters(labels, part, _guessed(part, n, candidates, scores, closeness()), rule)
+            progress.advance(part.size)
     return numbered(labels)
+
+
+def _name_clusters(labels: np.ndarray, part: np.ndarray, scores: np.ndarray, rule: Rule) -> None:
+    """Cluster a component; a cluster is named by its first record."""
+    found = large_clusters_apart(scores, rule.decode(scores), rule)
+    first = np.unique(found, return_index=True)[1]
+    labels[part] = part[first][found]
+
+
+def _guessed(
+    part: np.ndarray, n: int, candidates: tuple[np.ndarray, np.ndarray], scores: Scores, closeness: Closeness
+) -> np.ndarray:
+    """Similarities of all pairs of a large component, some compared, the others guessed from the keys they share."""
+    close = closeness.within(part)
+    place = np.full(n, -1)
+    place[part] = np.arange(part.size)
+    left, right = (place[side] for side in candidates)
+    inside = (left >= 0) & (right >= 0)
+    later, earlier = np.maximum(left[inside], right[inside]), np.minimum(left[inside], right[inside])
+    known = scores(part[later], part[earlier])
+    j, k = pair_numbers(part.size)
+    shared, compared = close[j, k], later * (later - 1) // 2 + earlier
+    slope, height = np.polyfit(shared[compared], known, 1)
+    out = np.minimum(max(slope, 0.0) * shared + height, known.max())
+    out[compared] = known
+    return out
 
 
 def cost_of_size(costs: np.ndarray, n_records: int) -> float:
@@ -56,12 +149,13 @@ def cost_of_size(costs: np.ndarray, n_records: int) -> float:
     return float(costs[min(n_records, costs.size - 1)])
 
 
-def large_clusters_apart(scores: np.ndarray, found: np.ndarray, costs: np.ndarray, decoder: str) -> np.ndarray:
+def large_clusters_apart(scores: np.ndarray, found: np.ndarray, rule: Rule) -> np.ndarray:
     """Clusters again, each by similarities less the cost of its size, until no cluster comes apart.
 
     A cost is taken off every pair, because every pair counts as evidence of its own, however much they say the same.
-    `costs` are by number of records, see :func:`cost_of_size`, and 0 up to 2 records.
+    The costs are by number of records, see :func:`cost_of_size`, and 0 up to 2 records.
     """
+    costs = rule.costs
     if not costs.any():
         return found
     j, k = pair_numbers(found.size)
@@ -75,7 +169,7 @@ def large_clusters_apart(scores: np.ndarray, found: np.ndarray, costs: np.ndarra
             own = scores[inside[first : first + n_pairs(int(sizes[cluster]))]]
             first += own.size
             if sizes[cluster] > 2:
-                parts = Partition().decode(own - cost_of_size(costs, int(sizes[cluster])), decoder)
+                parts = rule.decode(own - cost_of_size(costs, int(sizes[cluster])))
                 if parts.max() > 0:
                     found[found == cluster] = fresh + parts
                     fresh += int(parts.max()) + 1

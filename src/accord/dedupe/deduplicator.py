@@ -2,11 +2,9 @@
 
 Weights and bias of similarities (:class:`RecordSimilarity`) are means over machines that compare records in different
 ways (:class:`Machines`); their scale s is the median of logistic fits to similarities of held-out labeled records, one
-for each fold, which makes differences of similarities logarithms of odds. Unlabeled records take part by self-training
-(:class:`SelfTraining`), unless held-out labeled records speak against it.
-
-Then correlation clustering, component by component of the candidate pairs that are similar; clusters of a size that
-labeled clusters make improbable are kept only if they are similar by as much, see :func:`size_costs`.
+for each fold, which makes differences of similarities logarithms of odds. How clusters are found from similarities,
+and from which, is what serves held-out labeled clusters best (:mod:`accord.dedupe.choosing`); unlabeled records take
+part by self-training (:class:`SelfTraining`), if it serves them, too.
 """
 
 from __future__ import annotations
@@ -23,22 +21,27 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from accord.dedupe.choosing import RULES, HeldOut, Similarity, Trial, choose, report, try_all
+from accord.dedupe.compared import ComparedPairs
+from accord.dedupe.decoding import LINKAGES, Rule
 from accord.dedupe.index import RecordIndex
 from accord.dedupe.labels import (
     Labeled,
-    check_clusters,
+    can_learn,
     check_ids,
     check_pairs,
     folds_of_clusters,
     size_costs,
     training_sets,
 )
-from accord.dedupe.machines import FoldModel, Machines, held_out_models
-from accord.dedupe.pairs import RecordPairs, RecordTable, as_records, check_fields
+from accord.dedupe.machines import LEARNED, FoldModel, Machines, alone, held_out_models, learned
+from accord.dedupe.mixture import mixture
+from accord.dedupe.pairs import RecordPairs, as_records, check_fields
 from accord.dedupe.self_training import METHODS as SELF_TRAINING_METHODS
-from accord.dedupe.self_training import SelfTraining, no_copies, some_neighbourhoods, speaks_against
-from accord.dedupe.similarity import RecordSimilarity
+from accord.dedupe.self_training import SELF_TRAINED, SelfTraining, no_copies, some_neighbourhoods
+from accord.dedupe.similarity import RecordSimilarity, rarity
 from accord.dedupe.values import Record
+from accord.exceptions import InputError
 from accord.forms import FLAG, REPORT, array, fitted, items, optional
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import METHODS, ClusteringSVM
@@ -63,17 +66,21 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
     C : float
         Weight of the slacks.
     threshold : float
-        Taken off every similarity. Above 0 prefers precision: calibrated similarities differ by logarithms of odds, so
-        with 2.3 two records have to be ten times as likely the same. Below 0 prefers recall.
+        Taken off every similarity; 0 is what suits held-out labeled clusters. Above 0 prefers precision: calibrated
+        similarities differ by logarithms of odds, so with 2.3 two records have to be ten times as likely the same.
+        Below 0 prefers recall.
+    linkage : "auto", "correlation", "average" or "components"
+        What clusters are: of the largest sum of similarities, found by ``decoder``; with positive mean similarity
+        between any two parts that are joined; or whatever similar pairs connect. "auto" chooses.
     calibrate : bool
-        Fit the scale of similarities to labeled records that are held out, and be careful with large tables and with
-        clusters larger than labeled ones, see the module's description. Without it similarities are those of the
-        support vector machine.
+        Choose by labeled clusters that are held out: the scale of similarities, the linkage, where similar begins, and
+        whether clusters larger than labeled ones need more. Without it similarities are those of the support vector
+        machine, and the linkage "auto" is "correlation".
     n_folds : int
         Folds of the labeled clusters for that.
     self_training : bool
-        Learn again, from labeled records and from clusters found among the unlabeled ones, unless clusters of held-out
-        labeled records get clearly worse. Only with ``calibrate``, and by methods "pairwise" and "sequential".
+        Learn again, from labeled records and from clusters found among the unlabeled ones, if clusters of held-out
+        labeled records get better. Only with ``calibrate``, and by methods "pairwise" and "sequential".
     n_candidates : int
         Nearest records by rare words and trigrams that each record is compared with. All pairs within the components
         that similar pairs make are then compared as well; other pairs never are, and count as different.
@@ -100,8 +107,14 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
     size_costs_ : ndarray
         What pairs of a cluster of 0, 1, 2, ... records have to be similar by; the last one is for all larger clusters.
         0 without calibration.
+    linkage_ : str
+        How clusters are found.
+    report_ : list of dict, or None
+        What was tried on held-out labeled clusters: a row for each similarity and rule with its best threshold, the
+        precision and recall of pairs that it leads to expect, F1 of pairs and B³, and whether it was chosen. None
+        without calibration, and with too few labels to hold some out.
     machines_ : list of ClusteringSVM
-        One for each way to compare records, see :meth:`RecordPairs.ways`.
+        None without labels; else one for each way to compare records, see :meth:`RecordPairs.ways`.
     self_trained_ : bool
         Whether they learned from unlabeled records.
     held_out_f1_ : ndarray (folds, 2), or None
@@ -123,6 +136,7 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
     decoder: str = "agglomerative"
     C: float = 1.0
     threshold: float = 0.0
+    linkage: str = "auto"
     calibrate: bool = True
     n_folds: int = 4
     self_training: bool = True
@@ -136,6 +150,7 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
     expects: ClassVar = {
         "method": one_of(*METHODS),
         "decoder": one_of(*DECODERS),
+        "linkage": one_of("auto", *LINKAGES),
         "threshold": NUMBER,
         "n_folds": whole(2),
         "n_candidates": whole(1),
@@ -151,26 +166,35 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         "slope_": NUMBER,
         "n_calibration_": optional(POSITIVE),
         "size_costs_": array("f8", "*"),
+        "linkage_": optional(one_of(*LINKAGES)),
+        "report_": optional(REPORT),
         "self_trained_": FLAG,
         "held_out_f1_": optional(REPORT),
         "interrupted_": FLAG,
         "input_": optional(REPORT),
     }
+    former: ClassVar = {"linkage": "correlation"}  # what files of earlier versions, which do not say it, mean
     agrees: ClassVar = {"size_costs_ has a number": lambda self: self.size_costs_.size > 0}
 
-    def fit(self, records: Any, ids: Sequence[Hashable | None]) -> Deduplicator:
+    def fit(self, records: Any, ids: Sequence[Hashable | None] | None = None) -> Deduplicator:
         """Learn from records, dicts or rows of a DataFrame, and the cluster of each; None where it is not known.
 
-        Records without a cluster say which words and values are frequent, and take part in self-training.
+        Records without a cluster say which words and values are frequent, how a table is best clustered, and take part
+        in self-training. Without any clusters, or too few to hold some out, candidate pairs are taken as a mixture of
+        two kinds, see :mod:`accord.dedupe.mixture`.
         """
         check(self)
         check_fields(self.fields)
         records = as_records(records, "records")
-        clusters = check_ids(ids, len(records))
+        if len(records) < 2:
+            raise InputError(f"records has {len(records)} entries; expected at least two, to compare them")
+        clusters = np.full(len(records), -1) if ids is None else check_ids(ids, len(records))
         labeled = np.flatnonzero(clusters >= 0)
         truth = clusters[labeled]
-        check_clusters(truth, len(records))
         self.view_ = RecordPairs(self.fields).fit([records])
+        if not can_learn(truth):
+            unlabeled = [records[i] for i in np.flatnonzero(clusters < 0)]
+            return self._without_labels([records[i] for i in labeled], unlabeled, truth)
         table = self.view_.table([records[i] for i in labeled])
         rng = generator(self.random_state)
         sets = training_sets(table, truth, int(self.set_size), rng)
@@ -182,25 +206,19 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
                 progress.advance()
         labeled_sets = Labeled(pairs, sets, truth, folds_of_clusters(truth, int(self.n_folds), rng))
         others: list[Record] = []
-        if self.self_training and self.calibrate and self.method in SELF_TRAINING_METHODS:
+        if self.calibrate:
             unlabeled = [records[i] for i in np.flatnonzero(clusters < 0)]
             others = no_copies(unlabeled, [records[i] for i in labeled], self.view_.fields_)
-        n_fits = (2 + int(labeled_sets.folds.max())) * (2 if others else 1) if self.calibrate else 1
+        learn_again = bool(others) and self.self_training and self.method in SELF_TRAINING_METHODS
+        n_fits = (2 + int(labeled_sets.folds.max())) * (2 if learn_again else 1) if self.calibrate else 1
         with self._machines(n_fits) as machines:
             self._learn(machines, pairs, [truth[members] for members in sets])
             models = held_out_models(machines, labeled_sets) if self.calibrate else []
-            slope = float(np.median([model.slope for model in models])) if models else 0.0
-            if slope > 0:
-                self.slope_, self.size_costs_ = slope, size_costs(truth)
-                self.n_calibration_ = float(np.mean([members.size for members in sets]))
-                if others:
-                    self._learn_again(machines, labeled_sets, models, table, others, rng)
+            if models and np.median([model.slope for model in models]) > 0:
+                compared = self._compared([records[i] for i in labeled], others, rng)
+                self._choose(machines, labeled_sets, models, compared, truth.size + len(others), learn_again, rng)
             elif self.calibrate:
-                warnings.warn(
-                    "too few labeled clusters to calibrate similarities; those of the support vector machines are "
-                    "taken as they are, and a larger table may need threshold > 0",
-                    stacklevel=2,
-                )
+                return self._without_labels([records[i] for i in labeled], others, truth)
         return self
 
     def fit_pairs(self, records: Any, matches: Any, distinct: Any) -> Deduplicator:
@@ -226,43 +244,95 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         with Progress(n_fits * len(ways), "learning", bool(self.verbose)) as progress:
             yield Machines(machine, ways, self.n_jobs, progress.advance)
 
+    def _compared(self, known: list[Record], others: list[Record], rng: np.random.Generator) -> ComparedPairs:
+        """Pairs of a table that has the labeled records first, and all others or some of very many."""
+        records = [*known, *others]
+        table = self.view_.table(records)
+        chosen = some_neighbourhoods(table, len(known), self.n_candidates, self.n_jobs, rng)
+        if chosen.size < len(table):
+            table = self.view_.table([records[i] for i in chosen])
+        return ComparedPairs(table, self.n_candidates, self.n_jobs)
+
+    def _without_labels(self, known: list[Record], others: list[Record], truth: np.ndarray) -> Deduplicator:
+        """Learn from how alike records are; labels, if there are some, are no more than pairs that are known."""
+        rng = generator(self.random_state)
+        compared = self._compared(known, others, rng)
+        found = mixture(self.view_, compared, truth, rng)
+        self.machines_: list[ClusteringSVM] = []
+        self.weights_, self.bias_, self.slope_ = found.weights, found.bias, 1.0
+        self.n_calibration_, self.size_costs_ = float(len(known) + len(others)), np.zeros(1)
+        self.linkage_ = "average" if self.linkage == "auto" else self.linkage
+        self.self_trained_, self.held_out_f1_, self.interrupted_, self.report_ = False, None, False, None
+        return self
+
     def _learn(self, machines: Machines, pairs: list[np.ndarray], truth: list[np.ndarray]) -> None:
         self.machines_ = machines.fit(pairs, truth)
         self.weights_, self.bias_ = machines.mean(self.machines_, len(self.view_.names_))
         self.slope_, self.n_calibration_, self.size_costs_ = 1.0, None, np.zeros(1)
-        self.self_trained_, self.held_out_f1_, self.interrupted_ = False, None, False
+        self.linkage_ = "correlation" if self.linkage == "auto" else self.linkage
+        self.self_trained_, self.held_out_f1_, self.interrupted_, self.report_ = False, None, False, None
 
-    def _learn_again(
+    def _choose(
         self,
         machines: Machines,
         labeled: Labeled,
         models: list[FoldModel],
-        table: RecordTable,
-        others: list[Record],
+        compared: ComparedPairs,
+        n_records: int,
+        learn_again: bool,
         rng: np.random.Generator,
     ) -> None:
-        """Self-training: `table` has the labeled records, `others` are those without a cluster."""
+        """Similarity, rule and threshold by held-out clusters; `compared` has the labeled records first."""
+        slope = float(np.median([model.slope for model in models]))
+        held_out = HeldOut(compared, labeled.truth, labeled.folds, self.decoder)
+        rules = [rule for rule in RULES if self.linkage in ("auto", rule[0])]
+        start = rarity(n_records, float(np.mean([members.size for members in labeled.sets])))
+        n_folds = int(labeled.folds.max()) + 1
+        guessed = mixture(self.view_, compared, np.empty(0, np.int64), rng)
+        similarities = [
+            learned(self.weights_, self.bias_, models, slope, n_folds),
+            *alone(self.view_, labeled),
+            guessed._replace(without=[(guessed.weights, guessed.bias)] * n_folds),
+        ]
+        trials = [row for one in similarities for row in try_all(held_out, one, rules, start)]
+        self.n_calibration_, self.slope_ = float(n_records), slope
+        if learn_again:
+            best = choose([row for row in trials if row[0].similarity == LEARNED], start)
+            costs = size_costs(labeled.truth) if best.sizes else np.zeros(1)
+            rule = Rule(best.linkage, self.decoder, costs)
+            training = SelfTraining(machines, labeled, compared, rule, best.threshold, rng)
+            trials += self._learn_again(training, held_out, similarities, best)
+        chosen = choose(trials, start)
+        self.report_ = report(trials, chosen)
+        self.linkage_ = chosen.linkage
+        self.size_costs_ = size_costs(labeled.truth) if chosen.sizes else np.zeros(1)
+        self.self_trained_ = chosen.similarity == SELF_TRAINED
+        similarity = next(one for one in similarities if one.name == chosen.similarity)
+        if self.self_trained_:
+            self.machines_, weights, bias = training.learn(similarity.weights, similarity.bias)
+            similarity = similarity._replace(weights=weights, bias=bias)
+        self.weights_, self.bias_ = similarity.weights / slope, (similarity.bias - chosen.threshold) / slope
+
+    def _learn_again(
+        self, training: SelfTraining, held_out: HeldOut, similarities: list[Similarity], best: Trial
+    ) -> list[list[Trial]]:
+        """Self-training on held-out records: trials of what it leads to, none if it is given up before."""
+        if not training.n_guessed:
+            return []
         try:
-            chosen = some_neighbourhoods(self.view_.table(others), self.n_candidates, self.n_jobs, rng)
-            table.append([others[i] for i in chosen])
-            less = self.rarity(len(table)) + float(self.threshold)
-            training = SelfTraining(
-                machines, labeled, table, self.n_candidates, self.decoder, self.size_costs_, less, rng
-            )
-            if not training.n_guessed:
-                return
-            self.held_out_f1_ = training.held_out(models, self.slope_)
-            if not speaks_against(self.held_out_f1_):
-                found = training.learn(self.weights_, self.bias_, self.slope_)
-                self.machines_, self.weights_, self.bias_, self.slope_ = found
-                self.self_trained_ = True
+            again, self.held_out_f1_ = training.try_it(held_out, similarities[0], best)
         except KeyboardInterrupt:  # what labeled records taught is complete
             self.interrupted_ = True
             warnings.warn(
                 "self-training was stopped by Ctrl-C; the model is what labeled records taught",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
+            return []
+        if again is None:
+            return []
+        similarities.append(again)
+        return try_all(held_out, again, [(best.linkage, best.sizes)], best.threshold)
 
     # -- use ----------------------------------------------------------------------------------------------------
     def index(self, records: Any = (), ids: Sequence[Hashable] = ()) -> RecordIndex:

@@ -53,16 +53,9 @@ def check_ids(ids: Any, n_records: int) -> np.ndarray:
     return out
 
 
-def check_clusters(truth: np.ndarray, n_records: int) -> None:
-    """Labeled records can be learned from: some are in one cluster, and some are not. `n_records` are all records."""
-    n_clusters = np.unique(truth).size
-    if n_clusters == truth.size or n_clusters < 2:
-        what = "no two of them are in one cluster" if truth.size else "there are none"
-        what = "all of them are in one cluster" if truth.size > 1 and n_clusters == 1 else what
-        raise InputError(
-            f"{truth.size} of {n_records} records have a cluster, and {what}; learning needs records that belong "
-            "together and records that do not"
-        )
+def can_learn(truth: np.ndarray) -> bool:
+    """Whether labeled records can be learned from: some are in one cluster, and some are not."""
+    return 1 < np.unique(truth).size < truth.size
 
 
 def check_pairs(matches: Any, distinct: Any, n_records: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

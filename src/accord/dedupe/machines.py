@@ -11,11 +11,14 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from accord.dedupe.choosing import Similarity
 from accord.dedupe.labels import Labeled
+from accord.dedupe.pairs import RecordPairs
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import ClusteringSVM
 from accord.threads import map_threads
 
+LEARNED = "learned"
 _LOOSE = 100.0  # C of the logistic fit, whose only feature is the similarity: margins of about 1 at either side
 
 
@@ -86,6 +89,28 @@ def held_out_models(machines: Machines, labeled: Labeled) -> list[FoldModel]:
         slope = float(LogisticRegression(C=_LOOSE).fit(scores[:, None], together).coef_[0, 0])
         models.append(FoldModel(fold, weights, bias, slope))
     return models
+
+
+def learned(weights: np.ndarray, bias: float, models: list[FoldModel], slope: float, n_folds: int) -> Similarity:
+    """The mean of machines as a similarity, in logarithms of odds."""
+    without: list[tuple[np.ndarray, float] | None] = [None] * n_folds
+    for model in models:
+        without[model.fold] = model.weights * slope, model.bias * slope
+    return Similarity(LEARNED, weights * slope, bias * slope, without)
+
+
+def alone(view: RecordPairs, labeled: Labeled) -> list[Similarity]:
+    """Comparisons of records as a whole, each a similarity of its own; labels say no more than its scale."""
+    found = []
+    pairs, same = np.concatenate(labeled.pairs), _together([labeled.truth[members] for members in labeled.sets])
+    for feature in view.alone()[-1:]:
+        line = LogisticRegression(C=_LOOSE).fit(pairs[:, [feature]], same)
+        if line.coef_[0, 0] > 0:
+            weights = np.zeros(pairs.shape[1])
+            weights[feature], bias = line.coef_[0, 0], float(line.intercept_[0])
+            every = [(weights, bias)] * (int(labeled.folds.max()) + 1)
+            found.append(Similarity(view.names_[feature], weights, bias, list(every)))
+    return found
 
 
 def _together(sets: list[np.ndarray]) -> np.ndarray:

@@ -7,6 +7,9 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from accord.kernels.records import strings
 
+_LONG = 100  # keys, above which they are not sorted by insertion
+_SYMBOL = (1 << 21) - 1  # the bits of a symbol in the key of a trigram
+
 
 class Growing:
     """An array that grows at its end."""
@@ -43,7 +46,12 @@ class PackedStrings:
     def append(self, texts: list[str]) -> None:
         """Pack more strings."""
         number = self.symbols
-        self.codes.append([number.setdefault(c, len(number)) for text in texts for c in text])
+        points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+        different, first, place = np.unique(points, return_index=True, return_inverse=True)
+        numbers = np.empty(different.size, np.int32)
+        for k in np.argsort(first).tolist():  # by first appearance, so that it does not matter what is packed at once
+            numbers[k] = number.setdefault(chr(different[k]), len(number))
+        self.codes.append(numbers[place])
         lengths = [len(text) for text in texts]
         self.starts.append(self.starts.array[-1] + np.cumsum(lengths, dtype=np.int64))
         self.longest = max([self.longest, *lengths])
@@ -60,6 +68,37 @@ class Trigrams:
         """Add those of the strings from number `first` on."""
         starts = text.starts.array[first:]
         keys, ptr = np.empty(int(starts[-1] - starts[0]) + starts.size, np.int64), np.empty(starts.size, np.int64)
-        n = strings.trigrams(text.codes.array, starts, np.int64(0), keys, ptr)
+        strings.trigrams(text.codes.array, starts, np.int64(0), keys, ptr)
+        for row in np.flatnonzero(np.diff(ptr) > _LONG):
+            keys[ptr[row] : ptr[row + 1]].sort()
+        n = strings.sort_rows(keys, ptr)
         self.ptr.append(self.ptr.array[-1] + ptr[1:])
         self.keys.append(keys[:n])
+
+    def counts(self, symbols: dict[str, int], n_records: np.ndarray) -> dict[str, int]:
+        """In how many records each trigram occurs that several have, `n_records` having each of the strings."""
+        keys, place = np.unique(self.keys.array, return_inverse=True)
+        counts = np.bincount(place, np.repeat(n_records, np.diff(self.ptr.array)), keys.size).astype(np.int64)
+        keys, counts = keys[counts > 1], counts[counts > 1]
+        letters = np.array(list(symbols))
+        parts = [letters[keys >> shift & _SYMBOL].tolist() for shift in (42, 21, 0)]
+        return {"".join(three): n for three, n in zip(zip(*parts), counts.tolist())}
+
+
+class RareTrigrams:
+    """Weights of trigrams by how rare they are: what :meth:`Trigrams.counts` does not name counts as occurring once."""
+
+    def __init__(self, counts: dict[str, int], symbols: dict[str, int], n_records: int) -> None:
+        codes = [[symbols.setdefault(c, len(symbols)) for c in three] for three in counts]
+        keys = np.array([(a << 42) | (b << 21) | c for a, b, c in codes], np.int64)
+        order = np.argsort(keys)
+        self.keys, self.counts = keys[order], np.array(list(counts.values()), np.int64)[order]
+        self.n_records = n_records
+
+    def squares(self, keys: np.ndarray) -> np.ndarray:
+        """Squared weights of trigrams, so that sums of those that are shared make cosines."""
+        counts = np.ones(keys.size)
+        if self.keys.size:
+            place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+            counts = np.where(self.keys[place] == keys, self.counts[place], 1)
+        return (np.log((1.0 + self.n_records) / (1.0 + np.minimum(counts, self.n_records))) + 1.0) ** 2

@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from accord.dedupe.columns import COLUMNS, COMPARISONS, MISSING, WAYS, Column, DateColumn
+from accord.dedupe.columns import COLUMNS, COMPARISONS, MISSING, WAYS, WHOLE, Column, DateColumn, WholeColumn
+from accord.dedupe.packing import PackedStrings, Trigrams
 from accord.dedupe.values import KINDS, Record, cell_text, guess_kind, plain_words, says_day_first
 from accord.exceptions import InputError
-from accord.forms import FLAG, TEXT, mapping
+from accord.forms import FLAG, TEXT, items, mapping, optional
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.settings import one_of, whole
 from accord.threads import map_threads
@@ -45,6 +46,11 @@ class RecordPairs(PairFeatures):
         Number of records that ``fit`` saw.
     value_counts_, word_counts_ : dict of dict
         In how many of them each value and each word of a field occurs: what is rare weighs more.
+    gram_counts_ : dict of dict, or None
+        The same for runs of three letters of each text; None in models of earlier versions, which do not compare them.
+    whole_counts_ : list of two dicts, or None
+        The same for words and runs of three letters of all cells of a record together, which are compared as one text
+        as well if there are several fields.
 
     Examples
     --------
@@ -61,14 +67,23 @@ class RecordPairs(PairFeatures):
         "day_first_": mapping(TEXT, FLAG),
         "value_counts_": mapping(TEXT, mapping(TEXT, whole(1))),
         "word_counts_": mapping(TEXT, mapping(TEXT, whole(1))),
+        "gram_counts_": optional(mapping(TEXT, mapping(TEXT, whole(1)))),
+        "whole_counts_": optional(items(mapping(TEXT, whole(1)), 2)),
     }
     agrees: ClassVar = {
         "every field has counts, and every date an order": lambda self: (
             set(self.fields_) == set(self.value_counts_) == set(self.word_counts_)
             and set(self.day_first_) >= {name for name, kind in self.fields_.items() if kind == "date"}
         ),
+        "counts are of runs of three letters of every text": lambda self: (
+            (self.gram_counts_ is None or set(self.gram_counts_) == set(self._texts()))
+            and all(len(run) == 3 for counts in self._all_gram_counts() for run in counts)
+        ),
         "names_ are those of the comparisons": lambda self: self.names_ == self._comparison_names(),
     }
+
+    gram_counts_: dict[str, dict[str, int]] | None = None  # what files of earlier versions mean
+    whole_counts_: list[dict[str, int]] | None = None
 
     def __init__(self, fields: Mapping[str, str] | None = None) -> None:
         self.fields = fields
@@ -87,13 +102,22 @@ class RecordPairs(PairFeatures):
             raise InputError("no field of the records tells them apart; name fields= to compare")
         dates = [name for name, kind in self.fields_.items() if kind == "date"]
         self.day_first_ = {name: says_day_first(cells[name]) for name in dates}
-        self.value_counts_, self.word_counts_ = {}, {}
+        self.value_counts_, self.word_counts_, self.gram_counts_ = {}, {}, {}
+        texts: list[list[str]] = [[] for _ in records]
         for name in self.fields_:
-            values = [value for value in self._values(name, cells[name]) if value is not None]
+            values = self._values(name, _column(records, name))
+            for text, value in zip(texts, values):
+                text += [] if value is None else [value]
+            known = [value for value in values if value is not None]
             # what occurs once need not be kept: unknown values count as often
-            self.value_counts_[name] = {v: n for v, n in Counter(values).items() if n > 1}
-            words = Counter(word for value in values for word in set(value.split()))
-            self.word_counts_[name] = {w: n for w, n in words.items() if n > 1}
+            self.value_counts_[name] = {v: n for v, n in Counter(known).items() if n > 1}
+            self.word_counts_[name] = _word_counts(known)
+            if self.fields_[name] == "text":
+                self.gram_counts_[name] = _gram_counts(known)
+        self.whole_counts_ = None
+        if len(self.fields_) > 1:
+            whole = [" ".join(text) for text in texts if text]
+            self.whole_counts_ = [_word_counts(whole), _gram_counts(whole)]
         self.names_ = self._comparison_names()
         return self
 
@@ -106,9 +130,16 @@ class RecordPairs(PairFeatures):
         compared = [(kind, one) for _, kind, one in self._comparisons()]
         found = [np.arange(len(compared))]
         for way in WAYS if "text" in self.fields_.values() else []:
-            chosen = [i for i, (kind, one) in enumerate(compared) if kind != "text" or one in (way, *MISSING)]
-            found.append(np.array(chosen))
+            if way != WAYS[-1] or self.gram_counts_ is not None:
+                unlike = ("text", "whole")
+                chosen = [i for i, (kind, one) in enumerate(compared) if kind not in unlike or one in (way, *MISSING)]
+                found.append(np.array(chosen))
         return found
+
+    def alone(self) -> np.ndarray:
+        """Numbers of features of which each alone says how similar two records are: their rare trigrams, and words."""
+        wanted = "text" if self.whole_counts_ is None else "whole"
+        return np.array([i for i, (_, kind, one) in enumerate(self._comparisons()) if kind == wanted and one in WHOLE])
 
     def table(self, records: Any = ()) -> RecordTable:
         """Records packed for many comparisons."""
@@ -143,7 +174,17 @@ class RecordPairs(PairFeatures):
 
     def _comparisons(self) -> list[tuple[str, str, str]]:
         """Field, its kind and the comparison of every feature."""
-        return [(name, kind, one) for name, kind in self.fields_.items() for one in (*COMPARISONS[kind], *MISSING)]
+        found = [(name, kind, one) for name, kind in self.fields_.items() for one in (*COMPARISONS[kind], *MISSING)]
+        if self.gram_counts_ is None:
+            found = [one for one in found if one[1:] != ("text", "rare trigrams")]
+        return found + [("whole record", "whole", one) for one in WHOLE if self.whole_counts_ is not None]
+
+    def _texts(self) -> list[str]:
+        return [name for name, kind in self.fields_.items() if kind == "text"]
+
+    def _all_gram_counts(self) -> list[dict[str, int]]:
+        whole = [] if self.whole_counts_ is None else [self.whole_counts_[1]]
+        return [*(self.gram_counts_ or {}).values(), *whole]
 
     def _names(self, records: Sequence[Record]) -> list[str]:
         if self.fields is None:
@@ -169,9 +210,18 @@ class RecordPairs(PairFeatures):
         out: dict[str, Column] = {}
         for name, kind in self.fields_.items():
             counts = (self.value_counts_[name], self.word_counts_[name], self.n_records_)
-            more = (self.day_first_[name],) if kind == "date" else ()
+            more: tuple[Any, ...] = (self.day_first_[name],) if kind == "date" else ()
+            if kind == "text" and self.gram_counts_ is not None:
+                more = (self.gram_counts_[name],)
             out[name] = COLUMNS[kind](*counts, *more)
         return out
+
+    def _whole(self) -> WholeColumn | None:
+        """A column of all cells of each record."""
+        if self.whole_counts_ is None:
+            return None
+        words, grams = self.whole_counts_
+        return WholeColumn({}, words, self.n_records_, grams)
 
 
 class RecordTable:
@@ -179,7 +229,7 @@ class RecordTable:
 
     def __init__(self, view: RecordPairs) -> None:
         self.view = view
-        self.columns = view._columns()
+        self.columns, self.whole = view._columns(), view._whole()
         self.n_records = 0
 
     def __len__(self) -> int:
@@ -190,11 +240,16 @@ class RecordTable:
         cells = {name: self.view._values(name, _column(records, name)) for name in self.columns}
         for name, column in self.columns.items():  # nothing is added if a cell of any record is bad
             column.append(cells[name])
+        if self.whole is not None:
+            rows = zip(*cells.values())
+            self.whole.append([" ".join(cell for cell in row if cell is not None) or None for row in rows])
         self.n_records += len(records)
 
     def compare(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Features of pairs of records, given by their places in the table."""
         parts = [column.compare(left, right) for column in self.columns.values()]
+        if self.whole is not None:
+            parts.append(self.whole.compare(left, right)[:, : len(WHOLE)])  # never missing
         return np.concatenate(parts, axis=1)
 
     def scores(self, left: np.ndarray, right: np.ndarray, weights: np.ndarray, n_jobs: int | None = 1) -> np.ndarray:
@@ -236,6 +291,21 @@ def as_records(records: Any, where: str) -> list[Record]:
 
 def _column(records: Sequence[Record], name: str) -> list[str | None]:
     return [cell_text(record.get(name), f"field {name!r} of record {i}") for i, record in enumerate(records)]
+
+
+def _word_counts(texts: Sequence[str]) -> dict[str, int]:
+    """In how many texts each word occurs that is in several."""
+    words = Counter(word for text in texts for word in set(text.split()))
+    return {word: n for word, n in words.items() if n > 1}
+
+
+def _gram_counts(texts: Sequence[str]) -> dict[str, int]:
+    """The same of runs of three letters."""
+    different = Counter(texts)
+    packed, grams = PackedStrings({" ": 0}), Trigrams()
+    packed.append(list(different))
+    grams.append(packed, 0)
+    return grams.counts(packed.symbols, np.array(list(different.values())))
 
 
 def _same_number(cell: str) -> str:

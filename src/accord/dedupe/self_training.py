@@ -6,76 +6,67 @@ table is clustered with what labeled records taught, and weights are learned aga
 was found about candidate pairs.
 
 Where that does not pay is a matter of the data. It is tried first without each fold of the labeled clusters, whose
-records are then as unlabeled as the others.
+records are then as unlabeled as the others, and given up as soon as they get worse.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
 
 from accord.dedupe.blocking import candidate_pairs
-from accord.dedupe.decoding import cluster_table
+from accord.dedupe.choosing import HeldOut, Similarity, Trial
+from accord.dedupe.compared import ComparedPairs
+from accord.dedupe.decoding import Rule, cluster_pairs
 from accord.dedupe.labels import Labeled
-from accord.dedupe.machines import FoldModel, Machines
+from accord.dedupe.machines import Machines
 from accord.dedupe.pairs import RecordTable
 from accord.dedupe.values import Record, cell_text
 from accord.learners.clustering import ClusteringSVM
-from accord.structures.partitions.losses import pair_counts
 
 METHODS = ("pairwise", "sequential")  # those that are quick with many sets of two records
-_MOST_RECORDS = 5000  # unlabeled ones
-_MOST_PAIRS = 20_000  # about as many as 200 labeled records have
-_MUCH = 0.05  # of F1
-
-
-class Learned(NamedTuple):
-    """Machines, their mean, and the scale that makes its similarities logarithms of odds."""
-
-    machines: list[ClusteringSVM]
-    weights: np.ndarray
-    bias: float
-    slope: float
+SELF_TRAINED = "self-trained"
+_MOST_RECORDS = 5000  # of a table
+_MUCH = 0.02  # of the mean of F1 and B3
+_FEW = 2  # folds, after which any loss is enough
 
 
 class SelfTraining:
-    """Weights learned again, with clusters of the table that the weights of before find.
+    """Weights learned again, with clusters of the table that the weights of before find by a rule.
 
-    `table` has the labeled records first; `rarity` is what predictions take off similarities in a table of its size.
-    ``n_guessed`` is the number of pairs that are not labeled.
+    `compared` are pairs of a table that has the labeled records first. Guessed are no more pairs than are labeled, so
+    that it does not take much longer than before; ``n_guessed`` is their number.
     """
 
     def __init__(
         self,
         machines: Machines,
         labeled: Labeled,
-        table: RecordTable,
-        n_candidates: int,
-        decoder: str,
-        costs: np.ndarray,
-        rarity: float,
+        compared: ComparedPairs,
+        rule: Rule,
+        threshold: float,
         rng: np.random.Generator,
     ) -> None:
-        self.machines, self.labeled, self.table = machines, labeled, table
-        self.decoder, self.costs, self.rarity = decoder, costs, rarity
-        self.candidates = left, right = candidate_pairs(table, n_candidates, n_jobs=machines.n_jobs)
+        self.machines, self.labeled, self.compared, self.rule, self.threshold = (
+            machines, labeled, compared, rule, threshold,
+        )  # fmt: skip
+        left, right = compared.candidates
         both = (left < labeled.truth.size) & (right < labeled.truth.size)
+        most = sum(len(pairs) for pairs in labeled.pairs)
         # pairs of labeled records are guessed only where they are held out
-        parts = [_some(np.flatnonzero(one), rng) for one in (~both, both)]
+        parts = [_some(np.flatnonzero(one), most, rng) for one in (~both, both)]
         pool, self.n_guessed = np.concatenate(parts), parts[0].size
         self.pool_left, self.pool_right = left[pool], right[pool]
-        self.features = table.compare(self.pool_left, self.pool_right)
+        self.features = compared.features(self.pool_left, self.pool_right)
 
-    def learn(self, weights: np.ndarray, bias: float, slope: float, fold: int = -1) -> Learned:
-        """Learn again, without one of the folds if it is named."""
+    def learn(self, weights: np.ndarray, bias: float, fold: int = -1) -> tuple[list[ClusteringSVM], np.ndarray, float]:
+        """Learn again, without one of the folds if it is named; machines, weights and bias in logarithms of odds."""
         others = self.labeled.folds != fold
-        known = np.zeros(len(self.table), np.bool_)
+        known = np.zeros(len(self.compared.table), np.bool_)
         known[: others.size] = others
-        # How rare matches are is taken into account when clusters are predicted, and once is enough.
-        found = self._clusters(weights, bias, slope, 0.0)
+        found = self._clusters(weights, bias - self.threshold)
         guessed = ~(known[self.pool_left] & known[self.pool_right])
         left, right = self.pool_left[guessed], self.pool_right[guessed]
         sure, clusters = self.labeled.part(others)
@@ -83,55 +74,64 @@ class SelfTraining:
         new, new_bias = self.machines.mean(fitted, weights.size)
         # The scale of before was calibrated on held-out records: labeled pairs keep the spread that they had.
         before, after = (np.std(np.concatenate([p @ w for p in sure])) for w in (weights, new))
-        return Learned(fitted, new, new_bias, float(slope * before / after) if after > 0.0 else slope)
+        scale = float(before / after) if after > 0.0 else 1.0
+        return fitted, new * scale, new_bias * scale
 
-    def f1(self, model: FoldModel | Learned, fold: int, slope: float) -> float:
-        """F1 of pairs of the records of a fold, clustered as part of the table."""
-        held_out = np.flatnonzero(self.labeled.folds == fold)
-        found = self._clusters(model.weights, model.bias, slope, self.rarity)
-        true, pred, both = pair_counts(self.labeled.truth[held_out], found[held_out])
-        return 2.0 * both / (true + pred)
+    def try_it(self, held_out: HeldOut, similarity: Similarity, trial: Trial) -> tuple[Similarity | None, np.ndarray]:
+        """The similarities without each fold, None if held-out records get worse, and F1 of folds before and after."""
+        without: list[tuple[np.ndarray, float] | None] = [None] * len(similarity.without)
+        rows, gains = [], []
+        for fold, model in enumerate(similarity.without):
+            if model is None:
+                continue
+            without[fold] = self.learn(*model, fold)[1:]
+            judged = []
+            for models in (similarity.without, without):
+                only = [one if k == fold else None for k, one in enumerate(models)]
+                judged.append(
+                    held_out.judge(similarity._replace(without=only), trial.linkage, trial.sizes, trial.threshold)
+                )
+            rows.append([one.f1 for one in judged])
+            gains.append(judged[1].value - judged[0].value)
+            if np.mean(gains) < (-_MUCH if len(gains) < _FEW else 0.0):
+                return None, np.array(rows)
+        again = Similarity(SELF_TRAINED, similarity.weights, similarity.bias, without)
+        return again, np.array(rows)
 
-    def _clusters(self, weights: np.ndarray, bias: float, slope: float, rarity: float) -> np.ndarray:
-        constant = bias * slope - rarity
-        jobs = self.machines.n_jobs
-        return cluster_table(self.table, self.candidates, weights * slope, constant, self.costs, self.decoder, jobs)
+    def _clusters(self, weights: np.ndarray, constant: float) -> np.ndarray:
+        compared = self.compared
 
-    def held_out(self, models: list[FoldModel], slope: float) -> np.ndarray:
-        """F1 of pairs of each fold, (folds, 2): before and after learning again."""
-        rows = []
-        for model in models:
-            again = self.learn(model.weights, model.bias, slope, model.fold)
-            rows.append([self.f1(model, model.fold, slope), self.f1(again, model.fold, again.slope)])
-        return np.array(rows)
+        def scores(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+            return compared.scores(left, right, weights) + constant
 
-
-def speaks_against(f1: np.ndarray) -> bool:
-    """Whether F1 of folds (folds, 2) is lower in the second column: clearly, or by much.
-
-    Clearly: by more than two standard errors of the mean. By much: by five points, which few folds may not tell apart.
-    """
-    gains = f1[:, 1] - f1[:, 0]
-    error = np.std(gains, ddof=1) / np.sqrt(gains.size) if gains.size > 1 else 0.0
-    return bool(gains.mean() < -min(2.0 * error, _MUCH))
+        similar = scores(*compared.candidates)
+        return cluster_pairs(
+            len(compared.table), compared.candidates, similar, scores, lambda: compared.closeness, self.rule
+        )
 
 
 def some_neighbourhoods(
-    table: RecordTable, n_candidates: int, n_jobs: int | None, rng: np.random.Generator
+    table: RecordTable, n_labeled: int, n_candidates: int, n_jobs: int | None, rng: np.random.Generator
 ) -> np.ndarray:
-    """Records to learn from: all of a small table, of a large one some at random with all that are nearest to them."""
+    """Records to learn from: all of a small table, of a large one some with all that are nearest to them.
+
+    First the labeled ones, which the table begins with: they meet all that they could be confused with. Then others at
+    random.
+    """
     n = len(table)
-    if n <= _MOST_RECORDS:
+    if n <= max(_MOST_RECORDS, n_labeled):
         return np.arange(n)
     left, right = candidate_pairs(table, n_candidates, n_jobs=n_jobs)
     near = coo_array((np.ones(left.size, np.bool_), (left, right)), shape=(n, n)).tocsr()
     near = (near + near.T).tocsr()
     chosen = np.zeros(n, np.bool_)
+    chosen[:n_labeled] = True
+    chosen[near.indices[: near.indptr[n_labeled]]] = True
     for record in rng.permutation(n):
-        chosen[record] = True
-        chosen[near.indices[near.indptr[record] : near.indptr[record + 1]]] = True
         if np.count_nonzero(chosen) >= _MOST_RECORDS:
             break
+        chosen[record] = True
+        chosen[near.indices[near.indptr[record] : near.indptr[record + 1]]] = True
     return np.flatnonzero(chosen)
 
 
@@ -149,5 +149,5 @@ def no_copies(others: list[Record], records: list[Record], fields: Iterable[str]
     return [record for record in others if cells(record) not in seen]
 
 
-def _some(pairs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return pairs if pairs.size <= _MOST_PAIRS else np.sort(rng.choice(pairs, _MOST_PAIRS, replace=False))
+def _some(pairs: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    return pairs if pairs.size <= most else np.sort(rng.choice(pairs, most, replace=False))

@@ -1,9 +1,9 @@
 """How similar two records are, once weights are learned, and the clusters of a table that follow from it.
 
 ``similarity(a, b) = s (<w, psi(a, b)> + bias) - log(n / n0) / 2 - threshold``. In a table of n records a record meets
-n / n0 times as many others that are different, n0 being the number of labeled records that were compared with each
-other, and no more that are the same, so its odds are lower by that factor; half of its logarithm is taken, which trials
-on public tables suggest.
+n / n0 times as many others that are different, n0 being the size of the table that the model was chosen for, and no
+more that are the same, so its odds are lower by that factor; half of its logarithm is taken, which trials on public
+tables suggest. Nothing is added for smaller tables.
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from accord.dedupe.blocking import candidate_pairs
-from accord.dedupe.decoding import cluster_table
+from accord.dedupe.decoding import Rule, cluster_table
 from accord.dedupe.pairs import RecordPairs, RecordTable
 from accord.dedupe.values import Record
 
 _RARITY = 0.5  # how much of log(n / n0) is taken off similarities
+
+
+def rarity(n_records: int, n_before: float) -> float:
+    """What is taken off similarities because a table has so many records instead of fewer."""
+    return float(_RARITY * max(np.log(max(n_records, 1) / n_before), 0.0))
 
 
 class Contribution(NamedTuple):
@@ -44,6 +49,8 @@ class RecordSimilarity:
     slope_: float
     n_calibration_: float | None
     size_costs_: np.ndarray
+    linkage_: str = "correlation"  # what files of earlier versions mean
+    report_: list[dict[str, Any]] | None
     held_out_f1_: np.ndarray | None
 
     def predict(self, records: Any) -> list[int]:
@@ -53,10 +60,10 @@ class RecordSimilarity:
     def predict_table(self, table: RecordTable) -> np.ndarray:
         """The same of packed records."""
         candidates = candidate_pairs(table, self.n_candidates, n_jobs=self.n_jobs)
+        rule = Rule(self.linkage_, self.decoder, self.size_costs_)
         return cluster_table(
-            table, candidates, self.pair_weights(), self.constant(len(table)), self.size_costs_, self.decoder,
-            self.n_jobs, bool(self.verbose),
-        )  # fmt: skip
+            table, candidates, self.pair_weights(), self.constant(len(table)), rule, self.n_jobs, bool(self.verbose)
+        )
 
     def similarity(self, a: Record, b: Record, n_records: int = 2) -> float:
         """Similarity of two records, of a table of `n_records`: together if it is positive."""
@@ -84,7 +91,7 @@ class RecordSimilarity:
         """What is taken off similarities because matches are rare among so many records."""
         if self.n_calibration_ is None:
             return 0.0
-        return float(_RARITY * max(np.log(max(n_records, 1) / self.n_calibration_), 0.0))
+        return rarity(n_records, self.n_calibration_)
 
     def _comparisons(self, a: Record, b: Record) -> np.ndarray:
         return self._table([a, b]).compare(np.array([1]), np.array([0]))[0]

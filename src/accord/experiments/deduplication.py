@@ -13,7 +13,7 @@ import numpy as np
 from accord.datasets import Dataset, load
 from accord.datasets.loaders import LOADERS
 from accord.dedupe.blocking import candidate_pairs
-from accord.dedupe.decoding import cluster_table, small_parts
+from accord.dedupe.decoding import Rule, cluster_table, small_parts
 from accord.dedupe.deduplicator import Deduplicator
 from accord.dedupe.pairs import RecordPairs
 from accord.evaluation import Metric, Task
@@ -120,7 +120,9 @@ class Deduplication(Experiment):
         if task.method == PLAIN:
             found = _components(test.size, left, right, packed.scores(left, right, weights) + bias)
         elif task.method == SINGLE:
-            found = cluster_table(packed, (left, right), weights, bias, np.zeros(1), "agglomerative")
+            found = cluster_table(
+                packed, (left, right), weights, bias, Rule("correlation", "agglomerative", np.zeros(1))
+            )
         else:
             found = model.predict_table(packed)
         return {**scores(truth, numbered(found)), **_reach(truth, left, right)}

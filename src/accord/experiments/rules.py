@@ -84,7 +84,7 @@ class RulesExperiment(Experiment):
         unlabeled = np.random.default_rng(task.repetition_seed).permutation(others)[: task.setting["n_unlabeled"]]
         labels = [loaded.Y[i] for i in few]
         model: Any = CRF(Sequence(constraints="iob2"))
-        used, Y = [*few], [*labels]
+        used, Y = [*few], list[Any](labels)
         if task.method != LABELS:
             lists: Any = [(words, kind) for kind, words in loaded.words.items()]
             if task.method == BAD:

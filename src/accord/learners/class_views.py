@@ -17,6 +17,7 @@ from accord.views.graph import GraphFeatures
 from accord.views.kernel import KernelFeatures
 from accord.views.linked import LinkedFeatures
 
+LINKED = 2 * DIMENSIONS  # dimensions of features along links, of which there are two kinds
 EXACT = 600  # inputs whose kernel is computed in full; of more, as many landmarks as there are dimensions
 LEAST = 10  # inputs that have neighbours worth the name
 MANY_ROWS = 5000  # with many features, which are not written in few dimensions any more
@@ -34,7 +35,7 @@ class Seen(NamedTuple):
     @property
     def linked(self) -> bool:
         """Whether rows have features of neighbours."""
-        return isinstance(self.view, LinkedFeatures)
+        return isinstance(self.view, LinkedFeatures) and self.view.steps != 0
 
 
 def other_views(
@@ -82,7 +83,7 @@ def groups_of_views(seen: Seen, rng: np.random.Generator) -> list[list[Spanned]]
     varying = np.ones(rows.shape[1])
     varying[examples.constant] = 0.0
     rows = sp.csr_array(rows.multiply(varying[None, :]))
-    groups = [[spanned(rows, rng)]]
+    groups = [[spanned(rows, rng, LINKED if seen.linked else DIMENSIONS)]]
     if len(seen.members) > 1:
         groups.append([spanned(sp.csr_array(rows.multiply(member[None, :])), rng) for member in seen.members])
     return groups

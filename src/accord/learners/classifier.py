@@ -232,7 +232,8 @@ class Classifier(ProbabilisticLearner):
         found = ways(C, examples, groups, seen.linked)
         if self.learn_unlabeled == "never":
             found = [way for way in found if not way.unlabeled]
-        return [Entry(way, number, examples, f"{seen.name}: {way.name}" if seen.name else way.name) for way in found]
+        names = [f"{seen.name}: {way.name}" if seen.name else way.name for way in found]
+        return [Entry(way, number, examples, name, seen.linked) for way, name in zip(found, names)]
 
     def _choose_C(self, examples: Examples, rounds: list[list[np.ndarray]]) -> float:
         """The C that errs least on held-out labels, the smallest of equals."""

@@ -45,8 +45,8 @@ def classes_by_rules(
     known = np.array([-1 if y is None else numbers.get(y, -1) for y in outputs], np.int64)
     probabilities, precision, checked = agreement(votes, known, max(len(numbers), 1))
     judged = []
-    for rule, row, p, n in zip(rules.rules_, votes, precision, checked):
-        n_matches = int(np.sum(row >= 0))
+    for rule, given, p, n in zip(rules.rules_, votes, precision, checked):
+        n_matches = int(np.sum(given >= 0))
         judged.append(Judged(rule.name, n_matches, int(n), float(p), bool(n_matches) and p >= LEAST_PRECISION))
     used = np.array([rule.used for rule in judged])
     if not used.all():

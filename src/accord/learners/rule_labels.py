@@ -151,10 +151,12 @@ class Likeness:
     def of(self, rules: Sequence[int], asked: np.ndarray, most: int = MOST) -> tuple[np.ndarray, np.ndarray]:
         """Whether tokens look inside to what these rules touch, and probabilities of kinds if they are.
 
-        ``most``: tokens to learn from.
+        ``most``: tokens to learn from. Tokens that are asked about are not learned from, unless that would be all.
         """
         kinds = self.votes[list(rules)].max(axis=0, initial=-1)
         some, others = np.flatnonzero(kinds >= 0), np.flatnonzero(kinds < 0)
+        if asked.size < kinds.size:
+            others = np.setdiff1d(others, asked)
         if not some.size or not others.size:
             return np.ones(asked.size, bool), np.ones((asked.size, self.n_kinds))
         some = self.rng.permutation(some)[: most // 2]

@@ -125,7 +125,7 @@ def _rules(rules: Any) -> Iterator[Rule]:
             elif callable(rule):
                 yield _function(rule)
             elif isinstance(rule, (list, tuple)) and len(rule) == 2:
-                yield from _of_label(*rule, where)
+                yield from _of_label(rule[0], rule[1], where)
             else:
                 raise InputError(f"{where} is a {type(rule).__name__}; expected {_FORMS}")
     elif isinstance(rules, str) or callable(rules):

@@ -36,12 +36,12 @@ MODELS = 5  # that vote where there are no probabilities
 class Suspect(NamedTuple):
     """A label that may be wrong.
 
-    ``index`` is that of the example; ``start`` and ``end`` are its tokens (``None`` for a class), ``given`` is the
+    ``example`` is its number, from 0; ``start`` and ``end`` are its tokens (``None`` for a class), ``given`` is the
     label, or the kind of the span, ``suggested`` what is more probable, and ``probability`` that the given one is
     wrong.
     """
 
-    index: int
+    example: int
     start: int | None
     end: int | None
     given: Any
@@ -77,7 +77,7 @@ def suspects(
     >>> from accord import suspects
     >>> texts = ["good wine", "good food", "good list", "bad wine", "bad food", "bad list"]
     >>> found = suspects(texts, ["yes", "yes", "no", "no", "no", "no"], n_splits=6, random_state=0)
-    >>> (found[0].index, found[0].given, found[0].suggested)
+    >>> (found[0].example, found[0].given, found[0].suggested)
     (2, 'no', 'yes')
     """
     whole(2).check("n_splits", n_splits)
@@ -143,7 +143,8 @@ def _are_trees(learner: Any) -> bool:
 def _parts(y: Any, is_tree: bool = False) -> list[tuple[tuple[Any, Any], Any]]:
     """Places and labels of an output."""
     if is_tree:
-        return [((left, right), label) for label, left, right in constituents(as_tree(y))]
+        # all but the root, which a grammar gives every tree
+        return [((left, right), label) for label, left, right in constituents(as_tree(y))[1:]]
     if isinstance(y, inputs.LISTS):
         return [((t, t + 1), label) for t, label in enumerate(y) if label is not None]
     return [((None, None), y)]

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import accord
 from accord import ClusteringSVM, Deduplicator, InputError, RecordIndex
-from accord.dedupe.decoding import large_clusters_apart, small_parts
+from accord.dedupe.decoding import Rule, large_clusters_apart, small_parts
 from accord.dedupe.labels import Labeled, check_ids, folds_of_clusters, size_costs, training_sets
 from accord.dedupe.machines import Machines, held_out_models
 from accord.dedupe.pairs import RecordPairs
@@ -289,13 +289,14 @@ def test_large_clusters_come_apart_by_the_cost_of_their_size(seed, n, decoder):
     scores = rng.normal(1.0, 2.0, n * (n - 1) // 2)
     costs = np.concatenate([np.zeros(3), np.sort(rng.exponential(1.0, 4))])
     found = Partition().decode(scores, decoder)
-    result = large_clusters_apart(scores, found, costs, decoder)
+    rule, free = (Rule("correlation", decoder, one) for one in (costs, np.zeros(1)))
+    result = large_clusters_apart(scores, found, rule)
     assert sorted(np.flatnonzero(result == c).tolist() for c in np.unique(result)) == apart_slowly(
         scores, found, costs, decoder
     )
-    assert (large_clusters_apart(scores, found, np.zeros(1), decoder) == found).all()
-    assert (large_clusters_apart(scores, result, costs, decoder) == result).all()
-    together = large_clusters_apart(np.full(n * (n - 1) // 2, 50.0), np.zeros(n, int), costs, decoder)
+    assert (large_clusters_apart(scores, found, free) == found).all()
+    assert (large_clusters_apart(scores, result, rule) == result).all()
+    together = large_clusters_apart(np.full(n * (n - 1) // 2, 50.0), np.zeros(n, int), rule)
     assert not together.any()  # similar enough for any size
 
 
@@ -315,8 +316,9 @@ def test_sizes_that_were_never_seen_need_more():
 
 
 # -- machines and held-out records ------------------------------------------------------------------------------------
-def test_weights_are_the_mean_of_a_machine_for_each_way(model):
+def test_weights_are_the_mean_of_a_machine_for_each_way():
     records, ids = TRAINING
+    model = Deduplicator(FIELDS, random_state=0, calibrate=False).fit(records, ids)
     table = model.view_.table(records)
     pairs = table.compare(*pair_numbers(len(records)))
     weights, bias = np.zeros(pairs.shape[1]), 0.0
@@ -329,7 +331,7 @@ def test_weights_are_the_mean_of_a_machine_for_each_way(model):
     np.testing.assert_allclose(model.weights_, weights, rtol=1e-6, atol=1e-9)
     assert model.bias_ == pytest.approx(bias)
     assert len(model.machines_) == len(ways) > 2
-    threads = Deduplicator(FIELDS, random_state=0, n_jobs=2).fit(records, ids)
+    threads = Deduplicator(FIELDS, random_state=0, calibrate=False, n_jobs=2).fit(records, ids)
     np.testing.assert_allclose(threads.weights_, model.weights_, rtol=1e-6, atol=1e-9)
 
 
@@ -422,12 +424,10 @@ def test_ctrl_c_while_it_learns(monkeypatch):
     ("settings", "ids", "message"),
     [
         ({}, [0, 0, 1], "ids has 3 entries but there are 4 records"),
-        ({}, [None] * 4, "0 of 4 records have a cluster, and there are none"),
-        ({}, [0, 1, 2, None], "no two of them are in one cluster"),
-        ({}, [0, 0, 0, None], "all of them are in one cluster"),
         ({}, [0, 0, [], 1], r"ids\[2\] is a list"),
         ({"method": "best"}, [0, 0, 1, 1], "method is 'best'; expected \"pairwise\""),
         ({"decoder": "best"}, [0, 0, 1, 1], "decoder is 'best'"),
+        ({"linkage": "best"}, [0, 0, 1, 1], "linkage is 'best'"),
         ({"n_candidates": 0}, [0, 0, 1, 1], "n_candidates is 0"),
         ({"threshold": "high"}, [0, 0, 1, 1], "threshold is 'high'"),
     ],
@@ -453,9 +453,8 @@ def test_mistakes_of_pairs_and_indexes(model):
         model.index(people(5, seed=0)[0][:2], [1, None])
 
 
-def test_too_little_to_calibrate_is_said():
+def test_where_clusters_are_too_few_to_hold_some_out_nothing_is_chosen():
     records = [{"a": "green house"}, {"a": "green hous"}, {"a": "old mill"}]
-    with pytest.warns(UserWarning, match="too few labeled clusters to calibrate"):
-        fitted = Deduplicator({"a": "text"}).fit(records, [0, 0, 1])
-    assert fitted.n_calibration_ is None
-    assert fitted.slope_ == 1.0
+    fitted = Deduplicator({"a": "text"}, random_state=0).fit(records, [0, 0, 1])
+    assert fitted.report_ is None
+    assert fitted.predict(records) == [0, 0, 1]

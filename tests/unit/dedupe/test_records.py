@@ -35,6 +35,9 @@ def test_ways_to_compare():
         names = [view.names_[i] for i in columns]
         texts = [name for name in names if name not in kept]
         assert sorted(names) == sorted([*kept, *texts])
+        whole = [name for name in texts if name.startswith("whole record: ")]
+        texts = [name for name in texts if name not in whole]
+        assert whole == [f"whole record: {texts[0][3:]}"] * (texts[0][3:] in ("rare words", "rare trigrams"))
         assert [name[0] for name in texts] == ["n", "t"]
         assert len({name[3:] for name in texts}) == 1
         seen.append(texts[0])

@@ -16,7 +16,11 @@ from accord.learners.rule_labels import labels_by_rules, scheme_of, written
 
 NAMES = {"PER": ["Ana", "Tom", "Eva", "Ida", "Leo"], "LOC": ["Rome", "Oslo", "New York", "Bonn", "Turin"]}
 OTHERS = {"PER": ["Bob", "Mia", "Kim"], "LOC": ["Paris", "Kyiv", "Lima"]}
-FORMS = ["{p} lives in {l} .", "yesterday {p} left {l} again .", "in {l} , {p} slept .", "the train to {l} was late ."]
+MANY = {
+    "PER": [*NAMES["PER"], *OTHERS["PER"], "Max", "Ines", "Pia", "Otto"],
+    "LOC": [*NAMES["LOC"], *OTHERS["LOC"], "Riga", "Malmo", "Porto", "Graz"],
+}
+FORMS = ["{p} lives in {l} .", "yesterday {p} left {l} again .", "we saw {p} and {l} there .", "{l} and {p} were seen"]
 
 
 def sentences(names, seed, n=60):
@@ -122,8 +126,9 @@ def test_spans_are_written_in_the_scheme():
 
 
 def test_a_bad_rule_is_dropped_without_any_label():
-    X, Y = sentences(NAMES, 0)
-    rules = Rules([(NAMES["PER"], "PER"), (NAMES["LOC"], "LOC"), (["lives", "in", "left", "was", ".", ","], "LOC")])
+    X, Y = sentences(MANY, 0)
+    bad = ["lives", "in", "left", "saw", "and", ".", "again", "there"]
+    rules = Rules([(MANY["PER"], "PER"), (MANY["LOC"], "LOC"), (bad, "LOC")])
     found = labels_by_rules(rules, X, [None] * len(X), set(), np.random.default_rng(0))
     assert [rule.used for rule in found.judged] == [True, True, False]
     assert found.judged[2].precision < 0.3

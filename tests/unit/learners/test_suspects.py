@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accord import CRF, InputError, MultiClass, Sequence, StructuredPerceptron, estimate_error, suspects
+from accord import CRF, InputError, MultiClass, Sequence, StructuredPerceptron, Tree, estimate_error, suspects
 from accord.datasets import embedded_ner
 from accord.datasets.label_spans import extract_spans
 
@@ -20,7 +20,7 @@ def test_classes_that_were_changed_are_found():
     given = [str(1 - k if i in wrong else k) for i, k in enumerate(y)]
     for model in (None, StructuredPerceptron(MultiClass(), random_state=0)):
         found = suspects(X, given, model, random_state=0)
-        assert {one.index for one in found[:4]} == wrong
+        assert {one.example for one in found[:4]} == wrong
         assert all(one.given != one.suggested and one.probability > 0.5 for one in found)
         assert [one.probability for one in found] == sorted((one.probability for one in found), reverse=True)
 
@@ -37,8 +37,8 @@ def test_spans_that_were_changed_are_found():
         Y[i][start:end] = [label[:2] + other for label in Y[i][start:end]]
         changed.add((i, start, end))
     found = suspects(X, [None, *Y[1:]], random_state=0)
-    assert all(one.index > 0 for one in found)  # the first one is unlabeled
-    top = [(one.index, one.start, one.end) in changed for one in found[: len(changed)]]
+    assert all(one.example > 0 for one in found)  # the first one is unlabeled
+    top = [(one.example, one.start, one.end) in changed for one in found[: len(changed)]]
     assert np.mean(top) > 3 * len(changed) / len(spans)
 
 
@@ -46,7 +46,15 @@ def test_single_tokens_without_spans():
     X = [["a", "b"]] * 12
     Y = [["A", "B"]] * 11 + [["A", "A"]]
     found = suspects(X, Y, n_splits=12, random_state=0)
-    assert [(one.index, one.start, one.given, one.suggested) for one in found] == [(11, 1, "A", "B")]
+    assert [(one.example, one.start, one.given, one.suggested) for one in found] == [(11, 1, "A", "B")]
+
+
+def test_constituents_that_were_changed_are_found():
+    X = [["the", "dog", "barks"], ["the", "cat", "sleeps"], ["a", "dog", "sleeps"]] * 4
+    Y = [f"(S (NP (D {x[0]}) (N {x[1]})) (VP (V {x[2]})))" for x in X]
+    Y[5] = Y[5].replace("NP", "VP", 1)
+    found = suspects(X, Y, CRF(Tree()), n_splits=4, random_state=0)
+    assert (found[0].example, found[0].start, found[0].end, found[0].given) == (5, 0, 2, "VP")
 
 
 def test_too_few_labels_are_refused():

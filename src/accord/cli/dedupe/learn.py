@@ -6,20 +6,26 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from accord.cli.dedupe.tables import FIELD, need_columns, read, table_options
-from accord.cli.models import lost_if_interrupted, model_option, seed_option
+from accord.cli.dedupe.tables import FIELD, need_columns, read, table_options, with_column, write
+from accord.cli.models import lost_if_interrupted, optional_model_option, seed_option
 from accord.cli.option_types import NAMES, Choice
 from accord.cli.places import check_outputs
-from accord.cli.program import Interrupted, debug_option
+from accord.cli.program import Interrupted, debug_option, if_interrupted
 from accord.cli.terminal import computing, print_pairs, print_table
 
 _N_WEIGHTS = 10  # of the strongest comparisons that a report shows
 
 
-@click.command(short_help="Learn from a table with known clusters.")
+@click.command(short_help="Learn from a table with known clusters, or cluster one without.")
 @click.argument("table")
-@model_option
+@optional_model_option
+@click.option(
+    "--clusters", metavar="FILE",
+    help="Also write the table with a column of cluster numbers; - is standard output, where it goes anyway if there "
+    "are neither labels nor a --model.",
+)  # fmt: skip
 @click.option(
     "--field", "fields", type=FIELD, multiple=True,
     help="Compare this column, as text, number, date or category. May be given several times; then no other column is "
@@ -46,11 +52,17 @@ _N_WEIGHTS = 10  # of the strongest comparisons that a report shows
     help="Above 0 prefers precision, below 0 recall (logarithm of odds).",
 )  # fmt: skip
 @click.option(
-    "--calibrate/--no-calibrate", default=True, show_default=True, help="Fit similarities to held-out records."
-)
+    "--linkage", type=Choice(["auto", "correlation", "average", "components"]), default="auto", show_default=True,
+    help="What clusters are: the largest sum of similarities, a positive mean between parts, or whatever is connected; "
+    "auto chooses.",
+)  # fmt: skip
+@click.option(
+    "--calibrate/--no-calibrate", default=True, show_default=True,
+    help="Choose similarities, linkage and threshold by held-out records.",
+)  # fmt: skip
 @click.option(
     "--self-training/--no-self-training", default=True, show_default=True,
-    help="Learn from clusters found among unlabeled records too, unless held-out records speak against it; with "
+    help="Learn from clusters found among unlabeled records too, if held-out records speak for it; with "
     "--calibrate, by the methods pairwise and sequential.",
 )  # fmt: skip
 @click.option(
@@ -60,46 +72,66 @@ _N_WEIGHTS = 10  # of the strongest comparisons that a report shows
 @seed_option
 @table_options
 @debug_option
-def learn(table: str, model: Path, **options: Any) -> None:
+@click.pass_context
+def learn(ctx: click.Context, table: str, model: Path | None, clusters: str | None, **options: Any) -> None:
     """Learn from TABLE, in which a column says which records belong together.
 
     Rows with an empty cell there are unlabeled: they say which words and values are frequent, and clusters found among
-    them are learned from as well, unless those of held-out labeled rows get clearly worse. A few hundred labeled
-    records are usually enough, as long as some clusters have two or more of them.
+    them are learned from as well, if those of held-out labeled rows get better. A few hundred labeled records are
+    usually enough, as long as some clusters have two or more of them.
+
+    Without such a column, the table is clustered by how alike its records are, and written with one.
 
     \b
     Examples:
+      accord dedupe people.csv > clustered.csv
       accord dedupe people.csv --model people.accord
       accord dedupe people.csv --model people.accord --field name=text --field born=date --field zip=category
       accord dedupe few.csv --unlabeled all.csv --ignore row --model people.accord --threshold 2
     """
-    check_outputs({"--model": model}, (table, *options["unlabeled"]))
+    check_outputs({"--model": model, "--clusters": clusters}, (table, *options["unlabeled"]))
     label = options["label_column"]
     labeled = read(table, options)
-    need_columns(labeled, [label], "which --label-column names")
+    named = ctx.get_parameter_source("label_column") is not ParameterSource.DEFAULT
+    if named or label in labeled.names:
+        need_columns(labeled, [label], "which --label-column names")
+        ids = labeled.column(label)
+    else:
+        ids = [None] * len(labeled.rows)
+    unlabeled = all(one is None for one in ids)
+    if model is None and not unlabeled:
+        raise click.UsageError("Missing option '--model': the file to write")
+    clusters = "-" if clusters is None and model is None else clusters
     fields = dict(options["fields"])
     need_columns(labeled, [*fields, *options["ignore"]], "which --field or --ignore names")
     without = {label, *options["ignore"]} if not fields else set()
-    records, ids = labeled.records(without), labeled.column(label)
+    records = labeled.records(without)
     for name in options["unlabeled"]:
         more = read(name, options)
         need_columns(more, fields, "which --field names")
         records += more.records(without)
         ids += [None] * len(more.rows)
-    names = ("method", "decoder", "C", "threshold", "calibrate", "self_training", "n_candidates", "n_jobs")
+    names = ("method", "decoder", "C", "threshold", "linkage", "calibrate", "self_training", "n_candidates", "n_jobs")
     settings = {name: options[name] for name in names}
-    with lost_if_interrupted(model), computing():
+    with lost_if_interrupted(model) if model else if_interrupted("nothing was written"), computing():
         import accord
 
         fitted = accord.Deduplicator(
             fields or None, **settings, random_state=options["random_state"], verbose=int(not options["quiet"])
         )
         fitted.fit(records, ids)
+        found = fitted.predict(records[: len(labeled.rows)]) if clusters else []
     fitted.verbose = 0
-    fitted.save(model)
+    if model:
+        fitted.save(model)
+    if clusters:
+        write(*with_column(labeled, label, found), clusters, options)
     if fitted.interrupted_:
         raise Interrupted(f"{model} has what was learned from labeled records")
-    if not options["quiet"]:
+    if unlabeled and not options["quiet"]:
+        said = f"{len(records):,} records without labels in column {label!r}: clustered by how alike they are"
+        click.echo(f"{said}, {len(set(found)):,} clusters" if clusters else said, err=True)
+    if model and not options["quiet"] and clusters != "-":
         _report(fitted, ids, model)
 
 
@@ -117,6 +149,16 @@ def _tried(fitted: Any) -> str:
     return f"{kept}; F1 of pairs of held-out records {before:.1f} % without, {after:.1f} % with it"
 
 
+def _expected(fitted: Any) -> list[tuple[str, str]]:
+    """What was chosen by held-out records, and what it leads to expect."""
+    rows = [row for row in fitted.report_ or [] if row["chosen"]]
+    return [
+        ("chosen", f"similarity {row['similarity']}, linkage {row['linkage']}; expect precision "
+         f"{100 * row['precision']:.0f} %, recall {100 * row['recall']:.0f} % of pairs")
+        for row in rows
+    ]  # fmt: skip
+
+
 def _report(fitted: Any, ids: list[str | None], model: Path) -> None:
     known = [one for one in ids if one is not None]
     print_pairs(
@@ -126,6 +168,7 @@ def _report(fitted: Any, ids: list[str | None], model: Path) -> None:
             ("labeled", f"{len(known):,} in {len(set(known)):,} clusters"),
             ("fields", ", ".join(f"{name} ({kind})" for name, kind in fitted.view_.fields_.items())),
             ("calibrated", "no" if fitted.n_calibration_ is None else "yes"),
+            *_expected(fitted),
             *([] if fitted.held_out_f1_ is None else [("self-training", _tried(fitted))]),
             *([("similarity", f"at least 0; in clusters of {sizes}")] if (sizes := needed(fitted)) else []),
         ],

@@ -127,15 +127,19 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
     """Five similarities of every pair of strings, all between 0 and 1.
 
     ``out[p]``: Jaro-Winkler; 1 - edits / length of the longer one; longest common piece / length of the shorter one;
-    common beginning / length of the shorter one; the same backwards. ``longest`` is the length of the longest string.
+    common beginning / length of the shorter one; the same backwards. Where one is longer than ``longest``, half as much
+    of the beginning of both is looked at, and of the end for the last one: how the rest of a long text is spelled
+    decides little, and takes long.
     """
     taken_a, taken_b = np.empty(longest, np.bool_), np.empty(longest, np.bool_)
     n_words = (longest + 63) // 64
     places = np.zeros((n_symbols, n_words), np.uint64)
     up, down = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64)
     for p in range(left.size):
-        a, a_end = starts[left[p]], starts[left[p] + 1]
-        b, b_end = starts[right[p]], starts[right[p] + 1]
+        a, a_last = starts[left[p]], starts[left[p] + 1]
+        b, b_last = starts[right[p]], starts[right[p] + 1]
+        most = longest if max(a_last - a, b_last - b) <= longest else longest // 2
+        a_end, b_end = min(a_last, a + most), min(b_last, b + most)
         shorter, longer = min(a_end - a, b_end - b), max(a_end - a, b_end - b)
         out[p, 0] = _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b)
         edits = _levenshtein(codes, a, a_end, b, b_end, places, up, down)
@@ -145,7 +149,7 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
             continue
         out[p, 2] = _longest_run(codes, a, a_end, b, b_end) / shorter
         out[p, 3] = _n_same(codes, a, b, ONE, shorter) / shorter
-        out[p, 4] = _n_same(codes, a_end - 1, b_end - 1, NONE, shorter) / shorter
+        out[p, 4] = _n_same(codes, a_last - 1, b_last - 1, NONE, shorter) / shorter
 
 
 @helper
@@ -176,26 +180,52 @@ def _word_match(codes, starts, s, t):
     return _SHORTENED_WORD if _n_same(codes, a, b, ONE, shorter) == shorter else 0.0
 
 
+@helper
+def _mark_shared(words, i, i_end, j, j_end, shared_i, shared_j):
+    """Which of two sorted rows of words have the same word in the other row."""
+    shared_i[: i_end - i] = False
+    shared_j[: j_end - j] = False
+    first_i, first_j = i, j
+    while i < i_end and j < j_end:
+        if words[i] < words[j]:
+            i += 1
+        elif words[i] > words[j]:
+            j += 1
+        else:
+            shared_i[i - first_i] = True
+            shared_j[j - first_j] = True
+            i += 1
+            j += 1
+
+
 @kernel
-def align_words(codes, word_starts, indptr, words, weights, left, right, out):
+def align_words(codes, word_starts, indptr, words, weights, most, left, right, out):
     """How much of each string's words the other one has, by weight, spelling errors and initials included.
 
-    ``words[indptr[v]:indptr[v + 1]]`` are the words of string ``v``, as numbers of packed words. ``out[p]`` are the
-    smaller and the larger share of the two strings.
+    ``words[indptr[v]:indptr[v + 1]]`` are the words of string ``v``, as sorted numbers of packed words. ``out[p]`` are
+    the smaller and the larger share of the two strings. Where one has more than ``most`` words, only equal words count:
+    so many say enough, and to look for spelling errors among all of them takes long.
     """
+    n_words = 0
+    for v in range(indptr.size - 1):
+        n_words = max(n_words, indptr[v + 1] - indptr[v])
+    shared = np.empty((2, n_words), np.bool_)
     for p in range(left.size):
+        i, i_end = indptr[left[p]], indptr[left[p] + 1]
+        j, j_end = indptr[right[p]], indptr[right[p] + 1]
+        _mark_shared(words, i, i_end, j, j_end, shared[0], shared[1])
+        many = max(i_end - i, j_end - j) > most
         low, high = 1.0, 0.0
         for side in range(2):
-            v, other = (left[p], right[p]) if side == 0 else (right[p], left[p])
+            own, own_end, other, other_end = (i, i_end, j, j_end) if side == 0 else (j, j_end, i, i_end)
             total, found = 0.0, 0.0
-            for i in range(indptr[v], indptr[v + 1]):
-                best = 0.0
-                for j in range(indptr[other], indptr[other + 1]):
-                    best = max(best, _word_match(codes, word_starts, words[i], words[j]))
-                    if best == 1.0:
-                        break
-                total += weights[words[i]]
-                found += best * weights[words[i]]
+            for k in range(own, own_end):
+                best = 1.0 if shared[side, k - own] else 0.0
+                if best == 0.0 and not many:
+                    for m in range(other, other_end):
+                        best = max(best, _word_match(codes, word_starts, words[k], words[m]))
+                total += weights[words[k]]
+                found += best * weights[words[k]]
             share = found / total if total > 0.0 else 0.0
             low, high = min(low, share), max(high, share)
         out[p, 0] = low
@@ -203,31 +233,30 @@ def align_words(codes, word_starts, indptr, words, weights, left, right, out):
 
 
 @kernel
-def shared_weight(indptr, items, weights, left, right, out):
-    """Summed weights of the items that two rows share, or their number if there are no weights.
+def shared_items(indptr, items, weights, left, right, n_shared, shared):
+    """Number and summed weights of the items that two rows share.
 
-    Items are sorted and without repetition in each row.
+    Items are sorted and without repetition in each row; ``weights[i]`` is that of ``items[i]``, whatever the row.
     """
-    counted = weights.size == 0
     for p in range(left.size):
         i, i_end = indptr[left[p]], indptr[left[p] + 1]
         j, j_end = indptr[right[p]], indptr[right[p] + 1]
-        total = 0.0
+        n, total = 0, 0.0
         while i < i_end and j < j_end:
-            if items[i] < items[j]:
-                i += 1
-            elif items[i] > items[j]:
-                j += 1
-            else:
-                total += 1.0 if counted else weights[items[i]]
-                i += 1
-                j += 1
-        out[p] = total
+            first, second = items[i], items[j]
+            if first == second:
+                n += 1
+                total += weights[i]
+            # without branches, which nothing could foresee
+            i += first <= second
+            j += second <= first
+        n_shared[p] = n
+        shared[p] = total
 
 
 @kernel
 def trigrams(codes, starts, boundary, keys, indptr):
-    """Different runs of three symbols of every string as 63-bit keys, sorted; a boundary is added at either end.
+    """Runs of three symbols of every string as 63-bit keys; a boundary is added at either end.
 
     ``keys`` has room for all characters plus one per string; returns how many were written.
     """
@@ -238,15 +267,33 @@ def trigrams(codes, starts, boundary, keys, indptr):
         for i in range(first, last):
             before = boundary if i == first else np.int64(codes[i - 1])
             after = boundary if i == last - 1 else np.int64(codes[i + 1])
-            key = (before << 42) | (np.int64(codes[i]) << 21) | after
-            place = n  # insertion sort: strings are short
-            while place > indptr[v] and keys[place - 1] > key:
+            keys[n] = (before << 42) | (np.int64(codes[i]) << 21) | after
+            n += 1
+    indptr[starts.size - 1] = n
+    return n
+
+
+@kernel
+def sort_rows(keys, indptr):
+    """Sort every row and leave out repetitions, in place; returns how many keys are left.
+
+    By insertion, which is quick for short rows, and for those that are sorted.
+    """
+    n, begin = 0, indptr[0]
+    for v in range(indptr.size - 1):
+        first, end = n, indptr[v + 1]
+        for i in range(begin, end):
+            key = keys[i]
+            place = n
+            while place > first and keys[place - 1] > key:
                 place -= 1
-            if place > indptr[v] and keys[place - 1] == key:
+            if place > first and keys[place - 1] == key:
                 continue
             for k in range(n, place, -1):
                 keys[k] = keys[k - 1]
             keys[place] = key
             n += 1
-    indptr[starts.size - 1] = n
+        indptr[v] = first
+        begin = end
+    indptr[indptr.size - 1] = n
     return n

@@ -1,0 +1,116 @@
+"""Similarities without labels: candidate pairs are a mixture of pairs that belong together and pairs that do not.
+
+Fields that are more alike than chance agree with each other about it, and that shows which pairs are which (Fellegi and
+Sunter's model): in pairs that belong together, each field is at a level of likeness with some probability, in the
+others with another one, and the fields are independent of each other given which it is. Probabilities are fitted by the
+EM algorithm; pairs whose clusters are known are what they are. Then a logistic regression says the same by the
+comparisons that everything else is learned from.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from accord.dedupe.choosing import Similarity
+from accord.dedupe.compared import ComparedPairs
+from accord.dedupe.pairs import RecordPairs
+
+UNLABELED = "mixture"
+_LIKENESS = {
+    "text": ("rare trigrams", "words aligned"),
+    "number": ("close", "edits"),
+    "date": ("close", "edits"),
+    "category": ("equal",),
+}  # comparisons whose mean says how alike two values are
+_LEVELS = np.array([0.2, 0.35, 0.5, 0.65, 0.8, 0.95])  # of likeness, where the next level begins
+_LOOSE = 10.0  # C of the regression
+_ROUNDS, _CLOSE_ENOUGH = 500, 1e-7
+_MOST_PAIRS = 20_000  # that the regression learns from
+_ALIKE, _PER_RECORD = 0.6, 0.05  # first guess: pairs that are so much alike, or at least so many for each record
+# What likeness of a field is usual in pairs that belong together, by level, and how much that counts beside what is
+# seen: without it, pairs that have a frequent value in common, such as a city, may be taken for the same.
+_USUAL = np.array([0.04, 0.04, 0.06, 0.1, 0.16, 0.2, 0.4])
+_BELIEF = 0.5
+
+
+def mixture(view: RecordPairs, compared: ComparedPairs, truth: np.ndarray, rng: np.random.Generator) -> Similarity:
+    """Similarity in logarithms of odds; `truth` are clusters of the first records of the table, as far as known."""
+    left, right = compared.candidates
+    features = compared.features(left, right)
+    known = np.full(len(compared.table), -1)
+    known[: truth.size] = truth
+    labeled = (known[left] >= 0) & (known[right] >= 0)
+    sure = np.where(labeled, (known[left] == known[right]).astype(np.float64), np.nan)
+    order = features[:, view.alone()].mean(axis=1) if view.alone().size else features.mean(axis=1)
+    n_first = min(max(int((order > _ALIKE).sum()), int(_PER_RECORD * len(compared.table)), 1), order.size)
+    first = np.zeros(order.size)
+    first[np.argsort(-order, kind="stable")[:n_first]] = 1.0
+    together = fit_mixture(levels(view, features), first, sure)
+    n = len(compared.table)
+    far = np.sort(rng.integers(0, n, (2, min(_MOST_PAIRS // 4, n))), axis=0)[::-1]
+    # what is no candidate is different
+    far = far[:, (far[0] != far[1]) & ~np.isin(far[0] * np.int64(n) + far[1], left * np.int64(n) + right)]
+    chosen = np.arange(left.size)
+    if chosen.size > _MOST_PAIRS:
+        chosen = np.sort(rng.choice(chosen, _MOST_PAIRS, replace=False))
+    rows = np.concatenate([features[chosen], compared.table.compare(*far)])
+    weights, bias = _regression(rows, np.concatenate([together[chosen], np.zeros(far.shape[1])]))
+    return Similarity(UNLABELED, weights, bias, [])
+
+
+def levels(view: RecordPairs, features: np.ndarray) -> np.ndarray:
+    """How alike each field of each pair is, as the number of a level, -1 where a cell is missing.
+
+    A single text has its comparisons in place of fields.
+    """
+    columns: dict[str, list[int]] = {}
+    missing: dict[str, list[int]] = {}
+    single = len(view.fields_) == 1
+    for k, name in enumerate(view.names_):
+        field, _, comparison = name.rpartition(": ")
+        if field in view.fields_ and comparison in _LIKENESS[view.fields_[field]]:
+            columns.setdefault(name if single else field, []).append(k)
+        elif field in view.fields_ and comparison.endswith("missing"):
+            missing.setdefault(field, []).append(k)
+    out = []
+    for name, chosen in columns.items():
+        gone = features[:, missing[next(iter(view.fields_)) if single else name]].any(axis=1)
+        out.append(np.where(gone, -1, np.searchsorted(_LEVELS, features[:, chosen].mean(axis=1))))
+    return np.column_stack(out)
+
+
+def fit_mixture(seen: np.ndarray, first: np.ndarray, sure: np.ndarray) -> np.ndarray:
+    """Of each pair the probability that it belongs together, from levels of its fields (pairs, fields).
+
+    `first` are probabilities to begin with, `sure` those that are known, nan elsewhere. Every level has a count of one
+    more than was seen, shared out among the levels.
+    """
+    n_levels = _LEVELS.size + 1
+    known = ~np.isnan(sure)
+    together = np.where(known, sure, first)
+    for _ in range(_ROUNDS):
+        odds = np.full(len(seen), np.log(together.mean() + 1e-9) - np.log1p(1e-9 - together.mean()))
+        for column in seen.T:
+            here = column >= 0
+            shares = []
+            for weight in (together, 1.0 - together):
+                counts = np.bincount(column[here], weight[here], n_levels) + 1.0 / n_levels
+                shares.append(counts / counts.sum())
+            usual = _BELIEF * _USUAL + (1.0 - _BELIEF) * shares[0]
+            odds[here] += np.log(usual / shares[1])[column[here]]
+        before, together = together, np.where(known, sure, 1.0 / (1.0 + np.exp(-np.clip(odds, -500, 500))))
+        if np.abs(together - before).max() < _CLOSE_ENOUGH:
+            break
+    return together
+
+
+def _regression(rows: np.ndarray, together: np.ndarray) -> tuple[np.ndarray, float]:
+    """Weights and bias of the comparisons that fit probabilities best."""
+    both = np.repeat([1, 0], len(rows))
+    share = np.concatenate([together, 1.0 - together])
+    kept = share > 1e-6
+    if np.unique(both[kept]).size < 2:
+        return np.zeros(rows.shape[1]), -1.0 if not both[kept].any() else 1.0
+    line = LogisticRegression(C=_LOOSE, max_iter=300).fit(np.vstack([rows, rows])[kept], both[kept], share[kept])
+    return line.coef_[0], float(line.intercept_[0])

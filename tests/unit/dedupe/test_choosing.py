@@ -1,0 +1,202 @@
+"""How a table is clustered: linkages, what is judged by held-out clusters, and similarities without labels."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from record_cases import people
+
+import accord
+from accord import Deduplicator, InputError
+from accord.dedupe import decoding
+from accord.dedupe.blocking import candidate_pairs
+from accord.dedupe.choosing import HeldOut, Similarity, Trial, choose
+from accord.dedupe.compared import ComparedPairs
+from accord.dedupe.decoding import Rule, average, cluster_table
+from accord.dedupe.labels import folds_of_clusters
+from accord.dedupe.mixture import fit_mixture
+from accord.dedupe.pairs import RecordPairs
+from accord.structures.partitions.losses import pair_counts
+
+FIELDS = {"name": "text", "street": "text", "born": "date"}
+
+
+def f1(truth, found) -> float:
+    true, predicted, both = pair_counts(np.array(truth), np.array(found))
+    return 2 * both / (true + predicted)
+
+
+def average_slowly(scores: np.ndarray, n: int) -> list[list[int]]:
+    """The best two clusters are joined while their mean similarity is not negative."""
+    matrix = np.zeros((n, n))
+    matrix[np.tril_indices(n, -1)] = scores
+    matrix += matrix.T
+    clusters = [[i] for i in range(n)]
+    while len(clusters) > 1:
+        pairs = [
+            (matrix[np.ix_(a, b)].mean(), i, j) for i, a in enumerate(clusters) for j, b in enumerate(clusters[:i])
+        ]
+        best, i, j = max(pairs)
+        if best < 0:
+            break
+        clusters[j] += clusters.pop(i)
+    return sorted(sorted(one) for one in clusters)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 12))
+def test_average_linkage_by_the_book(seed, n):
+    scores = np.random.default_rng(seed).normal(-0.3, 1.0, n * (n - 1) // 2)
+    found = average(scores)
+    assert sorted(np.flatnonzero(found == c).tolist() for c in np.unique(found)) == average_slowly(scores, n)
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[RecordPairs, ComparedPairs, np.ndarray, Similarity]:
+    """Labeled people first, then others; rare trigrams of the whole record as similarity."""
+    known, ids = people(14, seed=0)
+    others, _ = people(25, seed=1)
+    view = RecordPairs(FIELDS).fit([[*known, *others]])
+    weights = np.zeros(len(view.names_))
+    weights[view.alone()[-1]] = 10.0
+    similarity = Similarity("whole", weights, 0.0, [(weights, 0.0)] * 3)
+    return view, ComparedPairs(view.table([*known, *others]), 8), np.array(ids), similarity
+
+
+def test_pairs_are_compared_once(case, monkeypatch):
+    _, compared, _, _ = case
+    left, right = np.array([3, 9, 9, 1]), np.array([1, 2, 2, 3])
+    expected = compared.table.compare(left, right)
+    np.testing.assert_array_equal(compared.features(left, right), expected)
+    monkeypatch.setattr(compared.table, "compare", None)
+    np.testing.assert_array_equal(compared.features(right, left), expected)
+
+
+@pytest.mark.parametrize("linkage", ["average", "correlation", "components"])
+def test_large_components_are_guessed_where_nothing_is_left_to_guess(case, monkeypatch, linkage):
+    _, compared, _, similarity = case
+    table, rule = compared.table, Rule(linkage, "agglomerative", np.zeros(1))
+    settings = (similarity.weights, -2.5, rule)
+    before = cluster_table(table, candidate_pairs(table, len(table)), *settings)
+    monkeypatch.setattr(decoding, "_ALL_PAIRS", 2)
+    found = cluster_table(table, candidate_pairs(table, len(table)), *settings)
+    np.testing.assert_array_equal(found, before)
+    # some are: no other clusters, or nearly none
+    assert f1(before, cluster_table(table, candidate_pairs(table, 4), *settings)) > 0.8
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_held_out_clusters_are_judged_by_the_book(case, complete):
+    _, compared, truth, similarity = case
+    folds = folds_of_clusters(truth, 3, np.random.default_rng(0))
+    held_out = HeldOut(compared, truth, folds, "agglomerative")
+    held_out.complete = complete
+    trial = held_out.judge(similarity, "average", False, 4.0)
+    found = cluster_table(
+        compared.table, compared.candidates, similarity.weights, -4.0, Rule("average", "agglomerative", np.zeros(1))
+    )
+    judged = range(len(found) if complete else truth.size)
+    right = joined = true = 0
+    precision, recall = [], []
+    for i in range(truth.size):
+        own = {j for j in range(truth.size) if truth[j] == truth[i]}
+        with_it = {j for j in judged if found[j] == found[i]}
+        right, joined, true = right + len(own & with_it) - 1, joined + len(with_it) - 1, true + len(own) - 1
+        precision.append(len(own & with_it) / len(with_it))
+        recall.append(len(own & with_it) / len(own))
+    assert trial.precision == pytest.approx(right / joined)
+    assert trial.recall == pytest.approx(right / true)
+    assert trial.f1 == pytest.approx(2 * right / (joined + true))
+    p, r = np.mean(precision), np.mean(recall)
+    assert trial.b_cubed == pytest.approx(2 * p * r / (p + r))
+
+
+def test_whether_whole_clusters_are_labeled_shows():
+    records, ids = people(60, seed=3)
+    ids, rng = np.array(ids), np.random.default_rng(0)
+    view = RecordPairs(FIELDS).fit([records])
+    weights = np.zeros(len(view.names_))
+    weights[view.alone()[-1]] = 10.0
+    for whole in (True, False):
+        order = np.argsort(ids, kind="stable") if whole else rng.permutation(ids.size)
+        n = 60
+        while whole and ids[order[n]] == ids[order[n - 1]]:
+            n += 1
+        truth = np.unique(ids[order[:n]], return_inverse=True)[1]
+        compared = ComparedPairs(view.table([records[i] for i in order]), 10)
+        held_out = HeldOut(compared, truth, folds_of_clusters(truth, 4, rng), "agglomerative")
+        held_out.judge(Similarity("whole", weights, 0.0, [(weights, 0.0)] * 4), "average", False, 4.0)
+        assert held_out.complete == whole
+
+
+def test_the_best_trial_is_chosen():
+    def row(name, *values):
+        return [Trial(name, "average", True, float(t), 0.5, 0.5, v, v) for t, v in enumerate(values)]
+
+    assert choose([row("a", 0.1, 0.5, 0.8, 0.5)], 0.0).threshold == 2
+    assert choose([row("a", 0.8, 0.8, 0.8, 0.8)], 1.0).threshold == 1  # what is usual
+    assert choose([row("a", 0.8), row("b", 0.801)], 0.0).similarity == "a"
+    assert choose([row("a", 0.8), row("b", 0.9)], 0.0).similarity == "b"
+
+
+# -- without labels ---------------------------------------------------------------------------------------------------
+def test_a_mixture_is_told_apart():
+    rng = np.random.default_rng(0)
+    truth = rng.random(3000) < 0.2
+    levels = np.where(truth[:, None], rng.choice(7, (3000, 4), p=[0.02, 0.02, 0.06, 0.1, 0.2, 0.2, 0.4]), 0)
+    levels = np.where(truth[:, None], levels, rng.choice(7, (3000, 4), p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.03, 0.02]))
+    levels[rng.random(levels.shape) < 0.1] = -1
+    unknown = np.full(3000, np.nan)
+    found = fit_mixture(levels, (levels.sum(axis=1) > 15).astype(float), unknown)
+    assert np.mean((found > 0.5) == truth) > 0.95
+    assert abs(found.mean() - truth.mean()) < 0.03
+    unknown[:5] = [0, 1, 0, 1, 1]
+    assert fit_mixture(levels, found, unknown)[:5].tolist() == [0, 1, 0, 1, 1]
+
+
+@pytest.mark.parametrize("ids", [None, [None] * 9, [0, 1, 2, *[None] * 6], [0, 0, *[None] * 7], [0, 0, 1, *[None] * 6]])
+def test_clusters_without_labels_or_with_too_few(ids, tmp_path):
+    records, truth = people(40, seed=2)
+    model = Deduplicator(FIELDS, random_state=0)
+    model.fit(records, None if ids is None else [*ids, *[None] * (len(records) - 9)])
+    assert f1(truth, model.predict(records)) > 0.85
+    assert model.linkage_ == "average"
+    assert model.report_ is None
+    model.save(tmp_path / "m")
+    assert accord.load(tmp_path / "m").predict(records) == model.predict(records)
+    index = model.index(records[:20], truth[:20])
+    assert len(index.assign(records[20:25])) == 5
+
+
+def test_one_record_is_too_few():
+    with pytest.raises(InputError, match="records has 1 entries; expected at least two"):
+        Deduplicator().fit([{"name": "a"}])
+
+
+def test_the_report_says_what_was_chosen(monkeypatch):
+    ways = RecordPairs.ways
+    monkeypatch.setattr(RecordPairs, "ways", lambda self: ways(self)[::4])
+    records, ids = people(18, seed=0)
+    others, truth = people(20, seed=1)
+    model = Deduplicator(FIELDS, random_state=0, self_training=False, tol=0.05)
+    model.fit([*records, *others], [*ids, *[None] * len(others)])
+    (chosen,) = [row for row in model.report_ if row["chosen"]]
+    assert chosen["linkage"] == model.linkage_
+    assert chosen["f1"] >= max(row["f1"] + row["b_cubed"] for row in model.report_) / 2 - 0.1
+    assert {row["similarity"] for row in model.report_} == {"learned", "whole record: rare trigrams", "mixture"}
+    assert f1(truth, model.predict(others)) > 0.85
+    named = Deduplicator(FIELDS, random_state=0, self_training=False, tol=0.05, linkage="components")
+    named.fit([*records, *others], [*ids, *[None] * len(others)])
+    assert named.linkage_ == "components"
+
+
+def test_views_of_earlier_versions_compare_as_they_did():
+    records, _ = people(6, seed=0)
+    view = RecordPairs(FIELDS).fit([records])
+    new = view.pairs(records)
+    del view.gram_counts_, view.whole_counts_
+    names, view.names_ = view.names_, view._comparison_names()
+    kept = [i for i, name in enumerate(names) if "rare trigrams" not in name and not name.startswith("whole record")]
+    assert view.names_ == [names[i] for i in kept]
+    np.testing.assert_array_equal(view.pairs(records), new[:, kept])
+    assert max(columns.max() for columns in view.ways()) < len(kept)
