@@ -25,6 +25,7 @@ pytest.importorskip("python_multipart", reason="needs accord[mail]")
 from accord.exceptions import AccordError, InputError
 from accord.mail import http_connections, http_service
 from accord.mail.config import read_settings
+from accord.mail.detector import BatchDetector
 from accord.mail.http_connections import http_server
 from accord.mail.http_service import create_app
 from accord.mail.message import MAX_BYTES
@@ -169,6 +170,24 @@ def test_refusals(client, path, body, kind, status):
     assert isinstance(answer["detail"], str)
     assert len(client.service.detector) == before
     assert client.works()
+
+
+def test_dashboard():
+    """Batches, rates and a template without what is private, for those who bear the token."""
+    offer = (
+        b"From: %s@x.example\nSubject: Offer for %s\n\nDear %s, <b>buy</b> our fine watches at http://x.example/%d now"
+    )
+    with serving(BatchDetector(window=50)) as client:
+        assert "No batch of two or more" in client.ask("GET", "/dashboard")[1]
+        for k, name in enumerate((b"Ann", b"Bob", b"Eve")):
+            client.ask("POST", "/assign", offer % (name, name, name, k))
+        status, page, headers = client.ask("GET", "/dashboard")
+    assert (status, headers.get_content_type()) == (200, "text/html")
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert "3 messages in the window, 1 batches" in page
+    assert "Offer for …" in page
+    assert "&lt;b&gt;buy&lt;/b&gt; our fine watches at … now" in page
+    assert not any(word in page for word in ("Ann", "Bob", "Eve", "http://", "x.example", "<b>buy"))
 
 
 def test_large_messages_are_judged_by_their_beginning(client):
@@ -441,6 +460,7 @@ def test_token(tmp_path):
             assert (status, answered["WWW-Authenticate"]) == (401, "Bearer")
         assert client.ask("POST", "/assign", raw, Authorization="Bearer secret")[0] == 200
         assert client.ask("GET", "/metrics")[0] == 401
+        assert client.ask("GET", "/dashboard")[0] == 401
         # who has no token is told whether it is alive, and nothing else
         assert client.ask("GET", "/health")[:2] == (200, {"status": "ok"})
         assert client.ask("GET", "/health", Authorization="Bearer wrong")[1] == {"status": "ok"}

@@ -1,4 +1,4 @@
-"""The detector over HTTP: POST /assign, POST /explain, GET /health, GET /metrics.
+"""The detector over HTTP: POST /assign, POST /explain, GET /health, GET /metrics, GET /dashboard.
 
 Bodies are counted while they come in: of a message no more is kept than is looked at, and forms have a limit.
 What a client does wrong is a 4xx, a full queue or an unanswered question is a 503 with ``Retry-After``; there is no
@@ -18,6 +18,7 @@ from typing import Any
 
 from accord.exceptions import InputError, MissingExtraError
 from accord.mail.config import MailSettings, parse_address
+from accord.mail.dashboard import POLICY, dashboard_page
 from accord.mail.http_metrics import metrics_text
 from accord.mail.message import MAX_BYTES
 from accord.mail.service import MailService, Overloaded, plain
@@ -27,7 +28,7 @@ try:
     import python_multipart  # noqa: F401
     import uvicorn  # noqa: F401
     from fastapi import FastAPI, Request, Response
-    from fastapi.responses import JSONResponse, PlainTextResponse
+    from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
     from starlette.datastructures import UploadFile
     from starlette.formparsers import MultiPartException, MultiPartParser
     from starlette.requests import ClientDisconnect
@@ -39,6 +40,10 @@ except ImportError as error:
 LOG = logging.getLogger("accord.mail.http")
 MESSAGE_TYPES = ("message/rfc822", "message/global", "application/octet-stream", "text/plain")
 MOST_FILES = 100  # messages in one multipart request
+_PAGE_HEADERS = {
+    "Content-Security-Policy": POLICY, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}  # fmt: skip
 _SLOWEST_UPLOAD = 60.0  # seconds for a body to come in
 
 
@@ -128,6 +133,13 @@ def create_app(service: MailService, settings: MailSettings) -> FastAPI:
         check_token(request)
         text, kind = metrics_text(service)
         return PlainTextResponse(text, media_type=kind)
+
+    @app.get("/dashboard")
+    async def dashboard(request: Request) -> Response:
+        check_token(request)
+        detector = service.detector
+        page = dashboard_page(service.board, len(detector), detector.n_batches, service.waiting)
+        return HTMLResponse(page, headers=_PAGE_HEADERS)
 
     return app
 

@@ -119,6 +119,31 @@ def test_state_comes_back(signatures, tmp_path, n_before):
                 np.testing.assert_array_equal(a, b)
 
 
+def test_a_common_frame_is_not_enough():
+    """Items of different feeds share headers, host and the words around them; copies of one share more."""
+    item = (
+        b"From: feeds@reader.example\nTo: ann@a.example\nSubject: %s\nContent-Type: text/plain\n\n"
+        b"URL: http://www.reader.example/click/%d/\nDate: Tuesday morning\n\n%s\n"
+    )
+    news = [
+        (b"Police pay damages to journalist", b"Reporter wins libel case"),
+        (b"Ugliest truck of the world", b"Some guy"),
+        (b"Squirrel tunes in and drops out", b"No comment"),
+        (b"Kernel released", b"Many drivers"),
+    ]
+    detector = BatchDetector()
+    found = [detector.assign_detailed(item % (subject, k, text)) for k, (subject, text) in enumerate(news)]
+    assert len({one.batch for one in found}) == len(news)
+    again = item % (news[1][0], 99, b"Other words")
+    assert detector.explain(again).joins
+    assert detector.assign(again) == found[1].batch
+    other = item % (b"Weather", 100, b"Rain")
+    found = detector.explain(other)
+    assert found.similarity > 0  # the frame alone would have joined it
+    assert not found.joins
+    assert detector.assign_detailed(other).is_new
+
+
 @pytest.mark.skipif(os.name != "posix", reason="files have no modes")
 def test_only_the_owner_reads_a_state(tmp_path):
     path = tmp_path / "state"
