@@ -147,7 +147,7 @@ class CollectiveSpamFilter(BaseEstimator):
         names = checked_batches(batches, y.size)
         mails = [_with_text(mail, k) for k, mail in enumerate(messages)]
         for name in ("mail_coef_", "mail_scale_", "mail_intercept_", "batch_weight_", "C_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         parts = folds(y, names, self.random_state)
         held_out_together = self._fit_batches(mails, y, None if batches is None else names, parts)
         if not any(isinstance(mail, Signature) for mail in mails):
