@@ -138,7 +138,8 @@ def dashboard_page(board: Board, n_messages: int, n_batches: int, waiting: int, 
 <style>{_STYLE}</style></head><body><h1>Batches of mail now</h1>
 <p class="facts">{n_messages:,} messages in the window, {n_batches:,} batches, {waiting:,} messages waiting.</p>
 <h2>Rates</h2><table>
-<tr><th></th><th class="n">messages</th><th class="n">per minute</th><th class="n">joined a batch</th></tr>{rates}</table>
+<tr><th></th><th class="n">messages</th><th class="n">per minute</th><th class="n">joined a batch</th></tr>
+{rates}</table>
 <h2>Largest batches</h2>{empty}<table>
 {'<tr><th class="n">size</th><th>batch</th><th>last</th><th class="n">score</th><th>template</th></tr>' if rows else ""}
 {rows}</table></body></html>

@@ -170,7 +170,7 @@ class BatchDetector:
             leave the window.
         """
         message = None if isinstance(raw, Signature) else raw if isinstance(raw, Message) else parse(raw)
-        mail = checked(raw, "raw") if isinstance(raw, Signature) else self.sign(message)
+        mail = checked(raw, "raw") if isinstance(raw, Signature) else self.sign(message or raw)
         now = _seconds(received)
         with self._lock:
             window = self._window

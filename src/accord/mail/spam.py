@@ -147,11 +147,11 @@ class CollectiveSpamFilter(BaseEstimator):
         names = checked_batches(batches, y.size)
         mails = [_with_text(mail, k) for k, mail in enumerate(messages)]
         for name in ("mail_coef_", "mail_scale_", "mail_intercept_", "batch_weight_", "C_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         parts = folds(y, names, self.random_state)
         held_out_together = self._fit_batches(mails, y, None if batches is None else names, parts)
         if not any(isinstance(mail, Signature) for mail in mails):
-            held_out_alone = self._fit_mails(token_counts(mails, self.n_buckets), y, parts)
+            held_out_alone = self._fit_mails(token_counts(_texts(mails), self.n_buckets), y, parts)
             sizes = Counter(names)
             rows = np.concatenate([np.empty(0, np.int64), *parts])
             kept = np.flatnonzero([sizes[names[k]] > 1 for k in rows])  # mails of batches
@@ -161,7 +161,7 @@ class CollectiveSpamFilter(BaseEstimator):
         return self
 
     def _fit_batches(
-        self, mails: list[Mail], y: np.ndarray, names: list[Hashable] | None, parts: list[np.ndarray]
+        self, mails: Sequence[Mail], y: np.ndarray, names: list[Hashable] | None, parts: list[np.ndarray]
     ) -> np.ndarray:
         """Learn from every mail alone and from every mail by its batch; log-odds of held-out mails by their batches.
 
@@ -228,7 +228,7 @@ class CollectiveSpamFilter(BaseEstimator):
             for k, mail in enumerate(mails):
                 if isinstance(mail, Signature):
                     raise InputError(f"messages[{k}] is a Signature, which has no text; give the mail's bytes")
-            rows = scaled_rows(token_counts(mails, self.n_buckets), self.mail_scale_)
+            rows = scaled_rows(token_counts(_texts(mails), self.n_buckets), self.mail_scale_)
             machine = Machine(self.mail_coef_.copy(), self.mail_intercept_)
             self.mail_coef_, self.mail_intercept_ = moved(machine, rows, y)
         return self
@@ -279,7 +279,7 @@ class CollectiveSpamFilter(BaseEstimator):
         has_own = message is not None and hasattr(self, "mail_coef_")
         weight = (self.batch_weight_ if statistics.size > 1 else 0.0) if has_own else 1.0
         found = 0.0
-        if weight < 1:
+        if message is not None and weight < 1:
             found += (1 - weight) * float(self._alone([message])[0])
         if weight > 0:
             columns, values = batch_values(statistics, self.n_buckets, self.counts)
@@ -306,6 +306,11 @@ class CollectiveSpamFilter(BaseEstimator):
 
     def _batch_rows(self, batches: list[BatchStatistics]) -> sp.csr_array:
         return batch_rows(batches, self.n_buckets, self.counts)
+
+
+def _texts(mails: Sequence[Message | Signature]) -> list[Message]:
+    """Those that are there with their text."""
+    return [mail for mail in mails if isinstance(mail, Message)]
 
 
 def _with_text(mail: Mail, k: int) -> Message | Signature:
