@@ -17,7 +17,7 @@ from accord.persistence import read_model, write_model
 
 LEARNERS = [name for name, entry in registry.TABLE.items() if entry.kind == "learner"]
 # Parameters that hold objects: those check them who use them.
-OBJECTS = {"structure", "view", "views", "student_view", "kernel", "keys"}
+OBJECTS = {"rules", "structure", "view", "views", "student_view", "kernel", "keys"}
 FIRST = {"learner": accord.StructuredPerceptron(accord.MultiClass()), "structure": accord.MultiClass()}
 
 

@@ -58,7 +58,7 @@ def test_every_experiment_of_the_folder_is_registered():
             kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Experiment) and "name" in vars(kind)
         ]
         assert all(type(REGISTRY.get(kind.name)) is kind for kind in own), module.name
-    assert len(REGISTRY) == 32
+    assert len(REGISTRY) == 33
 
 
 @each_experiment

@@ -43,7 +43,7 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
     Examples:
       accord train train.conll --model names.accord --constraints iob2
       accord train few.conll --unlabeled many.txt --learner co-svm -o names.accord
-      accord train --unlabeled many.txt --rules places.txt:LOC --rules names.txt:PER -o names.accord
+      accord train --unlabeled many.txt --rules towns.txt:LOC -o names.accord
       accord train iris.csv --label-column species --dry-run
       accord train houses.csv --learner rlsr --label-column price -o h.accord
       accord train wsj.mrg --clean --max-length 20 --learner svm -o parser.accord
