@@ -90,12 +90,14 @@ def test_words(a, b, random):
 @settings(max_examples=20, deadline=None)
 @given(st.lists(long, min_size=2, max_size=2), st.integers(4, 60))
 def test_of_long_texts_beginning_and_end_are_compared(texts, longest):
-    """Where one is longer than that, half of it."""
+    """Where one is longer than that, the less the longer it is."""
     codes, starts, n_symbols, _ = pack(texts)
     out, cut = np.empty((1, 5)), np.empty((2, 5))
     strings.compare(codes, starts, n_symbols, longest, np.array([0]), np.array([1]), out)
-    half = [part for text in texts for part in (text[: longest // 2], text[-(longest // 2) :])]
-    strings.compare(*pack(half), np.array([0, 1]), np.array([2, 3]), cut)
+    longer = max(map(len, texts))
+    most = longest if longer <= longest else longest**2 // longer + 1
+    cuts = [part for text in texts for part in (text[:most], text[-most:])]
+    strings.compare(*pack(cuts), np.array([0, 1]), np.array([2, 3]), cut)
     np.testing.assert_allclose(out[0], [*cut[0, :4], cut[1, 4]])
 
 

@@ -21,7 +21,7 @@ from scipy.spatial.distance import squareform
 from accord.dedupe.blocking import Closeness
 from accord.dedupe.pairs import RecordTable
 from accord.kernels.partitions import correlation
-from accord.kernels.partitions.condensed import n_pairs, pair_numbers, square
+from accord.kernels.partitions.condensed import n_objects, n_pairs, pair_numbers, square
 from accord.kernels.partitions.correlation import numbered
 from accord.progress import Progress
 from accord.structures.partitions.partition import Partition
@@ -43,6 +43,8 @@ class Rule(NamedTuple):
 
     def decode(self, scores: np.ndarray) -> np.ndarray:
         """Cluster numbers of a set by similarities of its pairs in condensed order."""
+        if scores.size and scores.min() >= 0.0:  # one cluster, whatever the linkage
+            return np.zeros(n_objects(scores.size), np.int64)
         if self.linkage == "average":
             found = average(scores)
         elif self.linkage == "components":
@@ -158,7 +160,7 @@ def large_clusters_apart(scores: np.ndarray, found: np.ndarray, rule: Rule) -> n
     The costs are by number of records, see :func:`cost_of_size`, and 0 up to 2 records.
     """
     costs = rule.costs
-    if not costs.any():
+    if cost_of_size(costs, int(np.bincount(found).max())) == 0.0:
         return found
     j, k = pair_numbers(found.size)
     found, settled = found.copy(), 0  # clusters of numbers below `settled` stay

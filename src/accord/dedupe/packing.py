@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from accord.kernels.records import strings
 
+_MANY = 1 << 14  # characters, above which a table of all of them is quicker than to sort them
 _LONG = 100  # keys, above which they are not sorted by insertion
 _SYMBOL = (1 << 21) - 1  # the bits of a symbol in the key of a trigram
 
@@ -47,11 +48,18 @@ class PackedStrings:
         """Pack more strings."""
         number = self.symbols
         points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
-        different, first, place = np.unique(points, return_index=True, return_inverse=True)
-        numbers = np.empty(different.size, np.int32)
-        for k in np.argsort(first).tolist():  # by first appearance, so that it does not matter what is packed at once
-            numbers[k] = number.setdefault(chr(different[k]), len(number))
-        self.codes.append(numbers[place])
+        different = np.unique(points) if points.size < _MANY else np.flatnonzero(np.bincount(points))
+        fresh = [point for point in different.tolist() if chr(point) not in number]
+        # by first appearance, so that it does not matter what is packed at once
+        for point in sorted(fresh, key=lambda point: int(np.argmax(points == point))):
+            number[chr(point)] = len(number)
+        numbers = np.array([number[chr(point)] for point in different.tolist()], np.int32)
+        if points.size < _MANY:
+            self.codes.append(numbers[np.searchsorted(different, points)])
+        else:
+            table = np.zeros(int(different[-1]) + 1, np.int32)
+            table[different] = numbers
+            self.codes.append(table[points])
         lengths = [len(text) for text in texts]
         self.starts.append(self.starts.array[-1] + np.cumsum(lengths, dtype=np.int64))
         self.longest = max([self.longest, *lengths])

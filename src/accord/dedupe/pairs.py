@@ -24,6 +24,7 @@ from accord.threads import map_threads
 from accord.views.pairs import PairFeatures
 
 CHUNK = 1 << 15  # pairs compared at a time
+_BEGINNING = 200  # characters of each cell in the text of a whole record
 
 
 class RecordPairs(PairFeatures):
@@ -107,7 +108,7 @@ class RecordPairs(PairFeatures):
         for name in self.fields_:
             values = self._values(name, _column(records, name))
             for text, value in zip(texts, values):
-                text += [] if value is None else [value]
+                text += [] if value is None else [value[:_BEGINNING]]
             known = [value for value in values if value is not None]
             # what occurs once need not be kept: unknown values count as often
             self.value_counts_[name] = {v: n for v, n in Counter(known).items() if n > 1}
@@ -242,7 +243,8 @@ class RecordTable:
             column.append(cells[name])
         if self.whole is not None:
             rows = zip(*cells.values())
-            self.whole.append([" ".join(cell for cell in row if cell is not None) or None for row in rows])
+            texts = (" ".join(cell[:_BEGINNING] for cell in row if cell is not None) for row in rows)
+            self.whole.append([text or None for text in texts])
         self.n_records += len(records)
 
     def compare(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:

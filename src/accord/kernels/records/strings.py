@@ -127,8 +127,8 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
     """Five similarities of every pair of strings, all between 0 and 1.
 
     ``out[p]``: Jaro-Winkler; 1 - edits / length of the longer one; longest common piece / length of the shorter one;
-    common beginning / length of the shorter one; the same backwards. Where one is longer than ``longest``, half as much
-    of the beginning of both is looked at, and of the end for the last one: how the rest of a long text is spelled
+    common beginning / length of the shorter one; the same backwards. Where one is longer than ``longest``, the less of
+    the beginning of both is looked at, and of the end for the last one, the longer it is: how a long text is spelled
     decides little, and takes long.
     """
     taken_a, taken_b = np.empty(longest, np.bool_), np.empty(longest, np.bool_)
@@ -138,7 +138,8 @@ def compare(codes, starts, n_symbols, longest, left, right, out):
     for p in range(left.size):
         a, a_last = starts[left[p]], starts[left[p] + 1]
         b, b_last = starts[right[p]], starts[right[p] + 1]
-        most = longest if max(a_last - a, b_last - b) <= longest else longest // 2
+        longer = max(a_last - a, b_last - b)
+        most = longest if longer <= longest else longest * longest // longer + 1
         a_end, b_end = min(a_last, a + most), min(b_last, b + most)
         shorter, longer = min(a_end - a, b_end - b), max(a_end - a, b_end - b)
         out[p, 0] = _jaro_winkler(codes, a, a_end, b, b_end, taken_a, taken_b)
