@@ -144,6 +144,18 @@ async function skip() {
   if (found) show(found.next); else busy = false;
 }
 
+// A first model while somebody looks at an item that nothing was done to: now it can be filled in. The same item, and
+// only while it is on the screen: another may have been opened, or taken back, before the reply is here.
+async function fillIn() {
+  const asked = question;
+  const idle = () => question === asked && asked?.key && asked.proposal === null && !busy && editor && JSON.stringify(editor.value()) === untouched;
+  if (!idle()) return;
+  try {
+    const found = await ask("/api/item", { key: asked.key });
+    if (idle()) show({ ...found, reason: asked.reason, part: asked.part, mine: asked.mine });
+  } catch (error) { if (error instanceof Refusal) away(error.message); }
+}
+
 async function undo() {
   if (busy) return;
   try {
@@ -747,8 +759,7 @@ function listen() {
     const told = JSON.parse(event.data);
     behind(told);
     refresh();
-    // a first model while somebody looks at an item that nothing was done to: now it can be filled in
-    if (told.model && question && question.key && question.proposal === null && !busy && editor && JSON.stringify(editor.value()) === untouched) next();
+    if (told.model) fillIn();
     if (waiting.all.length) flush().then((found) => found && show(found.next));
   });
 }
