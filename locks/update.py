@@ -1,6 +1,6 @@
 """Write the lock files anew: every package that an extra needs, pinned, with the checksums of its files.
 
-    python locks/update.py --index URL
+    python locks/update.py --index URL [--only docs]
 
 Run it with the Python of a development environment in which all tests pass, and what only other extras need
 (``pip install pyarrow onnxruntime tokenizers``) beside it: what is installed there is what is pinned.
@@ -76,17 +76,20 @@ def main() -> None:
     """Write all files."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--index", required=True, metavar="URL", help="a simple index of packages")
-    index = parser.parse_args().index
+    parser.add_argument("--only", metavar="EXTRA", help="write the lock of this extra alone; only that is installed")
+    index, only = vars(parser.parse_args()).values()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     build = ["setuptools", "wheel"]
-    files = {ROOT / "locks" / "accord.lock": closure(project["dependencies"])}
+    files = {} if only else {ROOT / "locks" / "accord.lock": closure(project["dependencies"])}
     for extra, needed in extras.items():
-        own = [text for text in needed if not text.startswith("accord[")]
+        if only not in (None, extra):
+            continue
+        own = [text for text in needed if not text.startswith(f"{project['name']}[")]
         named = {one for text in needed if text not in own for one in Requirement(text).extras}
         shared = [text for one in sorted(named) for text in extras[one]]
         path = ROOT / "requirements.lock" if extra == "dev" else ROOT / "locks" / f"{extra}.lock"
-        files[path] = closure(project["dependencies"] + own + shared + (build if extra == "dev" else []))
+        files[path] = closure(project["dependencies"] + own + shared + (build if extra in ("dev", "docs") else []))
     pins = sorted({pin for packages in files.values() for pin in packages.values()})
     with ThreadPoolExecutor(8) as pool:
         known = dict(zip(pins, pool.map(lambda pin: hashes(index, pin), pins)))

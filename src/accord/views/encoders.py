@@ -33,7 +33,7 @@ def onnx(
 ) -> OnnxEncoder:
     """An encoder from two files: a network (``model.onnx``) and its tokenizer (``tokenizer.json``).
 
-    Needs ``pip install 'accord[encoders]'``, neither PyTorch nor a network connection.
+    Needs ``pip install 'accord-ml[encoders]'``, neither PyTorch nor a network connection.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def _library(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        extra = "'accord[encoders]'" if module in ("onnxruntime", "tokenizers") else module.replace("_", "-")
+        extra = "'accord-ml[encoders]'" if module in ("onnxruntime", "tokenizers") else module.replace("_", "-")
         raise InputError(f"this encoder needs {module}, which is not installed: pip install {extra}") from error
 
 

@@ -249,7 +249,7 @@ def test_spacy(monkeypatch):
 @pytest.mark.parametrize(
     ("make", "missing", "advice"),
     [
-        (lambda path: encoders.onnx(path, path), "onnxruntime", "pip install 'accord[encoders]'"),
+        (lambda path: encoders.onnx(path, path), "onnxruntime", "pip install 'accord-ml[encoders]'"),
         (lambda path: encoders.transformer("some/model"), "transformers", "pip install transformers"),
         (lambda path: encoders.sentence_transformer("m"), "sentence_transformers", "pip install sentence-transformers"),
         (lambda path: encoders.spacy_pipeline("en"), "spacy", "pip install spacy"),
