@@ -94,6 +94,11 @@ def _tidy(printed: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def slug(heading: str) -> str:
+    """The anchor of a heading, as Git hosts make it: ``What is y?`` becomes ``what-is-y``."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
 def differs(printed: str, said: str) -> str:
     """What is different, or nothing."""
     one, other = (_TIME.sub("0.0 s", text).splitlines() for text in (printed, said))

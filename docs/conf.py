@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -18,6 +19,7 @@ from accord import datasets, evaluation, federated, plots
 from accord.registry import TABLE
 
 DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS))
 ROOT = DOCS.parent
 
 project = "Accord"
@@ -42,14 +44,7 @@ nitpicky = False
 # -- Markdown --------------------------------------------------------------------------------------------------------
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 4
-
-
-def _slug(heading: str) -> str:
-    """The anchor of a heading, as Git hosts make it, so that links work there and here."""
-    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-
-
-myst_heading_slug_func = _slug
+myst_heading_slug_func = "blocks.slug"  # as Git hosts make them, so that links work there and here
 
 # -- reference -------------------------------------------------------------------------------------------------------
 autosummary_generate = True
@@ -79,8 +74,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "copyfile_regex": r"",
     "image_scrapers": ("matplotlib",),
-    "min_reported_time": 0,
-    "run_stale_examples": True,
+    "write_computation_times": False,
 }
 suppress_warnings = ["config.cache"]
 

@@ -10,7 +10,7 @@ disagreement is an estimate of the error that needs no labels.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from accord import ArrayFeatures, CoSVM, MultiClass, Select
+from accord import ArrayFeatures, CoPerceptron, MultiClass, Select
 
 rng = np.random.default_rng(1)
 truth = rng.integers(2, size=300)
@@ -26,7 +26,8 @@ views = {"page": Select(slice(0, 3), ArrayFeatures()), "links": Select(slice(3, 
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
 for axes, weight in zip(panels, (0.0, 0.1)):
-    model = CoSVM(MultiClass(), views=views, unlabeled_weight=weight, balance=weight > 0, random_state=0).fit(X, few)
+    model = CoPerceptron(MultiClass(), views=views, unlabeled_weight=weight, balance=weight > 0, random_state=0)
+    model.fit(X, few)
     one, two = (np.asarray(found) for found in model.predict_views(X))
     apart = one != two
     for kind, colour in (("other", "#0072B2"), ("course", "#D55E00")):

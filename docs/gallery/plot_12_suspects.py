@@ -10,9 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from accord import suspects
-from accord.datasets import gaussian_clusters
+from accord.datasets import gaussian_classes
 
-X, truth = gaussian_clusters(200, random_state=0)
+X, truth = gaussian_classes(200, n_features=2, separation=5.0, random_state=0)
 rng = np.random.default_rng(0)
 swapped = set(rng.choice(200, size=20, replace=False).tolist())
 kinds = sorted(set(truth))

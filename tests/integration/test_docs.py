@@ -44,11 +44,6 @@ def test_differences_of_outputs():
     assert blocks.differs("['a']\n", "['b']\n")
 
 
-def slug(heading: str) -> str:
-    """The anchor of a heading, as Git hosts make it: ``What is y?`` becomes ``what-is-y``."""
-    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-
-
 def test_all_links_lead_somewhere():
     problems = []
     for page in PAGES:
@@ -62,7 +57,7 @@ def test_all_links_lead_somewhere():
                 problems.append(f"{page.name}: {link}")
             elif anchor and target.suffix == ".md":
                 headings = re.findall(r"^#+ (.*)$", target.read_text("utf-8"), re.MULTILINE)
-                if anchor not in map(slug, headings):
+                if anchor not in map(blocks.slug, headings):
                     problems.append(f"{page.name}: {link}")
     assert problems == []
 

@@ -171,12 +171,16 @@ def transitions(model: Any, ax: Axes | None = None) -> Axes:
     table[0, :n], table[1:, :n], table[1:, n] = first, step[:, 0], last
     allowed = np.isfinite(table)
     bound = max(float(np.abs(table[allowed]).max(initial=0.0)), 1e-9)
-    texts = [["" if np.isnan(w) else f"{w:.1f}" if np.isfinite(w) else "·" for w in row] for row in table]
+    texts = [["" if np.isnan(w) else _short(w) if np.isfinite(w) else "·" for w in row] for row in table]
     shown = np.where(allowed, table, 0.0)
     axes = _axes(ax)
     _heat(axes, shown, ["start", *names], [*names, "end"], texts, "RdBu", (-bound, bound))
     axes.set(xlabel="next label", ylabel="label")
     return axes
+
+
+def _short(weight: float) -> str:
+    return f"{round(weight, 1) + 0.0:.1f}"  # no -0.0
 
 
 def _heat(
