@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlparse
 
 from docutils import nodes
+from pygments.lexers.special import TextLexer
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -35,14 +36,14 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["gallery/README.txt", "Thumbs.db", "_build"]
+exclude_patterns = ["gallery/*"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 highlight_language = "python"
 nitpicky = False
 
 # -- Markdown --------------------------------------------------------------------------------------------------------
-myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_block", "attrs_inline"]
 myst_heading_anchors = 4
 myst_heading_slug_func = "blocks.slug"  # as Git hosts make them, so that links work there and here
 
@@ -51,10 +52,7 @@ autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
-autodoc_default_options = {
-    "exclude-members": "set_fit_request, set_score_request, set_predict_request, set_partial_fit_request, "
-    "set_params, get_params, get_metadata_routing, set_output"
-}
+_FROM_SCIKIT_LEARN = re.compile(r"[sg]et_(params|output|metadata_routing|\w+_request)")  # documented there
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
@@ -189,6 +187,10 @@ def _section(title: str, module: str, names: list[str]) -> list[str]:
     ]  # fmt: skip
 
 
+def _skip(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    return True if _FROM_SCIKIT_LEARN.fullmatch(name) else None
+
+
 class NamesLeadToTheReference(SphinxTransform):
     """Public names in the text of pages, such as ``CRF`` or ``CRF(...)``, become links."""
 
@@ -227,6 +229,8 @@ class FoldExperiments(SphinxTransform):
 def setup(app: Sphinx) -> None:
     """Entry point of Sphinx."""
     app.connect("source-read", _read)
+    app.connect("autodoc-skip-member", _skip)
+    app.add_lexer("csv", TextLexer)
     _write_reference()  # before Sphinx looks which pages there are
     app.add_transform(NamesLeadToTheReference)
     app.add_transform(FoldExperiments)

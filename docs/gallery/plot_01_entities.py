@@ -6,6 +6,7 @@ Five labeled sentences make a first tagger. `accord.plots.entities` marks what i
 it right below the cell.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/thumb-entities.png'
 from accord import CRF, Sequence, plots
 
 texts = [

@@ -6,6 +6,7 @@ A conditional random field knows a probability for every label of every word. Wo
 is least sure of, and those are worth a label.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/thumb-marginals.png'
 from accord import CRF, Sequence, plots
 from accord.datasets import embedded_ner
 

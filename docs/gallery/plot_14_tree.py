@@ -6,6 +6,7 @@ A grammar read off forty parsed sentences finds the trees of new ones. `accord.p
 ``accord.evaluation.draw_text`` does the same for a terminal.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/thumb-tree.png'
 from accord import PCFG, Tree, plots
 from accord.datasets import grammar_sentences
 from accord.evaluation import draw_text

@@ -3,7 +3,8 @@ Sites that share no data
 ========================
 
 Three sites measure the same quantity with instruments of their own. They show each other nothing but what they predict
-for agreed unlabeled examples. After a few rounds their predictions agree, and each errs less than it did alone.
+for agreed unlabeled examples. At first they confuse each other; after a few rounds they agree, and the average error
+is lower than before. None has seen another's data.
 """
 
 import matplotlib.pyplot as plt

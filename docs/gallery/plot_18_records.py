@@ -6,6 +6,7 @@ A table in which people stand several times, misspelt and with gaps. Without a s
 belongs together.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/thumb-records.png'
 from accord import Deduplicator, plots
 from accord.datasets import people
 from accord.evaluation import pair_counts

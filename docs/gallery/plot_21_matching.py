@@ -19,7 +19,7 @@ X = [
 Y = [[(0, 0), (1, 2), (2, 1)]] * 4
 model = StructuredPerceptron(Matching(), random_state=0).fit(X, Y)
 
-english, spanish = ["the", "white", "house"], ["la", "blanca", "casa"]
+english, spanish = ["a", "red", "dog"], ["un", "perro", "rojo"]  # these were never seen together
 pairs = model.predict([(english, spanish)])[0]
 
 figure, axes = plt.subplots(figsize=(5, 2.2), layout="constrained")

@@ -40,6 +40,14 @@ class BaseStructure(BaseEstimator):
 
     With ``expectations(parts)`` and ``capabilities = {"likelihood"}`` the learners of probabilities work, too. All of
     what can be overridden is listed in :class:`accord.packed.structure.Structure`.
+
+    Examples
+    --------
+    >>> from accord import BaseStructure
+    >>> class Pairing(BaseStructure):
+    ...     pass  # as many methods of the table as the learner needs
+    >>> Pairing().n_nodes_
+    1
     """
 
     single_row = False
