@@ -29,7 +29,7 @@ test: $(VENV)/.installed  ## run the tests (those on real data only where ACCORD
 	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
 test-all: $(VENV)/.installed  ## all tests, also those that take minutes
-	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS) -m ""
+	@HYPOTHESIS_PROFILE=default $(VENV)/bin/python -m pytest $(PYTEST_ARGS) -m ""
 
 fuzz: $(VENV)/.installed  ## use 50,000 damaged files; takes four minutes on two idle cores
 	@$(VENV)/bin/python tests/fuzz/fuzzing.py $(FUZZ_ARGS)
