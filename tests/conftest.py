@@ -59,10 +59,11 @@ FAMILIES = re.compile(
     r"|real/test_(registry|treebanks)_real\.py"
     r"|unit/(test_memory|test_settings|views/test_tied)\.py"
 )
-# The quick subset: what all others are made of, every learner once, and every kernel that decodes.
+# The quick subset: what all others are made of, and every kernel that decodes. Learners take too long there: compiled
+# code that checks bounds cannot be kept, so that every process compiles its own.
 QUICK = [TESTS / "unit", *(TESTS / "unit" / name for name in ("datasets", "mail", "structures", "views"))]
-QUICK += [TESTS / "contract" / "test_predictions.py"]
 QUICK += [TESTS / "oracle" / f"test_{name}.py" for name in ("every_structure", "partition_decoders", "trees")]
+NOT_QUICK = [TESTS / "unit" / f"test_{name}.py" for name in ("memory", "registry", "settings", "tokenizer")]
 
 # Tests run side by side; threads for their small matrices would only wait for each other. Programs that tests start
 # inherit this. NumPy, which reads it, is not imported yet.
@@ -119,7 +120,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" i
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before all tests run side by side, compile all kernels, each once: else every worker compiles most of them."""
-    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not os.environ.get("NUMBA_BOUNDSCHECK")
     if not everything or not config.getoption("numprocesses", 0) or os.environ.get("PYTEST_XDIST_WORKER"):
         return
     if not any(Path(os.environ["NUMBA_CACHE_DIR"]).iterdir()):
@@ -146,7 +147,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "quick_run" in getattr(item, "fixturenames", ()) or LONG_VARIANTS.search(item.nodeid):
             item.add_marker(pytest.mark.long)
-        if (item.path in QUICK or item.path.parent in QUICK) and item.get_closest_marker("slow") is None:
+        in_quick = item.path not in NOT_QUICK and (item.path in QUICK or item.path.parent in QUICK)
+        if in_quick and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.quick)
 
 
