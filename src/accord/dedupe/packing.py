@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
@@ -35,6 +37,18 @@ class Growing:
         return self._room[: self.size]
 
 
+def newest(index: dict[str, int], n: int) -> list[str]:
+    """The last `n` keys of a dict, in order."""
+    return list(islice(reversed(index), n))[::-1]
+
+
+def rows_of(ptr: np.ndarray, items: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Row pointers and items of some rows, one after another."""
+    sizes = ptr[rows + 1] - ptr[rows]
+    out = np.concatenate([[0], np.cumsum(sizes)])
+    return out, items[np.arange(out[-1]) + np.repeat(ptr[rows] - out[:-1], sizes)]
+
+
 class PackedStrings:
     """Strings as symbol numbers, one after another."""
 
@@ -43,6 +57,14 @@ class PackedStrings:
         self.codes, self.starts = Growing(np.int32), Growing(np.int64)
         self.starts.append([0])
         self.longest = 0
+        self._points = np.empty(0, np.int64)
+
+    def lasting(self, grams: np.ndarray) -> np.ndarray:
+        """Trigrams by what their letters are everywhere, not by the numbers that they have here."""
+        if self._points.size < len(self.symbols):
+            self._points = np.array([ord(c) for c in self.symbols], np.int64)
+        points = self._points
+        return points[grams >> 42] << 42 | points[grams >> 21 & _SYMBOL] << 21 | points[grams & _SYMBOL]
 
     def append(self, texts: list[str]) -> None:
         """Pack more strings."""

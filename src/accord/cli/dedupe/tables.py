@@ -76,8 +76,9 @@ def with_column(table: RecordRows, name: str, cells: list[Any]) -> tuple[list[st
 def load_as(path: str, *kinds: str) -> Any:
     """A model or an index from a file."""
     import accord
+    from accord.dedupe.stored_index import is_index_file
 
-    found = accord.load(path)
+    found = accord.StoredIndex(path) if is_index_file(path) else accord.load(path)
     if type(found).__name__ not in kinds:
         raise InputError(f"{path} holds a {type(found).__name__}; `accord dedupe` needs a {' or a '.join(kinds)}")
     return found

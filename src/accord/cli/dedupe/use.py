@@ -44,7 +44,7 @@ def apply(
         ids = fitted.predict(records)
         if index_file is not None:
             fitted.verbose = 0
-            fitted.index(records, ids).save(index_file)
+            fitted.index(records, ids, path=index_file).close()
     write(*with_column(rows, options["label_column"], ids), output, options)
     if not options["quiet"]:
         click.echo(f"{len(ids):,} records, {len(set(ids)):,} clusters", err=True)
@@ -80,8 +80,8 @@ def assign(
     label = options["label_column"]
     arriving = read(new, options)
     with computing(), if_interrupted("nothing was written"):
-        found = load_as(model, "Deduplicator", "RecordIndex")
-        is_index = type(found).__name__ == "RecordIndex"
+        found = load_as(model, "Deduplicator", "RecordIndex", "StoredIndex")
+        is_index = type(found).__name__ != "Deduplicator"
         fitted = found.model if is_index else found
         if is_index == (table is not None):
             raise click.UsageError(
@@ -89,6 +89,8 @@ def assign(
                 if is_index
                 else "Missing option '--table': the clustered table"
             )
+        if everything and is_index:
+            raise click.UsageError("--all goes with --table")
         before = fitted.threshold
         _set(fitted, threshold, options)
         known = None if is_index else _clustered(str(table), options)
@@ -96,15 +98,14 @@ def assign(
         given = index.assign_detailed(records_for(fitted, arriving))
     names, rows = with_column(arriving, label, [one.id for one in given])
     if everything:
-        if known is None:
-            raise click.UsageError("--all goes with --table")
+        assert known is not None
         if set(names) != set(known.names):
             raise InputError(
                 f"--all: {new} has the columns {', '.join(names)}, but {table} has {', '.join(known.names)}"
             )
         order = [names.index(name) for name in known.names]
         names, rows = known.names, [*known.rows, *([row[k] for k in order] for row in rows)]
-    if is_index:  # first: an id that somebody has seen must not be given again
+    if type(found).__name__ == "RecordIndex":  # first: an id that somebody has seen must not be given again
         fitted.threshold, fitted.verbose = before, 0
         index.save(model)
     write(names, rows, output, options)
