@@ -48,7 +48,7 @@ def many_people(
     --------
     >>> records, ids = next(many_people(1000))
     >>> len(records), len(set(ids)), sorted(records[0])
-    (1000, 681, ['born', 'city', 'name', 'phone', 'street', 'zip'])
+    (1000, 648, ['born', 'city', 'name', 'phone', 'street', 'zip'])
     """
     at_least(0, n_records=n_records, first=first)
     at_least(1, chunk=chunk)

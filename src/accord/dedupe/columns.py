@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -35,6 +36,7 @@ WAYS = [
 COMPARISONS = {"text": _TEXT, "number": _NUMBER, "date": _DATE, "category": _CATEGORY}
 WHOLE = ["rare words", "rare trigrams"]  # comparisons of all cells of a record, one after another
 _LONGEST = 128  # characters of a text whose spelling is compared letter by letter
+_FEW = 64  # pairs, fewer than which are not searched for repetitions
 _MOST_KEYS = 256  # by which a long text is looked up
 _MOST_WORDS = 24  # in which spelling errors are looked for
 
@@ -51,6 +53,7 @@ class Frequencies:
         return np.log(self.n / np.minimum(counts, self.n)) / np.log(self.n)
 
 
+@lru_cache(maxsize=1 << 16)
 def text_key(text: str) -> int:
     """A whole number below 0 for a text, the same in every program."""
     return -1 - (int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1)
@@ -103,7 +106,9 @@ class Column:
         out[:, n_here] = (a < 0) != (b < 0)
         out[:, n_here + 1] = (a < 0) & (b < 0)
         present = np.flatnonzero((a >= 0) & (b >= 0))
-        if present.size:
+        if 0 < present.size < _FEW:
+            out[present, :n_here] = self.values(a[present], b[present])
+        elif present.size:
             a, b = a[present], b[present]
             # the same two values often meet in many pairs of records
             n = self.n_values

@@ -15,7 +15,7 @@ import numpy as np
 
 from accord.dedupe import postings
 from accord.dedupe.decoding import cost_of_size
-from accord.dedupe.lookup_keys import keys_of
+from accord.dedupe.lookup_keys import keys_of, keys_of_one
 from accord.dedupe.pairs import RecordTable
 from accord.dedupe.similarity import RecordSimilarity
 from accord.dedupe.values import Record
@@ -47,7 +47,7 @@ class Decisions:
 
     def __init__(self, db: sqlite3.Connection, model: RecordSimilarity) -> None:
         self.db, self.model = db, model
-        self.fields = list(model.view_.fields_)
+        self.fields, self.kinds = list(model.view_.fields_), list(model.view_.fields_.values())
         self.weights = model.pair_weights()
         self.forget()
 
@@ -89,12 +89,17 @@ class Decisions:
     # -- one record after another ---------------------------------------------------------------------------------
     def decide(self, plain: list[str | None], raw: list[Any] | None, number: int) -> Assignment:
         """Decide about a record; it is added under `number`, if there is something to keep of it."""
-        self._make_room()
-        here = len(self.table)
-        self.table.append_plain([plain])
-        keys = keys_of(self.table, np.array([here]))
+        if len(self.table) > _KEPT:
+            self.forget()
+        keys = keys_of_one(self.kinds, plain)
+        if keys is None:
+            table = self.model.view_.table()
+            table.append_plain([plain])
+            keys = keys_of(table, np.arange(1))
         near, found = postings.look_up(self.db, keys, number + 1, self.model.n_candidates)
-        cluster, total = self._best(here, near, number + 1)
+        here = len(self.table)
+        clusters = self._load(near.tolist(), plain)
+        cluster, total = self._best(here, clusters, number + 1)
         if raw is None:
             return Assignment(None if cluster is None else self.id_of(cluster), cluster is None, max(total, 0.0))
         is_new = cluster is None
@@ -109,11 +114,13 @@ class Decisions:
         self.places[number] = here
         return Assignment(name, is_new, 0.0 if is_new else total)
 
-    def _best(self, here: int, near: np.ndarray, n_records: int) -> tuple[int | None, float]:
-        """The cluster with the largest sum of similarities, and that sum; None if it is below 0."""
-        clusters = self._load(near.tolist())
+    def _best(self, here: int, clusters: dict[int, int], n_records: int) -> tuple[int | None, float]:
+        """The cluster with the largest sum of similarities, and that sum; None if it is below 0.
+
+        `clusters` are those of the candidates.
+        """
         constant = self.model.constant(n_records)
-        scores = dict(zip(near.tolist(), (self._scores(here, near.tolist()) + constant).tolist()))
+        scores = dict(zip(clusters, (self._scores(here, list(clusters)) + constant).tolist()))
         best, largest = None, -1.0
         for cluster in dict.fromkeys(clusters[record] for record in sorted(scores) if scores[record] >= 0):
             members, size = self.members(cluster, _MOST_MEMBERS)
@@ -131,29 +138,20 @@ class Decisions:
         places = np.array([self.places[other] for other in others], np.int64)
         return self.table.scores(np.full(places.size, here), places, self.weights)
 
-    def _load(self, records: list[int]) -> dict[int, int]:
-        """Clusters of records, whose cells are packed afterwards."""
-        clusters, fresh, cells = {}, [], []
-        for number, cluster, plain in self._select("number, cluster, plain", records):
+    def _load(self, records: list[int], before: list[str | None] | None = None) -> dict[int, int]:
+        """Clusters of records, whose cells are packed afterwards, behind those of a record that is not added yet."""
+        clusters, fresh, rows = {}, [], [] if before is None else [before]
+        for number, cluster, plain in postings.select(
+            self.db, "number, cluster, plain FROM records", "number", records
+        ):
             clusters[number] = cluster
             if number not in self.places:
                 fresh.append(number)
-                cells.append(json.loads(plain))
-        if fresh:
-            first = len(self.table)
-            self.table.append_plain(cells)
-            self.places.update(zip(fresh, range(first, first + len(fresh))))
+                rows.append(json.loads(plain))
+        first = len(self.table) + len(rows) - len(fresh)
+        self.table.append_plain(rows)
+        self.places.update(zip(fresh, range(first, first + len(fresh))))
         return clusters
-
-    def _select(self, what: str, numbers: list[int], most: int = 32) -> Iterable[tuple[Any, ...]]:
-        question = f"SELECT {what} FROM records WHERE number IN ({', '.join('?' * most)})"
-        for first in range(0, len(numbers), most):
-            some: list[int | None] = [*numbers[first : first + most]]
-            yield from self.db.execute(question, some + [None] * (most - len(some)))
-
-    def _make_room(self) -> None:
-        if len(self.table) > _KEPT:
-            self.forget()
 
     # -- clusters and their ids -----------------------------------------------------------------------------------
     def members(self, cluster: int, most: int | None = None) -> tuple[list[int], int]:

@@ -5,12 +5,14 @@ Of a table that does not fit into memory they are sorted on disk, in buckets by 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from accord.dedupe.columns import text_key
 from accord.dedupe.pairs import RecordTable
 
 MAX_RECORDS = 500  # a key of more records says too little to be looked at
@@ -35,14 +37,42 @@ def keys_of(table: RecordTable, records: np.ndarray) -> RecordKeys:
         ids = column.ids.array[records]
         here = np.flatnonzero(ids >= 0)
         ptr, keys = column.keys(ids[here])
-        parts.append((np.repeat(here, np.diff(ptr)), np.full(keys.size, number), mixed(keys, number)))
+        fields = np.full(keys.size, number)
+        parts.append((np.repeat(here, np.diff(ptr)), fields, mixed(keys, fields)))
     row, field, key = (np.concatenate(part) for part in zip(*parts))
     return RecordKeys(row, field, key)
 
 
-def mixed(keys: np.ndarray, field: int) -> np.ndarray:
-    """Keys of a field, scattered over all numbers of 64 bits; different ones stay different."""
-    out = keys.astype(np.uint64) + np.uint64((field + 1) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF)
+def keys_of_one(kinds: Sequence[str], cells: Sequence[str | None]) -> RecordKeys | None:
+    """The same of one record that is in no table, given the cells that are compared; None if a text is long."""
+    keys: list[int] = []
+    fields: list[int] = []
+    for number, (kind, cell) in enumerate(zip(kinds, cells)):
+        if cell is None:
+            continue
+        if len(cell) > MOST_KEYS:
+            return None
+        if kind == "category":
+            own = {text_key(cell)}
+        else:
+            padded = f" {cell} "
+            own = {_gram_key(padded[k : k + 3]) for k in range(len(cell))}
+            if kind == "text":
+                own.update(map(text_key, cell.split()))
+        keys += own
+        fields += [number] * len(own)
+    field = np.array(fields, np.int64)
+    return RecordKeys(np.zeros(field.size, np.int64), field, mixed(np.array(keys, np.int64), field))
+
+
+@lru_cache(maxsize=1 << 16)
+def _gram_key(three: str) -> int:
+    return ord(three[0]) << 42 | ord(three[1]) << 21 | ord(three[2])
+
+
+def mixed(keys: np.ndarray, field: np.ndarray | int) -> np.ndarray:
+    """Keys of fields, scattered over all numbers of 64 bits; different ones of a field stay different."""
+    out = keys.astype(np.uint64) + (np.asarray(field).astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     out = (out ^ (out >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     out = (out ^ (out >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return out ^ (out >> np.uint64(31))

@@ -8,10 +8,11 @@ keys, however large the table.
 from __future__ import annotations
 
 import sqlite3
+import struct
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from accord.dedupe.pairs import RecordTable
 
 SCHEMA = "CREATE TABLE keys (key INTEGER PRIMARY KEY, share REAL, postings BLOB)"
 _POSTING = np.dtype([("record", "<u4"), ("scale", "<f4")])
-_PARAMETERS = 64  # of a statement that asks for keys
+_PARAMETERS = 128  # of a statement that asks for keys
 _ENOUGH = 4096  # postings of the rarest keys that are looked at, and then no more
 
 
@@ -28,14 +29,14 @@ class Found(NamedTuple):
     """Keys of a new record as the table has them, its share or None and postings, and the lengths of its fields."""
 
     keys: RecordKeys
-    rows: dict[int, tuple[float | None, bytes]]
+    rows: dict[int, tuple[Any, ...]]
     scales: np.ndarray
 
 
 def look_up(db: sqlite3.Connection, keys: RecordKeys, n_records: int, limit: int) -> tuple[np.ndarray, Found]:
     """The `limit` nearest records of a new one, which is one of `n_records`, the nearest first."""
     names = keys.key.view(np.int64).tolist()
-    rows = {key: (share, postings) for key, share, postings in _select(db, sorted(names))}
+    rows = {one[0]: one[1:] for one in select(db, "key, share, postings FROM keys", "key", sorted(names))}
     frequency = np.ones(len(names))
     listed = np.zeros(len(names), np.bool_)
     for place, name in enumerate(names):
@@ -63,7 +64,8 @@ def look_up(db: sqlite3.Connection, keys: RecordKeys, n_records: int, limit: int
 
 def add(db: sqlite3.Connection, found: Found, record: int) -> None:
     """Write down that a record has the keys that were looked up for it."""
-    rows = []
+    rows: list[tuple[int, float | None, bytes]] = []
+    pack = struct.Struct("<If").pack  # a posting
     for key, scale in zip(found.keys.key.view(np.int64).tolist(), found.scales[found.keys.field].tolist()):
         share, postings = found.rows.get(key, (None, b""))
         if share is None:
@@ -71,7 +73,7 @@ def add(db: sqlite3.Connection, found: Found, record: int) -> None:
             if n > MAX_RECORDS:
                 rows.append((key, n / (record + 1), b""))
             else:
-                rows.append((key, None, postings + np.array([(record, scale)], _POSTING).tobytes()))
+                rows.append((key, None, postings + pack(record, scale)))
     db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?, ?)", rows)
 
 
@@ -99,12 +101,14 @@ def add_all(db: sqlite3.Connection, tables: Iterable[RecordTable], n_records: in
             db.executemany("INSERT INTO keys VALUES (?, ?, ?)", rows)
 
 
-def _select(db: sqlite3.Connection, names: list[int]) -> Iterable[tuple[int, float | None, bytes]]:
-    marks = ", ".join("?" * _PARAMETERS)
-    question = f"SELECT key, share, postings FROM keys WHERE key IN ({marks})"
-    for first in range(0, len(names), _PARAMETERS):
-        some: list[int | None] = [*names[first : first + _PARAMETERS]]
-        yield from db.execute(question, some + [None] * (_PARAMETERS - len(some)))
+def select(db: sqlite3.Connection, what: str, name: str, values: list[int]) -> list[tuple[Any, ...]]:
+    """Rows of a table, and what of them, whose `name` is among the values."""
+    out: list[tuple[Any, ...]] = []
+    for first in range(0, len(values), _PARAMETERS):
+        some: list[int | None] = [*values[first : first + _PARAMETERS]]
+        some += [None] * (-len(some) % 16)  # few different statements
+        out += db.execute(f"SELECT {what} WHERE {name} IN ({', '.join('?' * len(some))})", some).fetchall()
+    return out
 
 
 def _ranks(fields: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ from accord.dedupe.similarity import RecordSimilarity
 from accord.exceptions import InputError, ModelFileError
 from accord.files import remove_leftovers, replacing
 from accord.model_file import load, save
+from accord.progress import Progress
 
 _HEADER = b"SQLite format 3\0"
 _APPLICATION, _VERSION = 0x4163_6F49, 1  # in the header of the file
@@ -142,11 +143,12 @@ class StoredIndex:
         records = as_records(records, "records")
         plain = self._decisions.plain(records)
         with self._changing() as decisions:
-            first = decisions.n_records()
-            return [
-                decisions.decide(cells, decisions.raw(record), first + k)
-                for k, (cells, record) in enumerate(zip(plain, records))
-            ]
+            first, out = decisions.n_records(), []
+            with Progress(len(records), "assigning", bool(self.model.verbose)) as progress:
+                for k, (cells, record) in enumerate(zip(plain, records)):
+                    out.append(decisions.decide(cells, decisions.raw(record), first + k))
+                    progress.advance()
+            return out
 
     def find(self, records: Any) -> list[Assignment]:
         """What :meth:`assign` would say of each record alone, with the id None if it belongs to no cluster; adds
