@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from accord.dedupe.lookup_keys import MAX_RECORDS, MOST_KEYS, key_weights, mixed
+from accord.dedupe.packing import rows_of
 from accord.dedupe.pairs import RecordTable
 from accord.kernels.records import blocking
 from accord.threads import map_threads
@@ -55,20 +56,25 @@ def key_index(table: RecordTable, max_records: int = MAX_RECORDS) -> Index:
 class Closeness:
     """Products of what records share by the index of a table, for all pairs of some of them."""
 
-    def __init__(self, table: RecordTable) -> None:
-        index = key_index(table)
-        shape = (len(table), index.key_ptr.size - 1)
-        self._rows = csr_array((index.values, index.keys, index.ptr), shape=shape)
+    def __init__(self, table: RecordTable, index: Index | None = None) -> None:
+        self._index = key_index(table) if index is None else index
         self._all: np.ndarray | None = None
 
     def within(self, records: np.ndarray) -> np.ndarray:
         """The square matrix of some records."""
-        if self._rows.shape[0] > _SQUARE:
-            rows = self._rows[records]
-            return (rows @ rows.T).toarray()
+        n = self._index.ptr.size - 1
+        if n > _SQUARE:
+            return self._products(records)
         if self._all is None:
-            self._all = (self._rows @ self._rows.T).toarray().astype(np.float32)
+            self._all = self._products(np.arange(n)).astype(np.float32)
         return self._all[np.ix_(records, records)]
+
+    def _products(self, records: np.ndarray) -> np.ndarray:
+        index = self._index
+        ptr, keys = rows_of(index.ptr, index.keys, records)
+        keys, place = np.unique(keys, return_inverse=True)  # few of very many
+        rows = csr_array((rows_of(index.ptr, index.values, records)[1], place, ptr), shape=(records.size, keys.size))
+        return (rows @ rows.T).toarray()
 
 
 def candidate_pairs(

@@ -11,10 +11,11 @@ import datetime as dt
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 
 import numpy as np
 
-from accord.dedupe.packing import Growing, PackedStrings, RareTrigrams, Trigrams, newest, rows_of
+from accord.dedupe.packing import Growing, Numbers, PackedStrings, RareTrigrams, Trigrams, rows_of
 from accord.dedupe.values import parse_date, parse_number, plain_words
 from accord.kernels.records import strings
 
@@ -79,7 +80,7 @@ class Column:
     def __init__(self, value_counts: dict[str, int], word_counts: dict[str, int], n_records: int) -> None:
         self.frequencies = Frequencies(value_counts, n_records)
         self.words = Frequencies(word_counts, n_records)
-        self.index: dict[str, int] = {}
+        self.numbers_of = Numbers()
         self.rarity = Growing(np.float64)
         self.ids = Growing(np.int64)  # of every record; -1 where the cell is missing
         self.value_keys = Growing(np.int64)
@@ -91,10 +92,9 @@ class Column:
 
     def append(self, cells: Sequence[str | None]) -> None:
         """Add the cells of more records."""
-        index, known = self.index, len(self.index)
-        self.ids.append([-1 if cell is None else index.setdefault(cell, len(index)) for cell in cells])
-        if len(index) > known:
-            fresh = newest(index, len(index) - known)
+        numbers, fresh = self.numbers_of(cells)
+        self.ids.append(numbers)
+        if fresh:
             self.rarity.append(self.frequencies.rarity(fresh))
             self.pack(fresh)
 
@@ -149,7 +149,7 @@ class _Spoken(Column):
         super().__init__(value_counts, word_counts, n_records)
         symbols = {" ": 0}
         self.text, self.spelling = PackedStrings(symbols), PackedStrings(symbols)
-        self.word_index: dict[str, int] = {}
+        self.word_numbers_of = Numbers()
         self.word_rarity = Growing(np.float64)
         self.word_ptr, self.word_ids = Growing(np.int64), Growing(np.int64)
         self.word_ptr.append([0])
@@ -171,12 +171,14 @@ class _Spoken(Column):
 
     def pack_words(self, fresh: list[str]) -> list[str]:
         """Take in the words of values that are new; returns words that are new."""
-        index, known = self.word_index, len(self.word_index)
-        rows = [sorted({index.setdefault(word, len(index)) for word in value.split()}) for value in fresh]
-        words = newest(index, len(index) - known)
+        split = [value.split() for value in fresh]
+        numbers, words = self.word_numbers_of(chain.from_iterable(split))
         # a word that all records have still says a little
         self.word_rarity.append(np.maximum(self.words.rarity(words), 0.05))
-        ids, sizes = np.array([word for row in rows for word in row], np.int64), np.array([len(row) for row in rows])
+        rows = np.repeat(np.arange(len(fresh)), [len(one) for one in split])
+        n = np.int64(self.word_rarity.size)
+        entries = np.unique(rows * n + np.array(numbers))  # sorted, without repetitions
+        ids, sizes = entries % n, np.bincount(entries // n, minlength=len(fresh))
         self.word_ids.append(ids)
         self.word_ptr.append(self.word_ptr.array[-1] + np.cumsum(sizes))
         self.most_words = max(self.most_words, int(sizes.max()))

@@ -18,7 +18,6 @@ from accord.dedupe.pairs import RecordTable
 MAX_RECORDS = 500  # a key of more records says too little to be looked at
 MOST_KEYS = 256  # of one cell; of a longer text the rarest ones have to do
 _ENTRY = np.dtype([("key", "<u8"), ("record", "<u4"), ("field", "<u4")])
-_BUCKET = 4_000_000  # entries, so that a bucket is sorted in memory
 _STEP = 65536.0
 
 
@@ -72,7 +71,9 @@ def _gram_key(three: str) -> int:
 
 def mixed(keys: np.ndarray, field: np.ndarray | int) -> np.ndarray:
     """Keys of fields, scattered over all numbers of 64 bits; different ones of a field stay different."""
-    out = keys.astype(np.uint64) + (np.asarray(field).astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    out = keys.astype(np.uint64) + (np.atleast_1d(field).astype(np.uint64) + np.uint64(1)) * np.uint64(
+        0x9E3779B97F4A7C15
+    )
     out = (out ^ (out >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     out = (out ^ (out >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return out ^ (out >> np.uint64(31))
@@ -89,12 +90,10 @@ def key_weights(frequency: np.ndarray, n_records: int) -> np.ndarray:
 class KeyFiles:
     """Keys of very many records in a folder: added in blocks, then read sorted, bucket by bucket."""
 
-    def __init__(self, folder: Path, n_expected: int) -> None:
-        self.folder = folder
-        self.bits = max(int(n_expected - 1) // _BUCKET, 0).bit_length()
-        folder.mkdir(parents=True, exist_ok=True)
-        self._files = [folder / f"keys-{bucket}" for bucket in range(1 << self.bits)]
-        for path in self._files:
+    def __init__(self, folder: Path, bits: int, fresh: bool = True) -> None:
+        self.bits = bits  # of a key that say its bucket
+        self._files = [folder / f"keys-{bucket}" for bucket in range(1 << bits)]
+        for path in self._files if fresh else ():
             path.write_bytes(b"")
 
     def add(self, keys: RecordKeys, first: int) -> None:

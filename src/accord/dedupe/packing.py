@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -37,9 +39,83 @@ class Growing:
         return self._room[: self.size]
 
 
-def newest(index: dict[str, int], n: int) -> list[str]:
-    """The last `n` keys of a dict, in order."""
-    return list(islice(reversed(index), n))[::-1]
+class FileGrowing(Growing):
+    """The same in a file, for more than fits into memory; what is there already is kept."""
+
+    def __init__(self, path: Path, begins: np.ndarray) -> None:
+        self._path, self._dtype = path, begins.dtype
+        if not path.exists():
+            begins.tofile(path)
+        self.size = path.stat().st_size // self._dtype.itemsize
+        self._mapped = np.empty(0, self._dtype)
+
+    def append(self, items: ArrayLike) -> None:
+        items = np.asarray(items, self._dtype)
+        with open(self._path, "ab") as stream:
+            stream.write(items.tobytes())
+        self.size += items.size
+
+    @property
+    def array(self) -> np.ndarray:
+        if self._mapped.size != self.size:  # a mapping of nothing is an error
+            self._mapped = np.asarray(np.memmap(self._path, self._dtype, "r+", shape=(self.size,)))
+        return self._mapped
+
+
+def to_files(owner: object, folder: Path, name: str) -> None:
+    """Let all arrays of an object, and of the objects that it has, grow in files of a folder."""
+    for attribute, value in vars(owner).items():
+        if isinstance(value, Growing):
+            setattr(owner, attribute, FileGrowing(folder / f"{name}.{attribute}", value.array))
+        elif isinstance(value, list) and value and isinstance(value[0], Growing):
+            files = [FileGrowing(folder / f"{name}.{attribute}.{k}", one.array) for k, one in enumerate(value)]
+            setattr(owner, attribute, files)
+        elif isinstance(value, (PackedStrings, Trigrams)):
+            to_files(value, folder, f"{name}.{attribute}")
+
+
+class Numbers:
+    """Numbers of texts by first appearance."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def __call__(self, texts: Iterable[str | None]) -> tuple[list[int], list[str]]:
+        """The number of each, -1 for None, and those texts that are new."""
+        known, before = self._known, len(self._known)
+        numbers = [-1 if text is None else known.setdefault(text, len(known)) for text in texts]
+        return numbers, list(islice(reversed(known), len(known) - before))[::-1]
+
+
+class HashedNumbers(Numbers):
+    """The same for very many texts: kept are hashes of 64 bits."""
+
+    def __init__(self) -> None:
+        self._hashes: dict[int, int] = {}
+
+    def __call__(self, texts: Iterable[str | None]) -> tuple[list[int], list[str]]:
+        known, numbers, fresh = self._hashes, [], []
+        for text in texts:
+            n = len(known)
+            numbers.append(-1 if text is None else known.setdefault(hash(text), n))
+            if text is not None and len(known) > n:
+                fresh.append(text)
+        return numbers, fresh
+
+
+class AllNew(Numbers):
+    """A number of its own for every text, be it the same as another or not."""
+
+    def __init__(self, n: int = 0) -> None:
+        self._n = n
+
+    def __call__(self, texts: Iterable[str | None]) -> tuple[list[int], list[str]]:
+        numbers, fresh = [], []
+        for text in texts:
+            numbers.append(-1 if text is None else self._n + len(fresh))
+            fresh += [] if text is None else [text]
+        self._n += len(fresh)
+        return numbers, fresh
 
 
 def rows_of(ptr: np.ndarray, items: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -80,7 +80,7 @@ def add(db: sqlite3.Connection, found: Found, record: int) -> None:
 def add_all(db: sqlite3.Connection, tables: Iterable[RecordTable], n_records: int, n_fields: int) -> None:
     """Keys of the first records of an index, packed in blocks."""
     with TemporaryDirectory(prefix="accord-") as folder:
-        files, first = KeyFiles(Path(folder), 128 * n_records), 0
+        files, first = KeyFiles(Path(folder), (n_records >> 15).bit_length()), 0  # a bucket has some million entries
         for table in tables:
             files.add(keys_of(table, np.arange(len(table))), first)
             first += len(table)
