@@ -63,6 +63,8 @@ class BigTable:
         rule: Rule,
     ) -> np.ndarray:
         """Cluster numbers by first appearance."""
+        if (self.folder / "clusters").exists():
+            return np.fromfile(self.folder / "clusters", np.int64)
         if "packed" in self.state["done"]:
             self._open()
         else:
@@ -71,7 +73,9 @@ class BigTable:
         self._search(index, n_candidates)
         n_parts = self._pair()
         self._compare(n_parts, weights)
-        return self._clusters(n_parts, index, weights, constant(len(self.table)), rule)
+        found = self._clusters(n_parts, index, weights, constant(len(self.table)), rule)
+        _write(self.folder / "clusters", found)
+        return found
 
     def remove(self) -> None:
         """Remove the folder."""

@@ -69,11 +69,13 @@ class RecordSimilarity:
             table, candidates, self.pair_weights(), self.constant(len(table)), rule, self.n_jobs, bool(self.verbose)
         )
 
-    def predict_chunks(self, chunks: Iterable[Any], folder: str | Path, name: str = "") -> np.ndarray:
+    def predict_chunks(
+        self, chunks: Iterable[Any], folder: str | Path, name: str = "", keep: bool = False
+    ) -> np.ndarray:
         """Cluster numbers of the records of a table that comes in chunks and does not fit into memory.
 
         They are those of :meth:`predict`. What does not fit is in files of `folder`, a few kilobytes for each record,
-        which are removed in the end. A program that was killed goes on where it was if it is started again with the
+        which are removed in the end unless `keep`. A program that was killed goes on where it was if it is started again with the
         same folder; `name` tells tables apart, and chunks are read again only if they had not been read to the end.
 
         Examples
@@ -92,7 +94,8 @@ class RecordSimilarity:
         big = BigTable(Path(folder), self.view_, f"{name} {mark.hexdigest()[:16]}", self.n_jobs, bool(self.verbose))
         rule = Rule(self.linkage_, self.decoder, self.size_costs_)
         found = big.cluster(chunks, self.n_candidates, self.pair_weights(), self.constant, rule)
-        big.remove()
+        if not keep:
+            big.remove()
         return found
 
     def similarity(self, a: Record, b: Record, n_records: int = 2) -> float:

@@ -36,7 +36,7 @@ def read(source: str, options: dict[str, Any]) -> RecordRows:
     return table
 
 
-def need_columns(table: RecordRows, names: Any, why: str) -> None:
+def need_columns(table: Any, names: Any, why: str) -> None:
     """Complain about a column that is not there."""
     for name in names:
         if name not in table.names:

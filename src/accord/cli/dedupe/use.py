@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from accord.cli.dedupe.big import BigRows, is_big, work_option
 from accord.cli.dedupe.learn import needed
 from accord.cli.dedupe.tables import load_as, need_columns, read, records_for, table_options, with_column, write
 from accord.cli.places import check_outputs
@@ -21,6 +22,7 @@ from accord.exceptions import InputError
 @click.option("--output", "-o", default="-", show_default=True, help="File to write to; - is standard output.")
 @click.option("--threshold", type=float, help="Above 0 prefers precision.  [default: as in training]")
 @click.option("--index", "index_file", type=click.Path(path_type=Path), help="Also write an index for `assign`.")
+@work_option
 @table_options
 @debug_option
 def apply(
@@ -36,6 +38,11 @@ def apply(
       accord dedupe apply people.accord people-2.csv --index people.index > clustered.csv
     """
     check_outputs({"--output": output, "--index": index_file}, (model, table))
+    if is_big(table, options):
+        if index_file is not None:
+            raise click.UsageError("--index goes with tables that fit into memory; not with --work")
+        _apply_big(model, table, output, threshold, options)
+        return
     rows = read(table, options)
     with computing(), if_interrupted("nothing was written"):
         fitted = load_as(model, "Deduplicator")
@@ -48,6 +55,18 @@ def apply(
     write(*with_column(rows, options["label_column"], ids), output, options)
     if not options["quiet"]:
         click.echo(f"{len(ids):,} records, {len(set(ids)):,} clusters", err=True)
+
+
+def _apply_big(model: str, table: str, output: str, threshold: float | None, options: dict[str, Any]) -> None:
+    rows = BigRows(table, options)
+    with computing(), if_interrupted(f"what was done is in {rows.work}; the same command goes on from there"):
+        fitted = load_as(model, "Deduplicator")
+        _set(fitted, threshold, options)
+        need_columns(rows, fitted.view_.fields_, "which the model compares")
+        ids = rows.clusters(fitted, set())
+        rows.write(options["label_column"], ids, output)
+    if not options["quiet"]:
+        click.echo(f"{ids.size:,} records, {ids.max() + 1:,} clusters", err=True)
 
 
 @click.command(short_help="Give new records the ids of a clustered table, or fresh ones.")
