@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -40,6 +40,7 @@ from accord.dedupe.pairs import RecordPairs, as_records, check_fields
 from accord.dedupe.self_training import METHODS as SELF_TRAINING_METHODS
 from accord.dedupe.self_training import SELF_TRAINED, SelfTraining, no_copies, some_neighbourhoods
 from accord.dedupe.similarity import RecordSimilarity, rarity
+from accord.dedupe.stored_index import StoredIndex
 from accord.dedupe.values import Record
 from accord.exceptions import InputError
 from accord.forms import FLAG, REPORT, array, fitted, items, optional
@@ -335,10 +336,17 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         return try_all(held_out, again, [(best.linkage, best.sizes)], best.threshold)
 
     # -- use ----------------------------------------------------------------------------------------------------
-    def index(self, records: Any = (), ids: Sequence[Hashable] = ()) -> RecordIndex:
-        """A table with its clusters that grows, see :class:`RecordIndex`."""
+    @overload
+    def index(self, records: Any = (), ids: Sequence[Hashable] = (), path: None = None) -> RecordIndex: ...
+    @overload
+    def index(self, records: Any = (), ids: Sequence[Hashable] = (), *, path: str | Path) -> StoredIndex: ...
+    def index(
+        self, records: Any = (), ids: Sequence[Hashable] = (), path: str | Path | None = None
+    ) -> RecordIndex | StoredIndex:
+        """A table with its clusters that grows: in memory, see :class:`RecordIndex`, or in a new file, see
+        :class:`StoredIndex`."""
         check_is_fitted(self, "weights_")
-        return RecordIndex(self, records, ids)
+        return RecordIndex(self, records, ids) if path is None else StoredIndex.create(path, self, records, ids)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`."""
