@@ -22,11 +22,12 @@ from accord.dedupe.labels import size_costs
 
 _STEP = 1.0  # of thresholds, in logarithms of odds
 _PATIENCE = 2  # thresholds in a row that are no better than the best one, and then no more are tried
-_CLEARLY_WORSE = 0.02  # of the mean of F1 and B3: below that nothing near is tried
+_CLEARLY_WORSE = 0.02  # of the value of trials: below that nothing near is tried
 _MOST_STEPS = 10  # in each direction
 _LOST = 0.05  # what a rule may be behind the best one so far at the threshold of that; its own is then not looked for
-_BETTER = 0.004  # what a later rule has to be better by
-_UNUSUAL = 0.002  # of the mean of F1 and B3: what a threshold that is off by 1 has to be better by
+_BETTER = 0.004  # what a later rule has to be better by, and
+_FEW = 0.1  # the same for each labeled cluster less: few tell little apart
+_UNUSUAL = 0.002  # what a threshold other than 0 has to be better by, for each 1 that it is off
 RULES = (("average", True), ("correlation", True), ("average", False), ("correlation", False), ("components", True))
 
 
@@ -43,7 +44,11 @@ class Similarity(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a choice does to held-out clusters: precision, recall and F1 of pairs, and F1 of B³."""
+    """What a choice does to held-out clusters: precision, recall and F1 of pairs, F1 of B³, and of B³ by clusters.
+
+    The last has every cluster count as much as any other: where two large ones are joined, or one of them is torn,
+    pairs say little else.
+    """
 
     similarity: str
     linkage: str
@@ -53,11 +58,12 @@ class Trial(NamedTuple):
     recall: float
     f1: float
     b_cubed: float
+    by_cluster: float
 
     @property
     def value(self) -> float:
         """By what choices are compared."""
-        return (self.f1 + self.b_cubed) / 2.0
+        return (self.f1 + self.b_cubed) / 4.0 + self.by_cluster / 2.0
 
 
 class _Counts(NamedTuple):
@@ -69,6 +75,9 @@ class _Counts(NamedTuple):
     precision: float  # of B³
     recall: float
     n: int
+    cluster_precision: float  # the same, summed over clusters
+    cluster_recall: float
+    n_clusters: int
 
 
 class HeldOut:
@@ -111,11 +120,11 @@ class HeldOut:
         if self.complete is None:
             self.complete = self._labels_are_complete(found)
         counts = [self._count(fold, labels) for fold, labels in found.items()]
-        right, true, joined, precision, recall, n = (sum(column) for column in zip(*counts))
-        b_cubed = 2.0 * precision * recall / ((precision + recall) * n)
+        right, true, joined, *rest = (sum(column) for column in zip(*counts))
+        by_record, by_cluster = (2.0 * p * r / ((p + r) * n) for p, r, n in (rest[:3], rest[3:]))
         shares = (right / joined if joined else 1.0, right / true if true else 1.0)
         f1 = 2.0 * right / (true + joined) if true + joined else 1.0
-        return Trial(similarity.name, linkage, sizes, threshold, *shares, f1, b_cubed)
+        return Trial(similarity.name, linkage, sizes, threshold, *shares, f1, by_record, by_cluster)
 
     def _count(self, fold: int, labels: np.ndarray) -> _Counts:
         held_out = np.flatnonzero(self.folds == fold)
@@ -123,9 +132,11 @@ class HeldOut:
         joined = np.bincount(labels[:judged], minlength=int(labels.max()) + 1)[labels[held_out]]
         both = self._together(held_out, labels)
         sizes = self.sizes[held_out]
+        precision, recall = both / joined, both / sizes
         return _Counts(
             float((both - 1).sum()), float((sizes - 1).sum()), float((joined - 1).sum()),
-            float((both / joined).sum()), float((both / sizes).sum()), held_out.size,
+            float(precision.sum()), float(recall.sum()), held_out.size,
+            float((precision / sizes).sum()), float((recall / sizes).sum()), np.unique(self.truth[held_out]).size,
         )  # fmt: skip
 
     def _together(self, records: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -155,16 +166,16 @@ class HeldOut:
 
 
 def try_all(
-    held_out: HeldOut, similarity: Similarity, rules: Sequence[tuple[str, bool]], usual: float
+    held_out: HeldOut, similarity: Similarity, rules: Sequence[tuple[str, bool]], start: float = 0.0
 ) -> list[list[Trial]]:
     """Trials of rules (linkage, and whether sizes count), each with thresholds around what was best before it.
 
     None are tried after one that no other could be better than by enough.
     """
     rows: list[list[Trial]] = []
-    best, start = None, usual
+    best: Trial | None = None
     for linkage, sizes in rules:
-        if any(_smooth(row, usual).max() >= 1.0 - _BETTER for row in rows):
+        if any(_smooth(row).max() >= 1.0 - _BETTER for row in rows):
             break
         first = held_out.judge(similarity, linkage, sizes, start)
         if best is not None and first.value < best.value - _LOST:
@@ -197,24 +208,24 @@ def _around(held_out: HeldOut, similarity: Similarity, first: Trial) -> list[Tri
     return [tried[k] for k in sorted(tried)]
 
 
-def _smooth(row: list[Trial], usual: float) -> np.ndarray:
+def _smooth(row: list[Trial]) -> np.ndarray:
     """By what trials of a rule are compared: their values, neighbours included, less what is unusual about them."""
     values = np.array([trial.value for trial in row])
     around = np.pad(values, 1, mode="edge")
-    unusual = np.abs([trial.threshold - usual for trial in row])
+    unusual = np.abs([trial.threshold for trial in row])
     return (around[:-2] + 2.0 * values + around[2:]) / 4.0 - _UNUSUAL * unusual
 
 
-def choose(trials: list[list[Trial]], usual: float) -> Trial:
+def choose(trials: list[list[Trial]], n_clusters: int) -> Trial:
     """The best trial.
 
-    Neighbouring thresholds have a say, since a single one may be lucky, and so has what is usual: of thresholds that do
-    the same for the few held-out records, the nearest to it is taken.
+    Neighbouring thresholds have a say, since a single one may be lucky. Of thresholds that do the same for the few
+    held-out records, of so many clusters, that nearest to even odds is taken.
     """
     best, highest = trials[0][0], -np.inf
     for row in trials:
-        smooth = _smooth(row, usual)
-        if smooth.max() > highest + _BETTER:
+        smooth = _smooth(row)
+        if smooth.max() > highest + max(_BETTER, _FEW / n_clusters):
             best, highest = row[int(smooth.argmax())], float(smooth.max())
     return best
 
