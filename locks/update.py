@@ -2,8 +2,8 @@
 
     python locks/update.py --index URL
 
-Run it with the Python of a development environment in which all tests pass, and pyarrow (``pip install pyarrow``) beside
-it: what is installed there is what is pinned.
+Run it with the Python of a development environment in which all tests pass, and what only other extras need
+(``pip install pyarrow onnxruntime tokenizers``) beside it: what is installed there is what is pinned.
 ``URL`` is a simple index of packages; it is asked for the checksums of all files that Python 3.11 to 3.14 may install,
 on any platform.
 """
@@ -83,7 +83,8 @@ def main() -> None:
     files = {ROOT / "locks" / "accord.lock": closure(project["dependencies"])}
     for extra, needed in extras.items():
         own = [text for text in needed if not text.startswith("accord[")]
-        shared = [text for one in extras if one != extra for text in extras[one]] if own != needed else []
+        named = {one for text in needed if text not in own for one in Requirement(text).extras}
+        shared = [text for one in sorted(named) for text in extras[one]]
         path = ROOT / "requirements.lock" if extra == "dev" else ROOT / "locks" / f"{extra}.lock"
         files[path] = closure(project["dependencies"] + own + shared + (build if extra == "dev" else []))
     pins = sorted({pin for packages in files.values() for pin in packages.values()})

@@ -52,6 +52,10 @@ QUICK += [TESTS / "oracle" / f"test_{name}.py" for name in ("every_structure", "
 for library in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
+# Tests start many programs, each of which would read all modules from their source if nobody kept the bytecode.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 
 def _kernel_cache_dir() -> Path:
     """A cache folder named after everything compiled code depends on.
@@ -59,7 +63,9 @@ def _kernel_cache_dir() -> Path:
     Numba notices a change in a kernel's own file, not in a helper that the kernel imports, and would go on
     running the old machine code.
     """
-    digest = hashlib.sha256((version("numba") + os.environ.get("NUMBA_BOUNDSCHECK", "")).encode())
+    digest = hashlib.sha256(
+        "|".join([version("numba"), *(os.environ.get(f"NUMBA_{what}", "") for what in ("BOUNDSCHECK", "OPT"))]).encode()
+    )
     for path in sorted((ROOT / "src" / "accord" / "kernels").rglob("*.py")):
         digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return CACHES / digest.hexdigest()[:16]

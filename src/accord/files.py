@@ -20,10 +20,13 @@ _TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}\.accord-tmp")
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `target` that takes its place if, and only if, the block succeeds."""
+def replacing(target: Path, private: bool = False) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside `target` that takes its place if, and only if, the block succeeds.
+
+    A `private` file can be read and written by its owner only (mode 0600), from its first byte on.
+    """
     remove_leftovers(target)
-    temporary, stream = _new_file(target)
+    temporary, stream = _new_file(target, 0o600 if private else 0o666)
     try:
         with stream:
             yield stream
@@ -42,11 +45,15 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
             os.close(handle)
 
 
-def _new_file(target: Path) -> tuple[Path, IO[bytes]]:
-    """A temporary file beside `target`, open and locked: the lock tells others that its program is alive."""
+def _new_file(target: Path, mode: int) -> tuple[Path, IO[bytes]]:
+    """A temporary file beside `target`, open and locked: the lock tells others that its program is alive.
+
+    `mode` are its permissions, of which the usual mask takes some away.
+    """
     while True:
         temporary = target.with_name(f".{target.name[:_NAME_KEPT]}.{secrets.token_hex(8)}.accord-tmp")
-        stream = open(temporary, "xb")  # noqa: SIM115  # x: the usual permissions, and never somebody else's file
+        opener = lambda path, flags: os.open(path, flags, mode)  # noqa: E731
+        stream = open(temporary, "xb", opener=opener)  # noqa: SIM115  # x: never somebody else's file
         with suppress(OSError):  # a file system without locks
             _lock(stream)
         if temporary.exists():  # nobody has removed it before it was locked

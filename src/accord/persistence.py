@@ -48,7 +48,12 @@ _HEADER = re.compile(
 _SIGNATURE = b"PK\x03\x04"  # how a zip begins
 
 
-def write_model(path: str | os.PathLike[str], metadata: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+def write_model(
+    path: str | os.PathLike[str],
+    metadata: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    private: bool = False,
+) -> None:
     """Write a model file in one step: afterwards the file is complete, or as it was before.
 
     Parameters
@@ -60,6 +65,8 @@ def write_model(path: str | os.PathLike[str], metadata: Mapping[str, Any], array
         lists, NumPy scalars as Python numbers.
     arrays : dict of str to ndarray
         Numbers, booleans or fixed-width strings; lists of strings belong in `metadata`.
+    private : bool, default False
+        Only the owner may read and write the file (mode 0600); otherwise the usual permissions hold.
 
     Examples
     --------
@@ -82,7 +89,7 @@ def write_model(path: str | os.PathLike[str], metadata: Mapping[str, Any], array
     text = json.dumps(index, ensure_ascii=False, default=_plain).encode("utf-8", "surrogatepass")
     target = Path(os.path.realpath(_path(path)))
     try:
-        with replacing(target) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as container:
+        with replacing(target, private) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as container:
             container.writestr(zipfile.ZipInfo(_INDEX, _TIMESTAMP), text)
             for name, array in checked.items():
                 entry = zipfile.ZipInfo(_entry_name(name), _TIMESTAMP)

@@ -40,6 +40,7 @@ ABILITIES = {
     "smooth": "minimises a smooth loss by its gradient",
     "part": "can be what another learner is made of",
     "numbers": "predicts numbers",
+    "rules": "learns from rules beside labels",
 }
 
 
@@ -86,8 +87,8 @@ TABLE = {
     "TypeConsistency": _entry(
         "learner", "learners.type_consistency", "type-consistency", "unlabeled", needs="labels words", base="crf"
     ),
-    "Classifier": _entry("learner", "learners.classifier", "classifier", "unlabeled marginals", needs="classes"),
-    "Tagger": _entry("learner", "learners.tagger", "tagger", "unlabeled", needs="labels words"),
+    "Classifier": _entry("learner", "learners.classifier", "classifier", "unlabeled marginals rules", needs="classes"),
+    "Tagger": _entry("learner", "learners.tagger", "tagger", "unlabeled rules", needs="labels words"),
     "RLSR": _entry("learner", "learners.regression", "rlsr", "numbers"),
     "CoRLSR": _entry("learner", "learners.co_regression", "co-rlsr", "unlabeled views numbers"),
     "ClusteringSVM": _entry("model", "learners.clustering"),
@@ -102,6 +103,7 @@ TABLE = {
     "CanonicalFeatures": _entry("view", "views.canonical", "canonical", "words"),
     "Embeddings": _entry("view", "views.embeddings", "embeddings", "words"),
     "BrownClusters": _entry("view", "views.brown", "clusters", "words"),
+    "EncoderFeatures": _entry("view", "views.encoded"),
     "LinkedFeatures": _entry("view", "views.linked"),
     "ConcatenatedViews": _entry("view", "views.compose"),
     "Select": _entry("view", "views.select"),
@@ -117,9 +119,15 @@ TABLE = {
     "BatchDetector": _entry("other", "mail.detector"),
     "MailPairs": _entry("model", "mail.features"),
     "CollectiveSpamFilter": _entry("model", "mail.spam"),
+    "Rules": _entry("other", "learners.rules"),
     # functions and errors
     "load": _entry("other", "model_file"),
+    "suggest": _entry("other", "labeling.suggest"),
+    "Pool": _entry("other", "labeling.suggest"),
+    "Suggestion": _entry("other", "labeling.suggest"),
     "shift_weights": _entry("other", "learners.shift"),
+    "suspects": _entry("other", "learners.suspects"),
+    "estimate_error": _entry("other", "learners.error_estimate"),
     "tokenize": _entry("other", "tokenizer"),
     "register": _entry("other", "registry"),
     "AccordError": _entry("other", "exceptions"),

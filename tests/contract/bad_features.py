@@ -5,7 +5,18 @@ import pandas as pd
 import scipy.sparse as sp
 from bad_input import LEARNERS, SENTENCES, TAGS, row
 
-from accord import HMM, ArrayFeatures, DictFeatures, KernelFeatures, MultiClass, Sequence, TokenFeatures
+from accord import (
+    CRF,
+    HMM,
+    ArrayFeatures,
+    DictFeatures,
+    EncoderFeatures,
+    KernelFeatures,
+    MultiClass,
+    Sequence,
+    TokenFeatures,
+    load,
+)
 
 
 @row("x-no-list")
@@ -144,3 +155,17 @@ def _(make):
 @row("kernel-not-positive")
 def _(make):
     make(MultiClass(), view=KernelFeatures(kernel="precomputed")).fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+
+
+@row("encoder-rows", CRF)
+def _(make):
+    make(Sequence(), view=EncoderFeatures(lambda batch: [np.ones((2, 4)) for _ in batch])).fit(SENTENCES, TAGS)
+
+
+@row("encoder-missing", CRF)
+def _(make):
+    def encode(batch):
+        return [[[len(token), token.istitle()] for token in x] for x in batch]
+
+    make(Sequence(), view=EncoderFeatures(encode, name="shapes")).fit(SENTENCES, TAGS).save("model.accord")
+    load("model.accord").predict(SENTENCES)

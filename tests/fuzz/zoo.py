@@ -32,12 +32,14 @@ from accord import (
     DictFeatures,
     DistributionalFeatures,
     Embeddings,
+    EncoderFeatures,
     FeatureGroups,
     GradientCoSVM,
     GradientSVM,
     GraphFeatures,
     IndependentSplit,
     KernelFeatures,
+    LinkedFeatures,
     MailPairs,
     Matching,
     MultiClass,
@@ -58,6 +60,7 @@ from accord import (
     Tree,
     TypeConsistency,
 )
+from accord.views import encoders
 
 WORDS = [["Ana", "lives", "in", "Rome"], ["Tom", "left"], ["Ana", "left"], ["Eva", "saw", "Tom"]]
 TAGS = [["PER", "O", "O", "LOC"], ["PER", "O"], ["PER", "O"], ["PER", "O", "PER"]]
@@ -114,6 +117,19 @@ def _learner(make: Callable[[], Any], X: Any, Y: Any, new: Any, batch: Any = Non
         return found
 
     return Kind(write, use)
+
+
+def _encoded() -> Kind:
+    """A model whose file does not hold the encoder."""
+
+    def encode(batch: list[list[str]]) -> Any:
+        return [np.array([[len(token), token[0].isupper(), ord(token[-1]) / 64] for token in x]) for x in batch]
+
+    def write(path: Path) -> None:
+        view = [TokenFeatures(), EncoderFeatures(encode, name="shapes", n_components=2, window=1)]
+        CRF(Sequence(), view=view, random_state=0).fit(WORDS, TAGS).save(path)
+
+    return Kind(write, lambda path: encoders.attach(accord.load(path), encode).predict(NEW_WORDS))
 
 
 def _clustering() -> Kind:
@@ -228,6 +244,7 @@ def kinds() -> dict[str, Kind]:
         "sum-of-views": (lambda: SumOfViews(StructuredPerceptron(S(), **seed)), *text),
         "type-consistency": (lambda: TypeConsistency(CRF(S()), strength=1.0, **seed), *some_text),
         "tagger": (lambda: Tagger(**seed), *some_text),
+        "tagger-rules": (lambda: Tagger(rules={"PER": ["Ana", "Eva"]}, **seed), WORDS, [None] * 4, NEW_WORDS),
         "matching": (lambda: StructuredPerceptron(Matching(), **seed), PAIRS, [[(0, 0), (1, 1)], [(0, 0)]], PAIRS),
         "rlsr": (lambda: RLSR(), NUMBERS, TARGETS, NUMBERS[:3]),
         "co-rlsr": (lambda: CoRLSR(disagreement_weight=0.1, **seed), NUMBERS, SOME_TARGETS, NUMBERS[:3]),
@@ -259,7 +276,19 @@ def kinds() -> dict[str, Kind]:
             ["Tom saw Ana"],
             (TEXTS, CLASSES),
         ),
+        "linked": (
+            lambda: Classifier(view=LinkedFeatures([(0, 1), (1, 2), (3, 4)], table=NUMBERS), C=1.0, **seed),
+            list(range(len(NUMBERS))),
+            SOME_CLASSES,
+            [0, 3],
+        ),
         "classifier": (lambda: Classifier(**seed), TEXTS, SOME_CLASSES, ["Tom saw Ana", "in Rome"]),
+        "classifier-rules": (
+            lambda: Classifier(rules={"a": ["Ana"], "b": ["Tom"]}, **seed),
+            TEXTS,
+            SOME_CLASSES,
+            ["Tom saw Ana"],
+        ),
         "scaled-dicts": (lambda: CRF(M(), view=DictFeatures(standardize=True), **seed), DICTS, CLASSES, DICTS[:3]),
         "windows-of-numbers": (
             lambda: CRF(S(), view=ArrayFeatures(window=(1, 0))),
@@ -270,7 +299,7 @@ def kinds() -> dict[str, Kind]:
         "select": (lambda: CRF(M(), view=Select([0, 2])), *plain),
     }
     found = {name: _learner(*arguments) for name, arguments in learners.items()}
-    found["clustering"] = _clustering()
+    found["clustering"], found["encoded"] = _clustering(), _encoded()
     found["deduplicator"], found["record-index"] = _dedupe(False), _dedupe(True)
     found["checkpoint"] = _checkpoint()
     found |= _mail()

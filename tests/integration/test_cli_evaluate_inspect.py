@@ -122,7 +122,8 @@ def test_inspect_second_order_and_many_labels(folder, tmp_path):
 
 
 def test_inspect_classes_names_columns(folder):
-    found = json.loads(ok("inspect", folder / "points.accord", "--json"))
+    ok("train", folder / "points.csv", "--learner", "crf", "--model", folder / "crf.accord")
+    found = json.loads(ok("inspect", folder / "crf.accord", "--json"))
     assert found["transitions"] is None
     names = {name for f in found["features"].values() for which in f.values() for name, _ in which}
     assert names == {"a", "b", "c", "bias"}

@@ -15,6 +15,7 @@ from mail_helpers import MilterClient, simple_message, wait_until
 from accord.cli.terminal import print_table
 from accord.mail.config import MailSettings, read_settings
 from accord.mail.detector import BatchDetector
+from accord.mail.generator import MailGenerator
 
 N = 40
 HOSTILE = "</title><script>alert(1)</script> \"'><img src=x onerror=alert(2)> \u202egnp.exe"
@@ -205,6 +206,23 @@ def test_train_and_use(folder, tmp_path):
     rows = [json.loads(line) for line in used.splitlines()]
     assert all(isinstance(row["score"], float) for row in rows)
     assert len({row["batch"] for row in rows}) < N
+
+
+def test_a_spam_filter_from_two_folders(tmp_path):
+    """One command, and its filter tells the two kinds apart."""
+    for mail in MailGenerator(random_state=5).stream(60):
+        folder = tmp_path / ("junk" if mail.is_spam else "inbox")
+        folder.mkdir(exist_ok=True)
+        (folder / f"{len(list(folder.iterdir()))}.eml").write_bytes(mail.raw)
+    flags = ("--spam", tmp_path / "junk", "--ham", tmp_path / "inbox", "--spam-filter", tmp_path / "f.accord")
+    assert "weight of what batches say" in ok("mail", "train", *flags)
+    for name in ("junk", "inbox"):
+        used = ok("mail", "detect", tmp_path / name, "--spam-filter", tmp_path / "f.accord", "--json", "-")
+        scores = [json.loads(line)["score"] for line in used.splitlines()]
+        assert sum((score > 0) == (name == "junk") for score in scores) > 0.8 * len(scores)
+    refused = run("mail", "train", *flags[:2], *flags[4:])
+    assert refused.exit_code == 2
+    assert "give --spam PATH and --ham PATH" in refused.output
 
 
 def test_mistakes(folder, tmp_path):

@@ -25,8 +25,10 @@ pytest.importorskip("python_multipart", reason="needs accord[mail]")
 from accord.exceptions import AccordError, InputError
 from accord.mail import http_connections, http_service
 from accord.mail.config import read_settings
+from accord.mail.detector import BatchDetector
 from accord.mail.http_connections import http_server
 from accord.mail.http_service import create_app
+from accord.mail.message import MAX_BYTES
 from accord.mail.service import MailService, plain
 from accord.mail.service_run import run
 
@@ -149,7 +151,6 @@ def test_health_and_metrics(client):
     ("body", "kind", "status"),
     [
         (b"", "message/rfc822", 400),
-        (b"x" * (LIMIT + 1), "message/rfc822", 413),
         (b"{}", "application/json", 415),
         (b"a=b", "application/x-www-form-urlencoded", 415),
         (form(b"x" * LIMIT), "multipart/form-data; boundary=xyz", 413),
@@ -171,10 +172,37 @@ def test_refusals(client, path, body, kind, status):
     assert client.works()
 
 
-def test_a_body_that_hides_its_size_is_cut(client):
+def test_dashboard():
+    """Batches, rates and a template without what is private, for those who bear the token."""
+    offer = (
+        b"From: %s@x.example\nSubject: Offer for %s\n\nDear %s, <b>buy</b> our fine watches at http://x.example/%d now"
+    )
+    with serving(BatchDetector(window=50)) as client:
+        assert "No batch of two or more" in client.ask("GET", "/dashboard")[1]
+        for k, name in enumerate((b"Ann", b"Bob", b"Eve")):
+            client.ask("POST", "/assign", offer % (name, name, name, k))
+        status, page, headers = client.ask("GET", "/dashboard")
+    assert (status, headers.get_content_type()) == (200, "text/html")
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert "3 messages in the window, 1 batches" in page
+    assert "Offer for …" in page
+    assert "&lt;b&gt;buy&lt;/b&gt; our fine watches at … now" in page
+    assert not any(word in page for word in ("Ann", "Bob", "Eve", "http://", "x.example", "<b>buy"))
+
+
+def test_large_messages_are_judged_by_their_beginning(client):
+    raw = simple_message("padded")
+    _, small, _ = client.ask("POST", "/assign", raw)
+    status, large, _ = client.ask("POST", "/assign", raw + b"x" * 3_000_000)
+    assert (status, large["batch"]) == (200, small["batch"])
+    assert client.service.detector.seen[-1] == raw + b"x" * (MAX_BYTES - len(raw))
+
+
+def test_a_form_that_hides_its_size_is_cut(client):
     """Chunked, so that no length is announced, and endless."""
     with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
-        connection.sendall(b"POST /assign HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        kind = b"Content-Type: multipart/form-data; boundary=x\r\n"
+        connection.sendall(b"POST /assign HTTP/1.1\r\nHost: x\r\n" + kind + b"Transfer-Encoding: chunked\r\n\r\n")
         sent = 0
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             while sent < 100 * LIMIT:
@@ -432,6 +460,7 @@ def test_token(tmp_path):
             assert (status, answered["WWW-Authenticate"]) == (401, "Bearer")
         assert client.ask("POST", "/assign", raw, Authorization="Bearer secret")[0] == 200
         assert client.ask("GET", "/metrics")[0] == 401
+        assert client.ask("GET", "/dashboard")[0] == 401
         # who has no token is told whether it is alive, and nothing else
         assert client.ask("GET", "/health")[:2] == (200, {"status": "ok"})
         assert client.ask("GET", "/health", Authorization="Bearer wrong")[1] == {"status": "ok"}

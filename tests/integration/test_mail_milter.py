@@ -21,6 +21,7 @@ from mail_helpers import (
 
 from accord.exceptions import InputError
 from accord.mail.config import DetectorSettings, read_settings
+from accord.mail.message import MAX_BYTES
 from accord.mail.milter import remove_stale_socket
 from accord.mail.service import MailService, open_service
 
@@ -158,24 +159,21 @@ def test_allowed_senders(start, sender, is_tagged):
         assert bool(client.message(simple_message(), sender=sender).added) is is_tagged
 
 
-def test_large_messages_go_through(start):
+def test_large_messages_are_judged_by_their_beginning(start):
+    """Padding does not keep a message from its batch, and is not kept in memory."""
     detector = SubjectDetector()
-    server = start(detector, limits__message_bytes=10_000)
+    server = start(detector)
     with MilterClient(port(server)) as client:
-        reply = client.message(simple_message(body="x" * 200_000, extra="X-Accord-Batch: 1\r\n"))
-        assert reply == ([], [("x-accord-batch", 1)], b"a")
-        assert len(client.message(simple_message()).added) == 2
-    assert len(detector.seen) == 1
-    assert server.service.counters.outcomes["oversized"] == 1
-
-
-def test_of_large_messages_nothing_is_kept(start):
-    server = start(limits__message_bytes=10_000)
-    with MilterClient(port(server)) as client:
+        small = client.message(simple_message())
+        reply = client.message(simple_message(body="x" * 3_000_000, extra="X-Accord-Batch: 1\r\n"))
+        assert reply.added[0] == small.added[0]
+        assert reply.deleted == [("x-accord-batch", 1)]
         client.message(simple_message(body="x" * 1_000_000), end=False)
         wait_until(lambda: all(session._message.size > 900_000 for session in server.sessions))
         (session,) = server.sessions
-        assert len(session._message.raw) + len(session._buffer) < 100_000
+        assert len(session._message.raw) == MAX_BYTES
+    assert [len(raw) == MAX_BYTES for raw in detector.seen] == [False, True]
+    assert server.service.counters.outcomes["assigned"] == 2
 
 
 def test_a_failing_detector_lets_mail_through(start):

@@ -56,16 +56,19 @@ def test_rounds_are_those_of_plain_least_squares(monkeypatch, n_views):
 
 
 def test_few_dimensions_keep_inner_products(monkeypatch):
-    monkeypatch.setattr(agreeing_classes, "DIMENSIONS", 20)
     rng = np.random.default_rng(0)
     rows = sp.csr_array(rng.normal(size=(15, 50)) * (rng.random((15, 50)) < 0.3))
-    found = spanned(rows, rng)
+    found = spanned(rows, rng, 20)
     assert found.table.shape == (15, 15)
     np.testing.assert_allclose(found.table @ found.table.T, (rows @ rows.T).toarray(), atol=1e-9)
     of_dimensions = rng.normal(size=(15, 2))
     np.testing.assert_allclose(rows @ found.weights(of_dimensions), found.table @ of_dimensions, atol=1e-9)
     monkeypatch.setattr(agreeing_classes, "BASIS", 8)
-    some = spanned(rows, rng)
+    some = spanned(rows, rng, 20)
     assert some.table.shape == (15, 8)
     np.testing.assert_allclose(rows @ some.weights(of_dimensions[:8]), some.table @ of_dimensions[:8], atol=1e-9)
-    assert spanned(rows[:, :20], rng).basis is None
+    assert spanned(rows[:, :20], rng, 20).basis is None
+    full = spanned(rows, rng, 10)  # of rows with few zeros the principal directions
+    np.testing.assert_allclose(rows @ full.weights(of_dimensions[:10]), full.table @ of_dimensions[:10], atol=1e-9)
+    singular = np.linalg.svd(rows.toarray(), compute_uv=False)
+    np.testing.assert_allclose(np.sum(full.table**2), np.sum(singular[:10] ** 2), rtol=1e-3)

@@ -5,8 +5,9 @@ program, terminal, help, option_types, models    errors and exit codes, tables, 
 outputs/                                         labels, trees and numbers: predicted, written, scored, described
 tasks                                            the kinds of task, and which of the above each of them needs
 data/                                            reading files
-evaluate, predict, inspect, train/               commands for all kinds of task
-demo/, warm, reproduce, dedupe/, mail/           commands of their own
+evaluate, predict, inspect, suggest, suspects    commands for all kinds of task
+train/                                           likewise
+demo/, warm, reproduce, label, dedupe/, mail/    commands of their own
 ===============================================  =====================================================================
 
 Everything heavy is imported inside the commands, so that ``accord --help`` answers at once.
@@ -21,10 +22,13 @@ from accord.cli.dedupe.command import dedupe
 from accord.cli.demo.command import demo
 from accord.cli.evaluate import evaluate
 from accord.cli.inspect import inspect
+from accord.cli.label import label
 from accord.cli.mail.command import mail
 from accord.cli.predict import predict
 from accord.cli.program import Program, debug_option
 from accord.cli.reproduce import reproduce
+from accord.cli.suggest import suggest
+from accord.cli.suspects import suspects
 from accord.cli.train.command import train
 from accord.cli.warm import warm
 
@@ -39,6 +43,7 @@ def main() -> None:
 
     \b
     Try it without data:      accord demo
+    Label some of your own:   accord label news.txt --labels PER,LOC
     Train a tagger:           accord train train.conll --model names.accord
     Label text with it:       accord predict names.accord < text.txt
     Measure and look inside:  accord evaluate names.accord test.conll
@@ -49,5 +54,7 @@ def main() -> None:
     """
 
 
-for command in (demo, train, predict, evaluate, inspect, dedupe, mail, reproduce, warm):
+for command in (
+    demo, label, train, predict, evaluate, inspect, suggest, suspects, dedupe, mail, reproduce, warm
+):  # fmt: skip
     main.add_command(command)

@@ -17,6 +17,7 @@ _TABLE = {
     "co-learning-time": "consensus_time.ConsensusTime",  # thesis 5.4.3 and 6.5.4
     "strong-sequences": "strong_sequences.StrongSequences",  # none: do unlabeled sentences pay?
     "front-door-sequences": "front_door_sequences.FrontDoorSequences",  # none: is the default the best there is?
+    "rules": "rules.RulesExperiment",  # none: do ten words per class replace labeled sentences?
     "strong-classes": "strong_classes.StrongClasses",  # none: two natural views and a handful of labels
     "text-classes": "text_classes.TextClasses",  # none: the default on texts against scikit-learn
     "co-regression": "regression_faithful.FaithfulRegression",  # thesis 4.4.1
@@ -34,6 +35,7 @@ _TABLE = {
     "collective-spam": "collective_spam.CollectiveSpam",  # thesis 8.4.3
     "graph-letters": "graph_letters.GraphLetters",  # maxmargin_semisup, Table 2
     "graph-helices": "graph_helices.GraphHelices",  # maxmargin_semisup, Table 1, whose data are not to be had
+    "labeling": "labeling.Labeling",  # none: which examples to label next
     "deduplication": "deduplication.Deduplication",  # none: records that belong together, from few labeled ones
     "covariate-shift": "covariate_shift.CovariateShift",  # thesis ch. 9, future work
     "protein-structure": "protein_structure.ProteinStructure",  # none: few labeled domains

@@ -317,7 +317,8 @@ class ProbabilisticLearner(StructuredLearner):
     """A learner whose scores are log probabilities up to a constant."""
 
     decode: str = "auto"
-    former: ClassVar = {"decode": "viterbi"}  # what files of earlier versions, which do not say it, mean
+    # what files of earlier versions, which do not say it, mean
+    former: ClassVar[dict[str, Any]] = {"decode": "viterbi"}
 
     def _outputs(self, rows: Rows, given: Any = None, first: Any = 0, failures: Any = None) -> np.ndarray:
         s, scores = self.structure_, self._label_scores(rows)

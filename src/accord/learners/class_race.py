@@ -26,12 +26,13 @@ MAX_ROUNDS = 3
 
 
 class Entry(NamedTuple):
-    """A way to learn, the view whose rows it learns from, by number, and these."""
+    """A way to learn, the view whose rows it learns from, by number, and these; whether it uses links."""
 
     way: Way
     seen: int
     examples: Examples
     name: str
+    linked: bool = False
 
 
 class Tried(NamedTuple):
@@ -108,8 +109,15 @@ def is_wrong(scores: np.ndarray, examples: Examples) -> np.ndarray:
 
 
 def best(tried: Sequence[Tried]) -> Tried:
-    """The one with the lowest expected error, the first of equals."""
-    return min(tried, key=lambda one: one.expected_error)
+    """The one with the lowest expected error, the first of equals.
+
+    Links were given on purpose: ways without them must be better by a standard error.
+    """
+    first = min(tried, key=lambda one: one.expected_error)
+    linked = min((one for one in tried if one.entry.linked), key=lambda one: one.expected_error, default=first)
+    error = linked.expected_error
+    chance = np.sqrt(error * (1.0 - error) / (linked.entry.examples.n_labeled + TRUST))
+    return first if first.expected_error < error - chance else linked
 
 
 def report(tried: Sequence[Tried], chosen: Tried, folds: list[np.ndarray]) -> list[dict[str, Any]]:

@@ -15,7 +15,9 @@ from accord.views.dense import ArrayFeatures
 from accord.views.dicts import DictFeatures
 from accord.views.graph import GraphFeatures
 from accord.views.kernel import KernelFeatures
+from accord.views.linked import LinkedFeatures
 
+LINKED = 2 * DIMENSIONS  # dimensions of features along links, of which there are two kinds
 EXACT = 600  # inputs whose kernel is computed in full; of more, as many landmarks as there are dimensions
 LEAST = 10  # inputs that have neighbours worth the name
 MANY_ROWS = 5000  # with many features, which are not written in few dimensions any more
@@ -30,6 +32,11 @@ class Seen(NamedTuple):
     unlabeled: sp.csr_array
     members: list[np.ndarray]
 
+    @property
+    def linked(self) -> bool:
+        """Whether rows have features of neighbours."""
+        return isinstance(self.view, LinkedFeatures) and self.view.steps != 0
+
 
 def other_views(
     given: Any, first: View, X: Any, examples: Examples, labeled: np.ndarray, unlabeled: np.ndarray, kept: np.ndarray,
@@ -41,8 +48,8 @@ def other_views(
     ``unlabeled`` ones that are ``kept``.
     """
     views: dict[str, View] = {}
-    if hasattr(given, "choices"):
-        views = given.choices()
+    if isinstance(first, LinkedFeatures):
+        views = first.choices()
     elif given is None and getattr(first, "standardize", False) and isinstance(first, (ArrayFeatures, DictFeatures)):
         views = _kernels(first, len(labeled) + len(unlabeled))
     found = []
@@ -71,9 +78,12 @@ def groups_of_views(seen: Seen, rng: np.random.Generator) -> list[list[Spanned]]
     """Views to agree, in few dimensions: all features as one view, and the parts of a view that has several."""
     examples = seen.examples
     rows = sp.csr_array(sp.vstack([examples.X, examples.hidden]))
-    if rows.shape[1] > DIMENSIONS and rows.shape[0] > MANY_ROWS:
+    if rows.shape[1] > DIMENSIONS and rows.shape[0] > MANY_ROWS and not seen.linked:
         return []
-    groups = [[spanned(rows, rng)]]
+    varying = np.ones(rows.shape[1])
+    varying[examples.constant] = 0.0
+    rows = sp.csr_array(rows.multiply(varying[None, :]))
+    groups = [[spanned(rows, rng, LINKED if seen.linked else DIMENSIONS)]]
     if len(seen.members) > 1:
         groups.append([spanned(sp.csr_array(rows.multiply(member[None, :])), rng) for member in seen.members])
     return groups

@@ -14,12 +14,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import ClassifierTags
 
+from accord.exceptions import InputError
 from accord.forms import REPORT, array, optional
 from accord.learners import inputs
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.class_race import Entry, Tried, attempt, best, n_rounds, predicted, race, report
 from accord.learners.class_views import Seen, groups_of_views, other_views
 from accord.learners.class_ways import FIRST_C, LABELS, Examples, Linear, Way, labels_alone, ways
+from accord.learners.rule_classes import RuleClasses, classes_by_rules
+from accord.learners.rule_labels import Judged, about
+from accord.learners.rules import as_rules, rows_of
 from accord.learners.safety import FOLDS, labeled_folds
 from accord.learners.smooth_machines import one_blas_thread
 from accord.packed.rows import Rows
@@ -57,6 +61,11 @@ class Classifier(ProbabilisticLearner):
     learn_unlabeled : "auto", "always" or "never"
         Whether to learn from unlabeled examples. "auto" tries, and takes what is expected to err least: by errors on
         held-out labels, and by how many predictions for unlabeled examples change when labels are left out.
+    rules : Rules, or what `Rules` takes, optional
+        Word lists, expressions and functions that know the class of some unlabeled inputs, such as
+        ``{"good": ["excellent", "delicious"]}``. How often each is right is estimated from labels and from other rules;
+        those that are right in less than 30 % are dropped. Without labels, rules are all there is to learn from; else
+        learning from rules, too, is one more way to try. A model file does not hold the rules.
     time_budget : float, optional
         Seconds after which nothing else is tried; default: all that there is.
     random_state, n_jobs, verbose : as everywhere
@@ -68,8 +77,10 @@ class Classifier(ProbabilisticLearner):
         Constants of the scores.
     C_ : float
         Of the view that was chosen.
+    rule_report_ : list of dict, or None
+        Of each rule: its name, its matches, how many of these have labels, its estimated precision, and if it is used.
     report_ : list of str
-        Three sentences: what was used, what the unlabeled examples brought, and what to try next.
+        Three sentences (and one about rules): what was used, what the unlabeled examples brought, and what to try next.
     auto_report_ : list of dict
         What was tried, the errors on each fold, the doubt that predictions for unlabeled examples raise (a share of
         them), the error that is expected, and which one was chosen.
@@ -83,12 +94,16 @@ class Classifier(ProbabilisticLearner):
     >>> model = Classifier(random_state=0).fit(texts, ["yes", "no", "yes", "no", None, None])
     >>> model.predict(["a good list", "bad food"]).tolist()
     ['yes', 'no']
+    >>> rules = {"yes": ["good"], "no": ["bad"]}
+    >>> Classifier(rules=rules, random_state=0).fit(texts, [None] * 6).predict(["good service"]).tolist()
+    ['yes']
     """
 
     structure: Structure | None = None  # type: ignore[assignment]
     view: Any = None
     C: Any = "auto"
     learn_unlabeled: str = "auto"
+    rules: Any = None
     time_budget: float | None = None
     random_state: Any = None
     n_jobs: int | None = None
@@ -99,7 +114,13 @@ class Classifier(ProbabilisticLearner):
         "learn_unlabeled": one_of("auto", "always", "never"),
         "time_budget": either(POSITIVE, None),
     }
-    stored: ClassVar = {"C_": POSITIVE, "report_": REPORT, "bias_": optional(array("f8", "structure.n_columns"))}
+    stored: ClassVar = {
+        "C_": POSITIVE,
+        "report_": REPORT,
+        "rule_report_": optional(REPORT),
+        "bias_": optional(array("f8", "structure.n_columns")),
+    }
+    former: ClassVar = {**ProbabilisticLearner.former, "rules": None}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
         """Train on labeled and unlabeled examples (``y[i] is None``).
@@ -112,6 +133,7 @@ class Classifier(ProbabilisticLearner):
             return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Classifier:
+        said, y, sample_weight = self._ask_rules(X, y, sample_weight)
         labeled, known, unlabeled = self._prepare(X, y, sample_weight)
         self._foresee(self._tables(labeled, 18, 0), "a StructuredPerceptron")
         n, rng = labeled.n_inputs, generator(self.random_state)
@@ -119,7 +141,7 @@ class Classifier(ProbabilisticLearner):
         hidden = unlabeled.take(kept)
         examples = Examples(
             _matrix(labeled), np.eye(self.structure_.n_labels_)[known], _matrix(hidden), labeled.row_weights(),
-            hidden.row_weights(), self.view_.constant_features(),
+            hidden.row_weights(), self.view_.constant_features(), ruled=said and self._ruled(said, X, y, kept),
         )  # fmt: skip
         strata, enough = self.structure_.strata(known), n > 1 and n >= 2 * min(FOLDS, n)
         rounds = [labeled_folds(n, strata, rng) for _ in range(n_rounds(n) * enough)]
@@ -142,9 +164,45 @@ class Classifier(ProbabilisticLearner):
         self._keep(found)
         self.auto_report_ = report(tried, chosen, rounds[0]) if chosen is not None else []
         self.report_ = _report(entry, tried, chosen, self.C_)
+        if self.rule_report_ is not None:
+            if said is None:
+                self.report_[0] = self.report_[0].replace(" labeled", " labeled by rules", 1)
+            self.report_.insert(1, about([Judged(**rule) for rule in self.rule_report_]))
         guesses = predicted(found, seen[entry.seen].unlabeled)
         self.transduction_ = self.structure_.outputs(guesses, unlabeled.offsets)
         return self
+
+    def _ask_rules(self, X: Any, y: Any, sample_weight: Any) -> tuple[RuleClasses | None, Any, Any]:
+        """What rules say of the inputs, and labels and weights, which are those of the rules if there are no others."""
+        self.rule_report_: list[dict[str, Any]] | None = None
+        if self.rules is None:
+            return None, y, sample_weight
+        outputs = inputs.output_list(X, y, self._new_structure())
+        labels = {label for label in outputs if label is not None}
+        said = classes_by_rules(as_rules(self.rules), rows_of(X), outputs, sorted(labels, key=str) or None)
+        self.rule_report_ = [rule._asdict() for rule in said.judged]
+        if labels:
+            return said, y, sample_weight
+        found = np.flatnonzero(said.probabilities.any(axis=1))
+        if not found.size:
+            raise InputError(f"no example is labeled, and no rule that is trusted says anything; {about(said.judged)}")
+        for i in found:
+            outputs[i] = said.classes[int(said.probabilities[i].argmax())]
+        each = np.ones(len(outputs)) if sample_weight is None else np.array(sample_weight, float)
+        each[found] *= said.probabilities[found].max(axis=1)
+        return None, outputs, each
+
+    def _ruled(self, said: RuleClasses, X: Any, y: Any, kept: np.ndarray) -> np.ndarray:
+        """Probabilities that rules give, of the structure's labels, for the unlabeled inputs that count."""
+        unlabeled = inputs.unlabeled_inputs(X, y, self._new_structure())[kept]
+        place = {label: i for i, label in enumerate(said.classes)}
+        columns = [place.get(label, -1) for label in self.structure_.labels_]
+        wide = np.hstack([said.probabilities, np.zeros((len(said.probabilities), 1))])
+        return np.asarray(wide[unlabeled][:, columns])
+
+    def _saved(self) -> dict[str, Any]:
+        """What model files hold: rules are of use while it learns, and may be functions."""
+        return {**vars(self), "rules": None}
 
     def _new_structure(self) -> Structure:
         return inputs.new_structure(MultiClass() if self.structure is None else self.structure, self)
@@ -171,10 +229,11 @@ class Classifier(ProbabilisticLearner):
             n = examples.X.shape[0]
             tables = [part.table for group in groups for part in group]
             examples = examples._replace(parts=tuple((table[:n], table[n:]) for table in tables))
-        found = ways(C, examples, groups)
+        found = ways(C, examples, groups, seen.linked)
         if self.learn_unlabeled == "never":
             found = [way for way in found if not way.unlabeled]
-        return [Entry(way, number, examples, f"{seen.name}: {way.name}" if seen.name else way.name) for way in found]
+        names = [f"{seen.name}: {way.name}" if seen.name else way.name for way in found]
+        return [Entry(way, number, examples, name, seen.linked) for way, name in zip(found, names)]
 
     def _choose_C(self, examples: Examples, rounds: list[list[np.ndarray]]) -> float:
         """The C that errs least on held-out labels, the smallest of equals."""

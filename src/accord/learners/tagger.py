@@ -10,10 +10,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from accord.exceptions import InputError
 from accord.forms import REPORT, optional
 from accord.learners import inputs, safety
 from accord.learners.base import StructuredLearner
 from accord.learners.crf import CRF
+from accord.learners.rule_labels import about, all_labels, kind_of, labels_by_rules
+from accord.learners.rules import as_rules
 from accord.learners.svm import StructuredSVM
 from accord.learners.type_consistency import TypeConsistency
 from accord.packed.structure import Structure
@@ -26,6 +29,8 @@ from accord.views.distributional import DistributionalFeatures
 from accord.views.packed_once import PackedOnce
 from accord.views.text import TokenFeatures
 
+# What a sentence with labels by rules counts for, beside sentences with labels and without any.
+RULE_WEIGHT, ALONE = 0.003, 0.03
 # Labels of a scheme begin with these letters.
 PREFIXES = {"iob2": "BI", "bioes": "BIES"}
 
@@ -36,6 +41,7 @@ class Way(NamedTuple):
     name: str
     weight: float
     learner: StructuredLearner
+    by_rules: bool = False  # whether labels by rules count, too
 
 
 @dataclass(eq=False, repr=False)
@@ -54,11 +60,19 @@ class Tagger(StructuredLearner):
         Default: ``Sequence()`` with the constraints "iob2" or "bioes", if the labels are of that kind and obey it.
     view : View, optional
         Features; default: the view that fits the look of X.
+    rules : Rules, or what `Rules` takes, optional
+        Word lists, expressions and functions that label some tokens of unlabeled sentences, such as
+        ``{"LOC": ["Rome", "New York"]}``. What they touch and what looks like it becomes spans; how often each rule is
+        right is estimated, and rules that are right in less than 30 % of their matches are dropped. Without any labeled
+        sentence rules are all there is to learn from; with some, these say whether rules are used. A model file does
+        not hold the rules: a loaded model has ``rules=None``.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
     ----------
     weights_ : Weights
+    rule_report_ : list of dict, or None
+        Of each rule: its name, its matches, how many of these have labels, its estimated precision, and if it is used.
     report_ : list of str
         What was used, what the unlabeled sentences brought on held-out labeled ones, what to try next.
     auto_report_ : list of dict
@@ -73,15 +87,20 @@ class Tagger(StructuredLearner):
     >>> Y = [["PER", "O", "O", "LOC"], ["PER", "O"], None]
     >>> Tagger(random_state=0).fit(X, Y).transduction_
     [['PER', 'O']]
+    >>> model = Tagger(rules={"PER": ["Ana", "Tom"], "LOC": ["Rome"]}, random_state=0).fit(X, [None, None, None])
+    >>> model.predict([["Tom", "lives", "in", "Rome"]])
+    [['B-PER', 'O', 'O', 'B-LOC']]
     """
 
     structure: Structure | None = None  # type: ignore[assignment]
     view: View | None = None
+    rules: Any = None
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
 
-    stored: ClassVar = {"report_": optional(REPORT)}
+    stored: ClassVar = {"report_": optional(REPORT), "rule_report_": optional(REPORT)}
+    former: ClassVar = {"rules": None}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Tagger:
         """Train on labeled and unlabeled sentences (``y[i] is None``; in a sentence, ``None`` for single tokens).
@@ -99,30 +118,62 @@ class Tagger(StructuredLearner):
         listed = [x for _, chunk in inputs.chunks(X, max(1, len(outputs))) for x in chunk]
         sentences = structure.view_inputs(listed)  # texts become tokens once: views know sentences by identity
         view = inputs.new_view(self.view, structure, sentences) if sentences else TokenFeatures()
-        text = self._packed(view, sentences)
-        CRF(structure, text)._prepare(sentences, outputs, weights)  # finds mistakes in the data
+        text, rng = self._packed(view, sentences), generator(self.random_state)
+        ruled, structure = self._ruled(structure, sentences, outputs, given, rng)
+        told = [y if rule is None else rule for y, rule in zip(outputs, ruled)] if not given.size else outputs
+        CRF(structure, text)._prepare(sentences, told, weights)  # finds mistakes in the data
         order = np.concatenate([given, unlabeled])
         pool = [sentences[i] for i in (*order, *np.setdiff1d(np.arange(len(outputs)), order))]
         X, y = pool[: order.size], [outputs[i] for i in given] + [None] * unlabeled.size
-        each, rng = each[order], generator(self.random_state)
-        ways = self._ways(structure, text, pool, unlabeled.size > 0, rng)
-        way = self._choose(ways, X, y, each, given.size, rng)
-        used = slice(None if way.weight else given.size)
-        model = way.learner.set_params(verbose=self.verbose).fit(X[used], y[used], sample_weight=each[used])
+        each, ruled = each[order], [ruled[i] for i in order]
+        ways = self._ways(structure, text, pool, unlabeled.size > 0, any(y is not None for y in ruled), rng)
+        ways = ways if given.size else [way for way in ways if way.by_rules]
+        way = self._choose(ways, X, y, ruled, each, given.size, rng)
+        used = np.arange(order.size if way.weight else given.size)
+        way.learner.set_params(verbose=self.verbose)
+        model = _fitted(way, X, y, ruled, each, used)
         self._forget_products()
         self.structure_, self.weights_, self.view_ = model.structure_, model.weights_, _unpacked(model.view_)
-        known = getattr(model, "transduction_", None)
+        known = None if way.by_rules else getattr(model, "transduction_", None)
         self.transduction_ = self.predict(X[given.size :]) if known is None else known
         self.report_ = self._report(way, given.size, len(y) - given.size)
         return self
+
+    def _ruled(
+        self, structure: Any, X: list[Any], outputs: list[Any], given: np.ndarray, rng: np.random.Generator
+    ) -> tuple[list[Any], Any]:
+        """Labels by rules for unlabeled sentences, and the structure, which without any other labels has theirs."""
+        self._about_rules, self.rule_report_ = "", None
+        if self.rules is None:
+            return [None] * len(X), structure
+        rules = as_rules(self.rules)
+        if X and not _are_words(X):
+            raise InputError("rules: X has no words to look for; expected texts, or lists of words")
+        labeled = [outputs[i] if i in set(given.tolist()) else None for i in range(len(X))]
+        labels = {label for y in labeled if y is not None for label in y} | {*(structure.labels or ())}
+        found = labels_by_rules(rules, X, labeled, labels - {None}, rng)
+        self._about_rules, self.rule_report_ = about(found.judged), [rule._asdict() for rule in found.judged]
+        if given.size:
+            return found.outputs, structure
+        if not any(y is not None for y in found.outputs):
+            raise InputError(f"no example is labeled, and no rule that is trusted says anything; {self._about_rules}")
+        if self.structure is None:
+            kinds = {kind_of(label) for y in found.outputs if y is not None for label in y if label is not None}
+            structure = Sequence(labels=all_labels(kinds), constraints="iob2")
+        return found.outputs, structure
+
+    def _saved(self) -> dict[str, Any]:
+        """What model files hold: rules are of use while it learns, and may be functions."""
+        return {**vars(self), "rules": None}
 
     def _packed(self, view: View, X: list[Any]) -> PackedOnce:
         return PackedOnce(view).pack(X)
 
     # -- ways to learn ----------------------------------------------------------------------------------------------
     def _ways(
-        self, structure: Structure, text: PackedOnce, X: list[Any], unlabeled: bool, rng: np.random.Generator
-    ) -> list[Way]:
+        self, structure: Structure, text: PackedOnce, X: list[Any], unlabeled: bool, ruled: bool,
+        rng: np.random.Generator,
+    ) -> list[Way]:  # fmt: skip
         """What was found best with unlabeled sentences first, then what was found best without them."""
         settings: dict[str, Any] = {"n_jobs": self.n_jobs, "random_state": int(rng.integers(2**31))}
         ways = [
@@ -134,19 +185,21 @@ class Tagger(StructuredLearner):
             vectors = CRF(structure, rich, C=30.0, tol=1e-4, max_iter=100, **settings)
             both = TypeConsistency(clone(vectors), strength=0.4, student_view=text, **settings)
             ways = [Way("type consistency", 1.0, both), Way("CRF with word vectors", 1.0, vectors), *ways]
+            if ruled:
+                ways = [Way("rules and type consistency", 1.0, clone(both), True), *ways]
         return ways
 
     def _choose(
-        self, ways: list[Way], X: list[Any], Y: list[Any], each: np.ndarray, n_labeled: int, rng: np.random.Generator
-    ) -> Way:
+        self, ways: list[Way], X: list[Any], Y: list[Any], ruled: list[Any], each: np.ndarray, n_labeled: int,
+        rng: np.random.Generator,
+    ) -> Way:  # fmt: skip
         """The first way that is not clearly worse than another one on held-out labeled sentences."""
 
         def errors(way: Way, used: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, float]:
             used = used if way.weight else used[used < n_labeled]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model = clone(way.learner)
-                model.fit([X[i] for i in used], [Y[i] for i in used], sample_weight=each[used])
+                model = _fitted(way._replace(learner=clone(way.learner)), X, Y, ruled, each, used)
             found = model.predict([X[i] for i in held_out])
             wrong = [sum(a != b for a, b in zip(Y[i], y) if a is not None) for i, y in zip(held_out, found)]
             known = [sum(label is not None for label in Y[i]) for i in held_out]
@@ -175,7 +228,23 @@ class Tagger(StructuredLearner):
             advice = "label more sentences: unlabeled ones did not help here"
             if way.weight:
                 advice = "correct some of the predictions for unlabeled sentences, and add these as labeled ones"
-        return [f"used: {way.name}, {used} sentences", f"unlabeled sentences: {brought}", f"next: {advice}"]
+        lines = [f"used: {way.name}, {used} sentences", f"unlabeled sentences: {brought}", f"next: {advice}"]
+        if self._about_rules:
+            used_at_all = "" if way.by_rules else "; held-out labels are better off without all of them"
+            lines.insert(1, self._about_rules + used_at_all)
+        return lines
+
+
+def _fitted(way: Way, X: list[Any], Y: list[Any], ruled: list[Any], each: np.ndarray, used: np.ndarray) -> Any:
+    """The learner of a way, trained on some sentences; those that rules label count as labeled ones, and once more as
+    unlabeled ones."""
+    places, labels, weights = [*used], [Y[i] for i in used], [*each[used]]
+    if way.by_rules:
+        extra = [i for i in used if ruled[i] is not None]
+        places, labels = places + extra, labels + [ruled[i] for i in extra]
+        weight = RULE_WEIGHT if any(y is not None for y in labels[: used.size]) else ALONE
+        weights += [weight * each[i] for i in extra]
+    return way.learner.fit([X[i] for i in places], labels, sample_weight=weights)
 
 
 def natural_structure(outputs: Seq[Any]) -> Sequence:

@@ -50,7 +50,12 @@ class DetectorSettings:
 class LimitSettings:
     """What one message may cost. Beyond a limit, mail goes through without our headers."""
 
-    message_bytes: int = _setting(2_000_000, "Larger messages are not looked at.", 1024, 10**9)
+    message_bytes: int = _setting(
+        2_000_000,
+        "Larger forms of several messages (HTTP) are refused. Of each message the first 256 kB are looked at.",
+        1024,
+        10**9,
+    )
     seconds: float = _setting(2.0, "Longest time that a message waits for an answer.", 0.001)
     queue: int = _setting(200, "Most messages that wait at a time; more are let through at once.", 1)
     connections: int = _setting(400, "Most mail servers that are looked after, and most requests, at a time.", 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-OUTCOMES = ("assigned", "overloaded", "timeout", "error", "oversized", "local", "authenticated", "allowed")
+OUTCOMES = ("assigned", "overloaded", "timeout", "error", "local", "authenticated", "allowed")
 SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # bounds of the histogram
 
 

@@ -25,13 +25,17 @@ from accord.kernels.mail.pairs import HIGH, features_between
 from accord.learners.clustering import ClusteringSVM
 from accord.mail.config import MAX_WINDOW
 from accord.mail.features import NAMES
-from accord.mail.message import Message
+from accord.mail.message import Message, parse
 from accord.mail.model import SIMILARITY, Similarity, similarity_of
 from accord.mail.signature import Signature, checked, sign
 from accord.mail.window import BatchStatistics, Window, WindowState
 from accord.persistence import read_model, write_model
 from accord.settings import Expected, is_real, whole
 
+LITTLE_TEXT = 25  # words; mails with fewer need more than a frame in common
+_CONTENT = [NAMES.index(name) for name in ("same body words", "same attachment")]
+_LINK = [NAMES.index(name) for name in ("same first link host", "same first link path")]
+_EDIT = NAMES.index("subject edit similarity")
 _KIND = "BatchDetector"
 _SETTINGS = ("max_age", "min_words", "keep_words", "prefix")
 _WINDOW = whole(1, MAX_WINDOW)
@@ -53,6 +57,7 @@ class Assignment:
     is_new: bool  # it opened the batch
     short: bool  # it has too little text to be compared, so it has a batch of its own
     statistics: BatchStatistics = field(repr=False)  # of the batch, for `CollectiveSpamFilter`
+    message: Message | None = field(default=None, repr=False)  # the mail, for the same; None if it came as a signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,18 +169,19 @@ class BatchDetector:
             When it came (seconds since 1970); default: now. Only `max_age` looks at it: mails that came longer before
             leave the window.
         """
-        mail = checked(raw, "raw") if isinstance(raw, Signature) else self.sign(raw)
+        message = None if isinstance(raw, Signature) else raw if isinstance(raw, Message) else parse(raw)
+        mail = checked(raw, "raw") if isinstance(raw, Signature) else self.sign(message or raw)
         now = _seconds(received)
         with self._lock:
             window = self._window
             if self.max_age is not None:
                 window.expire(now - self.max_age)
             short = self._is_short(mail)
-            place, similarity = (-1, -np.inf) if short else self._compare(mail, window.compared, self._prune)[:2]
+            place, similarity = (-1, -np.inf) if short else self._best(mail, window.compared)
             is_new = place < 0
             place = window.add(mail, None if is_new else place, now, self.keep_words, short)
             statistics = window.statistics(place)
-            return Assignment(self._name(place), statistics.size, similarity, is_new, short, statistics)
+            return Assignment(self._name(place), statistics.size, similarity, is_new, short, statistics, message)
 
     def explain(self, raw: bytes | Message | Signature, received: float | None = None) -> Explanation:
         """Which batch a mail would join if it came now, or at the time `received`, and the part of each feature in it.
@@ -190,16 +196,15 @@ class BatchDetector:
             sums = self._all_sums(mail, compared)
             if self._is_short(mail) or not sums:
                 return Explanation(None, False, -np.inf, 0, self._is_short(mail), {})
-            place = min(sums, key=lambda p: (-sums[p], window.serials[p]))
-            rows = np.flatnonzero(compared[: window.n_used] == place)
-            members = type(window.rows)(*(array[rows] for array in window.rows))
-            values = np.empty((1, len(rows), len(NAMES)))
-            features_between(mail.row, members, HIGH, values)
-            parts = dict(zip(NAMES, values[0].sum(axis=0) * self.similarity.weights))
-            parts["bias"] = self.similarity.bias * len(rows)
+            alike = self._alike(mail, compared, np.flatnonzero(compared[: window.n_used] >= 0)) & sums.keys()
+            place = min(alike or sums, key=lambda p: (-sums[p], window.serials[p]))
+            values = self._features(mail, np.flatnonzero(compared[: window.n_used] == place))
+            parts = dict(zip(NAMES, values.sum(axis=0) * self.similarity.weights))
+            parts["bias"] = self.similarity.bias * len(values)
             ordered = {k: float(v) for k, v in sorted(parts.items(), key=lambda item: -abs(item[1])) if v}
             total = float(sum(parts.values()))
-            return Explanation(self._name(place), sums[place] >= 0, total, len(rows), False, ordered)
+            joins = place in alike and sums[place] >= 0
+            return Explanation(self._name(place), joins, total, len(values), False, ordered)
 
     def skip_ids(self, n: int) -> None:
         """Leave out the next ``n`` ids: some may have been given to mails that a restored state knows nothing of."""
@@ -218,7 +223,8 @@ class BatchDetector:
     def save(self, path: str | Path) -> None:
         """Write everything to a file, in one step: a crash leaves the file that was there before.
 
-        Other threads can go on assigning while the file is written.
+        Only its owner may read it (mode 0600): words and addresses of mail can be guessed from signatures. Other
+        threads can go on assigning while the file is written.
         """
         with self._lock:
             state = self._window.state()
@@ -231,7 +237,7 @@ class BatchDetector:
         settings = {name: getattr(self, name) for name in _SETTINGS}
         metadata = {"kind": _KIND, "settings": settings, "window": numbers, "features": NAMES}
         arrays |= {"weights": np.append(self.similarity.weights, self.similarity.bias), "idf": self.similarity.idf}
-        write_model(path, metadata, arrays)
+        write_model(path, metadata, arrays, private=True)
 
     checkpoint = save
 
@@ -275,6 +281,35 @@ class BatchDetector:
     # -- decisions ------------------------------------------------------------------------------------------------
     def _is_short(self, mail: Signature) -> bool:
         return mail.n_words < self.min_words and not mail.has_other_evidence
+
+    def _best(self, mail: Signature, compared: np.ndarray) -> tuple[int, float]:
+        """The place of the batch to join (-1: none), and its sum."""
+        place, similarity, _ = self._compare(mail, compared, self._prune)
+        rows = np.arange(self._window.n_used)
+        if place < 0 or self._alike(mail, compared, rows[compared[: rows.size] == place]):
+            return place, similarity
+        alike = self._alike(mail, compared, rows[compared[: rows.size] >= 0])
+        return self._compare(mail, np.where(np.isin(compared, list(alike)), compared, -1), self._prune)[:2]
+
+    def _alike(self, mail: Signature, compared: np.ndarray, rows: np.ndarray) -> set[int]:
+        """The batches in some rows that a mail has more than a frame in common with.
+
+        Items of feeds, receipts and the like have a sentence of their own in a frame of the same words, links and
+        headers, so their similarity only says that the frame is the same. With so little text, some member must have
+        the same words, attachment or link, or a subject like this one.
+        """
+        if mail.n_words < LITTLE_TEXT:
+            values = self._features(mail, rows)
+            is_alike = (values[:, _CONTENT] > 0).any(axis=1) | (values[:, _LINK] > 0).all(axis=1)
+            rows = rows[is_alike | (values[:, _EDIT] >= 0.5)]
+        return set(np.unique(compared[rows]).tolist())
+
+    def _features(self, mail: Signature, rows: np.ndarray) -> np.ndarray:
+        """The features of a mail with each of some rows."""
+        values = np.empty((1, len(rows), len(NAMES)))
+        members = type(self._window.rows)(*(array[rows] for array in self._window.rows))
+        features_between(mail.row, members, HIGH, values)
+        return values[0]
 
     def _name(self, place: int) -> str:
         return f"{self.prefix}{self._window.serials[place]}"

@@ -1,7 +1,8 @@
-"""The detector over HTTP: POST /assign, POST /explain, GET /health, GET /metrics.
+"""The detector over HTTP: POST /assign, POST /explain, GET /health, GET /metrics, GET /dashboard.
 
-Bodies are counted while they come in, so that nothing larger than the limit is ever held. What a client does wrong is
-a 4xx, a full queue or an unanswered question is a 503 with ``Retry-After``; there is no 500.
+Bodies are counted while they come in: of a message no more is kept than is looked at, and forms have a limit.
+What a client does wrong is a 4xx, a full queue or an unanswered question is a 503 with ``Retry-After``; there is no
+500.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from typing import Any
 
 from accord.exceptions import InputError, MissingExtraError
 from accord.mail.config import MailSettings, parse_address
+from accord.mail.dashboard import POLICY, dashboard_page
 from accord.mail.http_metrics import metrics_text
+from accord.mail.message import MAX_BYTES
 from accord.mail.service import MailService, Overloaded, plain
 
 try:
@@ -25,7 +28,7 @@ try:
     import python_multipart  # noqa: F401
     import uvicorn  # noqa: F401
     from fastapi import FastAPI, Request, Response
-    from fastapi.responses import JSONResponse, PlainTextResponse
+    from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
     from starlette.datastructures import UploadFile
     from starlette.formparsers import MultiPartException, MultiPartParser
     from starlette.requests import ClientDisconnect
@@ -37,6 +40,10 @@ except ImportError as error:
 LOG = logging.getLogger("accord.mail.http")
 MESSAGE_TYPES = ("message/rfc822", "message/global", "application/octet-stream", "text/plain")
 MOST_FILES = 100  # messages in one multipart request
+_PAGE_HEADERS = {
+    "Content-Security-Policy": POLICY, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}  # fmt: skip
 _SLOWEST_UPLOAD = 60.0  # seconds for a body to come in
 
 
@@ -127,6 +134,13 @@ def create_app(service: MailService, settings: MailSettings) -> FastAPI:
         text, kind = metrics_text(service)
         return PlainTextResponse(text, media_type=kind)
 
+    @app.get("/dashboard")
+    async def dashboard(request: Request) -> Response:
+        check_token(request)
+        detector = service.detector
+        page = dashboard_page(service.board, len(detector), detector.n_batches, service.waiting)
+        return HTMLResponse(page, headers=_PAGE_HEADERS)
+
     return app
 
 
@@ -137,28 +151,41 @@ async def read_messages(request: Request, limit: int) -> tuple[list[bytes], bool
     is_form = kind == "multipart/form-data"
     if not is_form and kind not in MESSAGE_TYPES:
         raise Refused(415, f"the content type is {kind}; expected message/rfc822 or multipart/form-data")
-    body = await _read_body(request, limit)
+    body = await (_read_form(request, limit) if is_form else _read_message(request))
     messages = await _files(request, body) if is_form else [body]
     if not messages or not all(messages):
         raise Refused(400, "the message is empty")
     return messages, is_form
 
 
-async def _read_body(request: Request, limit: int) -> bytes:
+async def _read_message(request: Request) -> bytes:
+    """The part of a message that is looked at; what follows is received and dropped, so that padding hides nothing."""
+    kept = bytearray()
+    async for piece in _pieces(request):
+        kept += piece[: MAX_BYTES - len(kept)]
+    return bytes(kept)
+
+
+async def _read_form(request: Request, limit: int) -> bytes:
     too_large = Refused(413, f"the body is larger than {limit} bytes")
     announced = request.headers.get("content-length", "0")
     if announced.isascii() and announced.isdigit() and int(announced) > limit:
         raise too_large
     pieces, size = [], 0
+    async for piece in _pieces(request):
+        size += len(piece)
+        if size > limit:
+            raise too_large
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+async def _pieces(request: Request) -> AsyncGenerator[bytes, None]:
     try:
         async for piece in request.stream():
-            size += len(piece)
-            if size > limit:
-                raise too_large
-            pieces.append(piece)
+            yield piece
     except ClientDisconnect:
         raise Refused(400, "the client left before the body was there") from None
-    return b"".join(pieces)
 
 
 async def _files(request: Request, body: bytes) -> list[bytes]:

@@ -41,7 +41,7 @@ class Attachment(NamedTuple):
 class Message:
     """What `parse` found. Addresses, names and types are in small letters."""
 
-    n_bytes: int = 0
+    n_bytes: int = 0  # that were looked at
     header_bytes: int = 0
     headers: dict[bytes, bytes] = field(default_factory=dict)  # the first of each name, unfolded, not decoded
     header_names: list[bytes] = field(default_factory=list)  # all, in their order
@@ -83,8 +83,8 @@ def parse(raw: bytes) -> Message:
     """
     if not isinstance(raw, (bytes, bytearray, memoryview)):
         raise InputError(f"raw must be the bytes of a message, got {type(raw).__name__}; encode text with .encode()")
-    message = Message(n_bytes=len(raw))
     data = bytes(raw[:MAX_BYTES])
+    message = Message(n_bytes=len(data))  # not what follows: padding must change nothing
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     headers, names, body, header_bytes = split_headers(data)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection
 
 from accord.mail import milter_protocol as wire
+from accord.mail.message import MAX_BYTES
 
 LOG = logging.getLogger("accord.mail.milter")
 _MOST_DELETIONS = 1000
@@ -14,22 +15,17 @@ _MOST_DELETIONS = 1000
 class PassingMessage:
     """A message, piece by piece.
 
-    `own` are the names of our headers, in small letters: all that come in are forged. Messages of more than
-    `most_bytes` are not kept, nor those that are let through without a look for a `reason`.
+    `own` are the names of our headers, in small letters: all that come in are forged. Only as much is kept of a message
+    as is looked at, and nothing of those that are let through without a look for a `reason`.
     """
 
-    def __init__(self, own: Collection[bytes], most_bytes: int, reason: str = "") -> None:
+    def __init__(self, own: Collection[bytes], reason: str = "") -> None:
         self.reason = reason
         self.raw = bytearray()
-        self._own, self._most_bytes = own, most_bytes
+        self._own = own
         self._forged: dict[bytes, int] = {}
         self.size = 0
         self._has_body = False
-
-    @property
-    def is_oversized(self) -> bool:
-        """Whether it is too large to be looked at."""
-        return self.size > self._most_bytes
 
     def add_header(self, name: bytes, value: bytes, leading_space: bool) -> None:
         """The next header; `leading_space` tells that its value comes with the white space after the colon."""
@@ -49,10 +45,8 @@ class PassingMessage:
 
     def _keep(self, piece: bytes) -> None:
         self.size += len(piece)
-        if self.is_oversized:
-            self.raw.clear()
-        elif not self.reason:
-            self.raw += piece
+        if not self.reason:
+            self.raw += piece[: MAX_BYTES - len(self.raw)]
 
     def deletions(self) -> list[bytes]:
         """The wishes to delete forged headers."""

@@ -233,9 +233,8 @@ class MilterSession(asyncio.Protocol):
         message = self._message
         if data:
             message.add_body(data)
-        reason = message.reason or ("oversized" if message.is_oversized else "")
-        if reason:
-            self._finish(reason)
+        if message.reason:
+            self._finish(message.reason)
             return
         try:
             self._waiting = self.service.assign(bytes(message.raw), time.time())
@@ -299,7 +298,7 @@ class MilterSession(asyncio.Protocol):
     def _reset(self) -> None:
         """Forget the message."""
         reason = self._client_reason or ("overloaded" if self._is_full else "")
-        self._message = PassingMessage(self._own, self.limits.message_bytes, reason)
+        self._message = PassingMessage(self._own, reason)
         self.in_message = False  # whether a message is being transferred or waits for its verdict
 
 

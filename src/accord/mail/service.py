@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from accord.exceptions import AccordError, InputError
 from accord.mail.config import DetectorSettings, LimitSettings
 from accord.mail.counters import Counters
+from accord.mail.dashboard import Board
 from accord.mail.detector import BatchDetector, Explanation
 from accord.mail.spam import CollectiveSpamFilter
 from accord.mail.state_file import ID_BLOCK, claim_state, jump_ids, release_state, restore_state
@@ -74,7 +75,7 @@ class MailService:
     ) -> None:
         self.detector, self.spam_filter = detector, spam_filter
         self.settings, self.limits = settings or DetectorSettings(), limits or LimitSettings()
-        self.counters = Counters()
+        self.counters, self.board = Counters(), Board()
         self.started = time.time()
         self._queue: queue.Queue[_Job | None] = queue.Queue(self.limits.queue)
         self._stopping = threading.Event()
@@ -180,6 +181,7 @@ class MailService:
         if self._assigned - self._tried >= self.settings.checkpoint_messages:
             self._wake.set()
         score = None if self.spam_filter is None else float(self.spam_filter.decision(found))
+        self.board.take(found, score)
         return Verdict(found.batch, found.size, found.similarity, found.is_new, found.short, score)
 
     def _work(self) -> None:

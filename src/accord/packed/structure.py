@@ -156,6 +156,12 @@ class Structure(Protocol):
     def marginals_of(self, rows: Rows, unary: np.ndarray, transitions: np.ndarray, first: int = 0) -> list[Any]:
         """Probabilities of the parts of each packed input. Capability: likelihood."""
 
+    def margins_of(self, rows: Rows, unary: np.ndarray, transitions: np.ndarray) -> np.ndarray:
+        """By how much the best output of each packed input beats the second best (n_inputs,).
+
+        Infinite: there is no second one; minus infinity: there is none at all.
+        """
+
     # -- comparing --------------------------------------------------------------------------------------------------
     def count_errors(self, y: np.ndarray, found: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
         """How many known parts of packed outputs were predicted wrong, and how many there are."""

@@ -15,10 +15,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from sklearn.utils.extmath import randomized_svd
 
 from accord.solvers.soft_classes import held_to
 
 DIMENSIONS = 300  # in which rows are written, if they have more features
+FULL = 0.05  # share of values that are not zero in rows that are better multiplied with their zeros
 BASIS = 2000  # rows at most that say which dimensions these are
 SHARE = 0.9  # of unlabeled rows in the squared error
 SHARPNESS = 1.5  # scores of this deviation become guesses
@@ -29,7 +31,7 @@ UNSURE = 10.0  # as many labels say as much about the frequencies of classes as 
 
 
 class Spanned(NamedTuple):
-    """Rows in few dimensions, ``table = rows @ basis.T @ vectors``; without ``basis`` they are the rows themselves."""
+    """Rows in few dimensions: ``rows @ vectors``, or ``rows @ basis.T @ vectors``; without both the rows themselves."""
 
     table: np.ndarray
     basis: sp.csr_array | None = None
@@ -37,17 +39,22 @@ class Spanned(NamedTuple):
 
     def weights(self, of_dimensions: np.ndarray) -> np.ndarray:
         """Weights of features from those of dimensions."""
-        return of_dimensions if self.basis is None else self.basis.T @ (self.vectors @ of_dimensions)
+        found = of_dimensions if self.vectors is None else self.vectors @ of_dimensions
+        return found if self.basis is None else self.basis.T @ found
 
 
-def spanned(rows: sp.csr_array, random: np.random.Generator) -> Spanned:
+def spanned(rows: sp.csr_array, random: np.random.Generator, dimensions: int = DIMENSIONS) -> Spanned:
     """The rows in the dimensions in which they differ most."""
-    if rows.shape[1] <= DIMENSIONS:
+    if rows.shape[1] <= dimensions:
         return Spanned(rows.toarray())
     n = rows.shape[0]
+    if n > dimensions and rows.nnz > FULL * n * rows.shape[1]:
+        full = rows.toarray()
+        directions = randomized_svd(full, dimensions, n_iter=2, random_state=int(random.integers(2**31)))[2].T
+        return Spanned(full @ directions, None, directions)
     basis = rows if n <= BASIS else rows[np.sort(random.choice(n, BASIS, replace=False))]
     products = (basis @ basis.T).toarray()
-    last = (max(0, len(products) - DIMENSIONS), len(products) - 1)
+    last = (max(0, len(products) - dimensions), len(products) - 1)
     values, vectors = scipy.linalg.eigh(products, subset_by_index=last)
     kept = values > 1e-10 * max(values[-1], 1e-300)
     vectors = vectors[:, kept] / np.sqrt(values[kept])

@@ -20,22 +20,23 @@ SMOOTHING = 0.1  # pseudo-count of every feature, as a fraction of a typical val
 
 
 def regression(
-    X: sp.csr_array, labels: np.ndarray, C: float, importance: np.ndarray | None = None,
+    X: sp.csr_array | np.ndarray, labels: np.ndarray, C: float, importance: np.ndarray | None = None,
     tol: float = 1e-3, max_iter: int = 60,
 ) -> np.ndarray:  # fmt: skip
     """Weights that minimise ``|W|^2 / 2 + C sum_i importance_i CE(labels_i, softmax(x_i W))``.
 
     Weights are combinations of rows, so few rows are first written in as many dimensions as they span.
     """
-    used = np.unique(X.indices)  # the others stay 0
+    used = np.arange(X.shape[1]) if isinstance(X, np.ndarray) else np.unique(X.indices)  # the others stay 0
     rows = X[:, used]
     back: np.ndarray | None = None
     if X.shape[0] < min(used.size, FEW):
-        values, vectors = np.linalg.eigh((rows @ rows.T).toarray())
+        products = rows @ rows.T
+        values, vectors = np.linalg.eigh(products if isinstance(products, np.ndarray) else products.toarray())
         spanned = values > 1e-10 * max(values[-1], 1e-300)
         roots = np.sqrt(values[spanned])
         rows, back = vectors[:, spanned] * roots, vectors[:, spanned] / roots
-    columns = rows.T if back is not None else sp.csr_array(rows.T)
+    columns = rows.T if isinstance(rows, np.ndarray) else sp.csr_array(rows.T)
     shape = (rows.shape[1], labels.shape[1])
     weight = np.full((X.shape[0], 1), C) if importance is None else C * importance[:, None]
 

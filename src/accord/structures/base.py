@@ -215,6 +215,11 @@ class BaseStructure(BaseEstimator):
         raise_infeasible(np.array([score for _, score in found]), first)
         return np.concatenate([self.hidden(0), *(y for y, _ in found)])
 
+    def margins_of(self, rows: Rows, unary: np.ndarray, transitions: np.ndarray) -> np.ndarray:
+        """By how much the best output of each packed input beats the second best (n_inputs,)."""
+        found = [self.best_with_margin(parts)[2] for parts in self.parts_of(rows, unary, transitions)]
+        return np.array(found, np.float64)
+
     prefers_likely = False
 
     def likely_outputs(

@@ -23,9 +23,10 @@ from accord.views.documents import TextFeatures
 from accord.views.links import Links, read_links, spread
 from accord.views.nodes import NO_LINKS, Nodes, n_inputs, named_nodes, numbered_nodes
 
-STEPS, RESTART = 10, 0.15  # where nobody chooses
-# What a learner that can choose tries: no links, two steps, and walks that come back sooner or later.
-CHOICES = ((0, 0.0), (2, 0.0), (STEPS, 0.05), (STEPS, 0.3))
+STEPS = 10
+RESTARTS = (0.05, 0.3)  # of walks that go far and of walks that stay near, side by side
+# What a learner that can choose tries beside them, as steps and restart.
+CHOICES = {"no links": (0, 0.0), "two steps": (2, 0.0)}
 _SPARSE = 0.1  # rows with a smaller share of values that are not zero count things, such as words
 
 
@@ -45,11 +46,11 @@ class LinkedFeatures(View):
     view : View, list or dict of views, optional
         Features of a node on its own; by default those that suit its look.
     steps : int or "auto"
-        How often features are passed on to neighbours.
+        How often features are passed on to neighbours. "auto": 10 times; a learner that can choose (`Classifier`) takes
+        what is best on held-out labels: 10, 2 or none at all, for links that mislead.
     restart : float or "auto"
-        Share of a node's own features in every step; more of it keeps features close to where they come from. "auto",
-        of both: what is best on held-out labels, links left out among them, if the learner can choose (`Classifier`);
-        otherwise 10 steps with 0.15.
+        Share of a node's own features in every step; more of it keeps features close to where they come from. "auto":
+        features that went far, with 0.05, beside others that stayed near, with 0.3.
     table : matrix, DataFrame or list, optional
         What is known of every node. ``X`` then consists of row numbers, which can be split and drawn from at will.
     key : str or int, optional
@@ -79,7 +80,7 @@ class LinkedFeatures(View):
     Examples
     --------
     >>> from accord import Classifier, LinkedFeatures
-    >>> texts = ["wine", "cheese", "train", "bus", "list", "plan"]
+    >>> texts = ["red wine", "wine and cheese", "fast train", "train or bus", "list", "plan"]
     >>> edges = [(0, 1), (0, 4), (1, 4), (2, 3), (2, 5), (3, 5)]
     >>> model = Classifier(view=LinkedFeatures(edges, table=texts, steps=2, restart=0.1), random_state=0)
     >>> model = model.fit([0, 1, 2, 3, 4, 5], ["food", "food", "travel", "travel", None, None])
@@ -114,20 +115,20 @@ class LinkedFeatures(View):
         "numbered_": FLAG,
     }
     agrees: ClassVar = {
-        "n_dims_ is the number of features, and one": lambda self: self.n_dims_ == self.own_.shape[1] + 1,
+        "n_dims_ is the number of features, and one": lambda self: (
+            self.n_dims_ == len(self._restarts()) * self.own_.shape[1] + 1
+        ),
         "graph_ has weights of links": lambda self: bool(np.all(self.graph_.data > 0.0)),
     }
 
     def choices(self) -> dict[str, View]:
-        """Views to choose from on held-out labels, by name; none, if steps and restart are set."""
-        if self.steps != "auto" and self.restart != "auto":
+        """Views to choose from on held-out labels, by name; none, if steps are set."""
+        if self.steps != "auto":
             return {}
-        found: dict[str, View] = {}
-        for steps, restart in CHOICES:
-            pair = (steps if self.steps == "auto" else self.steps, restart if self.restart == "auto" else self.restart)
-            name = f"{pair[0]} steps, restart {pair[1]:g}" if pair[0] else "no links"
-            found[name] = clone(self).set_params(steps=pair[0], restart=pair[1])
-        return found
+        return {
+            name: clone(self).set_params(steps=steps, restart=restart if self.restart == "auto" else self.restart)
+            for name, (steps, restart) in CHOICES.items()
+        }
 
     def __sklearn_clone__(self) -> LinkedFeatures:
         """Shares the table and the links."""
@@ -205,11 +206,18 @@ class LinkedFeatures(View):
         return few and matrix.data.min(initial=0.0) >= 0.0 and not isinstance(self.view_, TextFeatures)
 
     def _spread(self, graph: sp.csr_array, own: Table) -> Table:
-        steps = STEPS if self.steps == "auto" else self.steps
+        steps, restarts = STEPS if self.steps == "auto" else self.steps, self._restarts()
         if steps:
-            memory.check({"features of nodes": 8.0 * own.shape[0] * own.shape[1]}, "Use n_components, or fewer steps")
-        found = spread(graph, own, steps, RESTART if self.restart == "auto" else self.restart)
-        return _unit_rows(found)
+            needed = 8.0 * own.shape[0] * own.shape[1] * len(restarts)
+            memory.check({"features of nodes": needed}, "Use n_components, or fewer steps")
+        found = [_unit_rows(spread(graph, own, steps, restart)) for restart in restarts]
+        if len(found) == 1:
+            return found[0]
+        beside = np.hstack(found) if isinstance(own, np.ndarray) else sp.hstack(found, "csr")
+        return beside * len(found) ** -0.5
+
+    def _restarts(self) -> tuple[float, ...]:
+        return (0.0,) if self.steps == 0 else RESTARTS if self.restart == "auto" else (self.restart,)
 
     def _with_bias(self, table: Table) -> Table:
         constant = np.ones((table.shape[0], 1))  # as long as the row itself: scores are not drawn to zero by it
@@ -270,13 +278,14 @@ class LinkedFeatures(View):
         return self.transform(X)
 
     def feature_names(self, features: Iterable[int]) -> list[str]:
-        """Those of the nodes' own view; "near" because they come from around a node, too."""
+        """Those of the nodes' own view, twice if they went far and stayed near."""
         check_is_fitted(self, "graph_")
         if getattr(self, "components_", None) is not None:
-            names = [f"near:direction{k}" for k in range(self.components_.shape[1])]
+            names = [f"direction{k}" for k in range(self.components_.shape[1])]
         else:
-            names = [f"near:{name}" for name in self.view_.feature_names(range(self.view_.n_dims_))]
-        names.append("bias")
+            names = list(self.view_.feature_names(range(self.view_.n_dims_)))
+        ways = [""] if len(self._restarts()) == 1 else ["far:", "near:"]
+        names = [*(way + name for way in ways for name in names), "bias"]
         return [names[int(f)] for f in features]
 
     def constant_features(self) -> np.ndarray:

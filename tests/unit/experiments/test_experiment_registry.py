@@ -30,6 +30,8 @@ WITHOUT_FIGURES = {
     "federated-rounds",
     "front-door-sequences",
     "graph-helices",
+    "labeling",
+    "rules",
     "strong-classes",
     "strong-sequences",
     "text-classes",
@@ -40,8 +42,8 @@ WITHOUT_FIGURES = {
     "transduction-time",
 }
 NOT_ALL_QUICK = {
-    "front-door-sequences", "strong-classes", "strong-sequences", "supervised-sequences", "text-classes",
-    "transduction-classes",
+    "front-door-sequences", "labeling", "rules", "strong-classes", "strong-sequences", "supervised-sequences",
+    "text-classes", "transduction-classes",
 }  # fmt: skip
 GENERATED = {"batch-time", "transduction-galaxy"}  # needs no data
 
@@ -56,7 +58,7 @@ def test_every_experiment_of_the_folder_is_registered():
             kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Experiment) and "name" in vars(kind)
         ]
         assert all(type(REGISTRY.get(kind.name)) is kind for kind in own), module.name
-    assert len(REGISTRY) == 31
+    assert len(REGISTRY) == 33
 
 
 @each_experiment

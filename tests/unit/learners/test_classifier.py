@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import accord
 from accord import ArrayFeatures, Classifier, InputError, MultiClass, Sequence, Taxonomy, TextFeatures
-from accord.learners import class_race, classifier
+from accord.learners import class_race, class_ways, classifier
 from accord.learners.class_race import Entry, Tried
 from accord.learners.class_ways import LABELS, Examples, Way
 from accord.solvers import agreeing_classes, soft_classes
@@ -338,3 +338,33 @@ def test_it_is_a_classifier_of_classes():
         Classifier(learn_unlabeled="no").fit(["a text", "b text"], ["x", "y"])
     with pytest.raises(InputError, match="C is 0"):
         Classifier(C=0).fit(["a text", "b text"], ["x", "y"])
+
+
+def test_the_surest_of_all_and_of_every_class():
+    guesses = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4], [0.45, 0.55], [0.48, 0.52]])
+    # overall half of them reach 0.7, of the classes 0.8 and 0.55: the limits are 0.75 and 0.625
+    np.testing.assert_array_equal(class_ways.sure_ones(guesses, np.ones(6)), [0, 1])
+    weights = np.array([1.0, 1, 1, 1, 8, 1])  # overall 0.55; of the classes 0.8 and 0.55
+    np.testing.assert_array_equal(class_ways.sure_ones(guesses, weights), [0, 1, 2, 4])
+    often = np.repeat(np.arange(6), weights.astype(int))
+    repeated = class_ways.sure_ones(guesses[often], np.ones(often.size))
+    np.testing.assert_array_equal(np.unique(often[repeated]), [0, 1, 2, 4])
+
+
+def test_links_help_and_links_that_mislead_do_no_harm():
+    rng = np.random.default_rng(0)
+    y = np.arange(150) % 3
+    own = rng.normal(size=(150, 30)) + 1.5 * np.eye(30)[y]
+    right = [(i, j) for i in range(150) for j in rng.choice(np.flatnonzero(y == y[i]), 3)]
+    wrong = rng.integers(0, 150, (450, 2))
+    Y = [int(c) if i < 30 else None for i, c in enumerate(y)]
+    errors = {}
+    for name, edges in (("right", right), ("wrong", wrong)):
+        model = Classifier(C=1.0, view=accord.LinkedFeatures(edges, table=own), random_state=0).fit(range(150), Y)
+        errors[name] = np.mean(np.asarray(model.predict(range(30, 150))) != y[30:])
+        chosen = next(entry["candidate"] for entry in model.auto_report_ if entry["chosen"])
+        assert chosen.startswith("no links") == (name == "wrong")
+    alone = Classifier(C=1.0, view=ArrayFeatures(), random_state=0, learn_unlabeled="never").fit(own, Y)
+    wrong_alone = np.mean(np.asarray(alone.predict(own[30:])) != y[30:])
+    assert errors["right"] < 0.5 * wrong_alone
+    assert errors["wrong"] < 1.2 * wrong_alone

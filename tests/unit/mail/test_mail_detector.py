@@ -20,7 +20,6 @@ from accord.mail.generator import MailGenerator
 from accord.mail.model import Similarity, as_json, default_similarity, from_json
 from accord.mail.signature import flat_idf
 from accord.mail.spam import CollectiveSpamFilter
-from accord.mail.window import BatchStatistics
 from accord.persistence import read_model, write_model
 
 OFFER = (
@@ -118,6 +117,40 @@ def test_state_comes_back(signatures, tmp_path, n_before):
             assert (found.batch, found.size, found.similarity) == (expected.batch, expected.size, expected.similarity)
             for a, b in zip(found.statistics, expected.statistics):
                 np.testing.assert_array_equal(a, b)
+
+
+def test_a_common_frame_is_not_enough():
+    """Items of different feeds share headers, host and the words around them; copies of one share more."""
+    item = (
+        b"From: feeds@reader.example\nTo: ann@a.example\nSubject: %s\nContent-Type: text/plain\n\n"
+        b"URL: http://www.reader.example/click/%d/\nDate: Tuesday morning\n\n%s\n"
+    )
+    news = [
+        (b"Police pay damages to journalist", b"Reporter wins libel case"),
+        (b"Ugliest truck of the world", b"Some guy"),
+        (b"Squirrel tunes in and drops out", b"No comment"),
+        (b"Kernel released", b"Many drivers"),
+    ]
+    detector = BatchDetector()
+    found = [detector.assign_detailed(item % (subject, k, text)) for k, (subject, text) in enumerate(news)]
+    assert len({one.batch for one in found}) == len(news)
+    again = item % (news[1][0], 99, b"Other words")
+    assert detector.explain(again).joins
+    assert detector.assign(again) == found[1].batch
+    other = item % (b"Weather", 100, b"Rain")
+    found = detector.explain(other)
+    assert found.similarity > 0  # the frame alone would have joined it
+    assert not found.joins
+    assert detector.assign_detailed(other).is_new
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no modes")
+def test_only_the_owner_reads_a_state(tmp_path):
+    path = tmp_path / "state"
+    path.write_bytes(b"")
+    path.chmod(0o644)  # as earlier versions left it
+    BatchDetector(window=2).save(path)
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_damaged_state(signatures, tmp_path):
@@ -282,36 +315,6 @@ def test_bad_pairs():
         MailPairs().fit([[b"x", 3]])
     with pytest.raises(InputError, match="not fitted"):
         MailPairs().pairs([b"x", b"y"])
-
-
-def test_spam_filter(mails, tmp_path):
-    raw, spam, batches = ([getattr(m, name) for m in mails] for name in ("raw", "is_spam", "batch"))
-    for counts in ("log", "raw"):
-        spam_filter = CollectiveSpamFilter(counts=counts).fit(raw[:200], spam[:200], batches[:200])
-        assert spam_filter.score(raw[200:], spam[200:], batches[200:]) > 0.9
-        scores = spam_filter.decision_function(raw[200:], batches[200:])
-        by_batch = {}
-        for score, batch in zip(scores, batches[200:]):
-            assert by_batch.setdefault(batch, score) == score
-        assert (spam_filter.predict(raw[200:], batches[200:]) == (scores > 0)).all()
-    spam_filter.save(tmp_path / "filter")
-    loaded = accord.load(tmp_path / "filter")
-    np.testing.assert_array_equal(loaded.coef_, spam_filter.coef_)
-
-
-def test_spam_filter_online(mails):
-    """The running sums of the detector give the score of the whole batch so far."""
-    raw, spam = [m.raw for m in mails[:120]], [m.is_spam for m in mails[:120]]
-    spam_filter = CollectiveSpamFilter().fit(raw, spam)
-    detector = BatchDetector()
-    found = [detector.assign_detailed(mail) for mail in raw]
-    for t in (0, 50, 119):
-        expected = spam_filter.decision_function(raw[: t + 1], [f.batch for f in found[: t + 1]])
-        assert spam_filter.decision(found[t]) == pytest.approx(expected[t])
-    statistics = BatchStatistics(1, True, True, np.array([7], np.uint32), np.array([2], np.int64))
-    log = CollectiveSpamFilter._values(spam_filter, statistics)
-    assert log[0].tolist() == [7, 65536, 65537, 65538, 65539]
-    assert log[1].tolist() == [1.0, 0.0, 0.0, 1.0, 1.0]
 
 
 def test_bad_spam_filters():

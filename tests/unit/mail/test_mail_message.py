@@ -10,7 +10,7 @@ from row_tables import each_row
 from accord.exceptions import InputError
 from accord.mail.generator import MailGenerator
 from accord.mail.headers import decode_header
-from accord.mail.message import MAX_TEXT, parse
+from accord.mail.message import MAX_BYTES, MAX_TEXT, parse
 
 
 def plain_structure(part):
@@ -166,6 +166,14 @@ def hostile():
 def test_hostile_mail(name):
     """Anything that takes more than linear time would not end."""
     assert len(parse(hostile()[name]).text) <= MAX_TEXT
+
+
+def test_padding_changes_nothing():
+    """A message is what its first 256 kB say, its size included."""
+    raw = b"Subject: x\n\n" + b"some words to fill a mail with " * (MAX_BYTES // 31)
+    raw += b" " * (MAX_BYTES - len(raw))
+    assert parse(raw + b"more" * 100_000) == parse(raw)
+    assert parse(raw).subject == "x"
 
 
 def test_bad_input():

@@ -132,15 +132,21 @@ def test_words_are_weighted_and_directions_are_few():
     np.testing.assert_allclose(view.idf_[:200], np.log(40 / np.maximum(frequency, 1)) + 1e-3)
     assert not hasattr(LinkedFeatures(EDGES).fit(OWN), "idf_")
     few = LinkedFeatures([(0, 1)], n_components=5).fit(X)
-    assert few.n_dims_ == 6
-    assert few.feature_names([0, 5]) == ["near:direction0", "bias"]
+    assert few.n_dims_ == 11
+    assert few.feature_names([0, 6, 10]) == ["far:direction0", "near:direction1", "bias"]
+
+
+def test_features_that_went_far_stand_beside_those_that_stayed_near():
+    found = features(LinkedFeatures(EDGES, weighting=None).fit_rows(OWN))
+    apart = [plain(OWN, adjacency(), 10, restart) for restart in (0.05, 0.3)]
+    np.testing.assert_allclose(found @ found.T, sum(rows @ rows.T for rows in apart) / 2, atol=1e-12)
 
 
 def test_what_there_is_to_choose():
     assert LinkedFeatures(EDGES, steps=2, restart=0.1).choices() == {}
-    pairs = {(view.steps, view.restart) for view in LinkedFeatures(EDGES).choices().values()}
-    assert (0, 0.0) in pairs
-    assert len(pairs) > 3
+    pairs = {name: (view.steps, view.restart) for name, view in LinkedFeatures(EDGES).choices().items()}
+    assert pairs == {"no links": (0, 0.0), "two steps": (2, 0.0)}
+    assert LinkedFeatures(EDGES, restart=0.2).choices()["two steps"].restart == 0.2
 
 
 def test_saved_models(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from accord.cli.dedupe.ask import ask
 from accord.cli.dedupe.learn import learn
 from accord.cli.dedupe.use import apply, assign, explain
 from accord.cli.program import InOrder, debug_option
@@ -13,7 +14,9 @@ class _LearnsByDefault(InOrder):
     """A group whose first command is meant if none is named: `accord dedupe TABLE` learns."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the name of the first command in front if it is missing."""
+        """Put the name of the first command in front if it is missing; `--ask` is the command of that name."""
+        if "--ask" in args and args[0] not in self.commands:
+            args = ["ask", *(arg for arg in args if arg != "--ask")]
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help", "--debug"):
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
@@ -31,11 +34,12 @@ def dedupe() -> None:
     Examples:
       accord dedupe people.csv > clustered.csv
       accord dedupe people.csv --label-column cluster_id --model people.accord
+      accord dedupe people.csv --ask --output clustered.csv
       accord dedupe apply people.accord other.csv --output clustered.csv
       accord dedupe assign people.accord new.csv --table clustered.csv --output new-with-ids.csv
       accord dedupe explain people.accord other.csv 17 42
     """
 
 
-for command in (learn, apply, assign, explain):
+for command in (learn, ask, apply, assign, explain):
     dedupe.add_command(command)

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -124,7 +125,7 @@ class Detection:
         signature = self.detector.sign(message)
         received = self.clock(message_time(message))
         asked = self.with_reasons and self._explained(signature, received)
-        found = self.detector.assign_detailed(signature, received)
+        found = replace(self.detector.assign_detailed(signature, received), message=message)
         score = None if self.spam_filter is None else float(self.spam_filter.decision(found))
         summary = self.batches.setdefault(found.batch, BatchSummary(found.batch))
         summary.add(name, message, score)

@@ -37,15 +37,24 @@ class Labeled(NamedTuple):
               help="Learn from N generated messages instead of PATHS.")  # fmt: skip
 @click.option("--model", metavar="FILE", help="Where to write the model of similarity, for --model of other commands.")
 @click.option("--spam-filter", metavar="FILE", help="Where to write a spam filter, learned from the labels.")
+@click.option("--spam", multiple=True, metavar="PATH",
+              help="Spam, for a filter from two folders; with --ham, instead of PATHS. May be repeated.")  # fmt: skip
+@click.option("--ham", multiple=True, metavar="PATH", help="Mail that is no spam; may be repeated.")
 @click.option("--method", type=Choice(["sequential", "compact", "iterative", "pairwise"]), default="sequential",
               show_default=True, help="Learner; see ClusteringSVM.")  # fmt: skip
 @click.option("-C", "C", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
-              help="Weight of errors.")  # fmt: skip
+              help="Weight of errors for --model; the spam filter chooses its own by held-out labels.")  # fmt: skip
 @click.option("--set-size", type=click.IntRange(min=2), default=100, show_default=True,
               help="Messages are learned from in sets of so many that follow each other.")  # fmt: skip
 @click.option("--test-share", type=click.FloatRange(min=0, max=0.9), default=0.2, show_default=True,
               help="Share of the sets, the last ones, that is kept for a test and not learned from.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the generator.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of the generator, and of the order of --spam and --ham.",
+)
 @debug_option
 def train(paths: tuple[str, ...], **options: Any) -> None:
     """Learn a similarity of messages from PATHS, whose batches are listed in --batches.
@@ -56,8 +65,12 @@ def train(paths: tuple[str, ...], **options: Any) -> None:
     that is empty or -1 means that the message belongs to none. Labels are spam or ham; only --spam-filter needs them.
     Messages that are not in the table are not used.
 
+    A spam filter needs no table: give two folders, mailboxes or archives as --spam and --ham. Their batches are found
+    by the model that comes with Accord.
+
     \b
     Examples:
+      accord mail train --spam Junk --ham Archive --spam-filter filter.accord
       accord mail train archive.tar.xz --batches known.tsv --model own.accord
       accord mail train --generate 4000 --model own.accord --spam-filter filter.accord
       accord mail detect new.mbox --model own.accord --spam-filter filter.accord
@@ -65,7 +78,7 @@ def train(paths: tuple[str, ...], **options: Any) -> None:
     if not options["model"] and not options["spam_filter"]:
         raise click.UsageError("nothing would be written: give --model FILE, --spam-filter FILE, or both")
     targets = {"--model": options["model"], "--spam-filter": options["spam_filter"]}
-    check_outputs(targets, (*paths, options["batches"]))
+    check_outputs(targets, (*paths, options["batches"], *options["spam"], *options["ham"]))
     data = _read_data(paths, options)
     n_sets = -(-len(data.messages) // options["set_size"])
     n_test = min(round(options["test_share"] * n_sets), n_sets - 1)
@@ -79,16 +92,46 @@ def train(paths: tuple[str, ...], **options: Any) -> None:
 
 def _read_data(paths: tuple[str, ...], options: dict[str, Any]) -> Labeled:
     if options["n_generated"]:
-        if paths or options["batches"]:
-            raise click.UsageError("--generate goes with neither PATHS nor --batches")
+        if paths or options["batches"] or options["spam"] or options["ham"]:
+            raise click.UsageError("--generate goes with neither PATHS, --batches, --spam nor --ham")
         from accord.mail.generator import MailGenerator
 
         mails = list(MailGenerator(options["seed"]).stream(options["n_generated"]))
         return Labeled([m.raw for m in mails], [m.batch for m in mails], [m.is_spam for m in mails])
+    if options["spam"] or options["ham"]:
+        return _two_kinds(paths, options)
     if not paths or not options["batches"]:
-        raise click.UsageError("give PATHS and --batches FILE, or --generate N")
+        raise click.UsageError("give PATHS and --batches FILE, or --spam PATH and --ham PATH, or --generate N")
     known = read_batches(options["batches"])
     return _matched(paths, known, options["batches"])
+
+
+def _two_kinds(paths: tuple[str, ...], options: dict[str, Any]) -> Labeled:
+    """Mail of --spam and --ham in one order, with batches as the detector finds them."""
+    if paths or options["batches"] or options["model"]:
+        raise click.UsageError(
+            "--spam and --ham make a --spam-filter; they go with neither PATHS, --batches nor --model"
+        )
+    if not (options["spam"] and options["ham"]):
+        raise click.UsageError("a spam filter needs both kinds of mail: give --spam PATH and --ham PATH")
+    import random
+
+    from accord.mail.detector import BatchDetector
+    from accord.mail.sources import iter_sources
+    from accord.progress import Progress
+
+    mails: list[tuple[bytes, bool]] = []
+    with Progress(None, "reading") as progress:
+        for name, is_spam in (("spam", True), ("ham", False)):
+            before = len(mails)
+            for _, raw in iter_sources(options[name]):
+                mails.append((raw, is_spam))
+                progress.advance()
+            if len(mails) == before:
+                raise InputError(f"--{name} {' '.join(options[name])} has no messages; expected a folder or mailbox")
+    random.Random(options["seed"]).shuffle(mails)  # so that both kinds are kept for the test
+    detector = BatchDetector(window=max(len(mails), 1))
+    return Labeled([raw for raw, _ in mails], [detector.assign(raw) for raw, _ in mails], [spam for _, spam in mails])
 
 
 def _matched(paths: Sequence[str], known: dict[str, tuple[str, bool | None]], table: str) -> Labeled:
@@ -194,9 +237,10 @@ def _train_filter(data: Labeled, cut: int, options: dict[str, Any]) -> None:
     def part(rows: list[int]) -> tuple[list[Any], ...]:
         return tuple([column[k] for k in rows] for column in (data.messages, data.spam, data.batches))
 
-    learner = CollectiveSpamFilter(C=options["C"]).fit(*part(learned))
+    learner = CollectiveSpamFilter().fit(*part(learned))
     learner.save(options["spam_filter"])
     facts = [("messages learned from", f"{len(learned):,}"), ("spam among them", f"{sum(part(learned)[1]):,}")]
+    facts += [("weight of what batches say", f"{learner.batch_weight_:g} of 1")]
     if len({data.spam[k] for k in tested}) == 2:
         facts.append((f"area under ROC on {len(tested):,} others", f"{learner.score(*part(tested)):.4f}"))
     print_pairs(options["spam_filter"], facts)

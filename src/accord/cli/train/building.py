@@ -56,6 +56,10 @@ def make_learner(
     if split:
         parts["views"] = _class(composition)(features, **parameters_of(composition, given))
     parts |= {"structure": structure, "view": features, "verbose": int(not options["quiet"])}
+    if options["rules"]:
+        from accord.learners.rules import Rules
+
+        parts["rules"] = Rules(list(options["rules"]))
     args = parameters_of(learner, given)
     if options["stream"] and "solver" in takes and args.setdefault("solver", "sgd") != "sgd":
         raise click.UsageError(f"--solver {args['solver']} needs all data at once; --stream trains with sgd")
@@ -84,6 +88,8 @@ def _refuse(learner: str, view: str, given: dict[str, Any], options: dict[str, A
         raise click.UsageError(f"--views is for learners of several views ({several}), not {learner}")
     if given.get("gamma") == "auto" and learner not in REGRESSORS:
         raise click.UsageError(f"--gamma auto is for {' and '.join(REGRESSORS)}; give {learner} a number")
+    if options["rules"] and "rules" not in entry.can:
+        raise click.UsageError(f"--rules is for {' and '.join(commands('learner', can='rules'))}, not for {learner}")
     if options["base_learner"] and not entry.base:
         made = " and ".join(e.command for e in TABLE.values() if e.base)
         raise click.UsageError(f"--base-learner is what {made} are made of; {learner} has none")

@@ -40,6 +40,8 @@ def choose_task(data: str, reading: dict[str, Any], given: dict[str, Any], optio
     for option, other in told.items():
         if task is not None and other is not task:
             raise click.UsageError(f"{first} is for the task {task.name}; it does not go with {option}")
+    if task is None and options["no_labels"]:
+        task = SEQUENCE
     if task is None:
         if found == "text":
             raise click.UsageError("plain text: give --task multiclass if its lines are class<TAB>words")
@@ -52,7 +54,7 @@ def choose_task(data: str, reading: dict[str, Any], given: dict[str, Any], optio
 
 def default_learner(task: Task, given: dict[str, Any], options: dict[str, Any]) -> str:
     """What learns if nobody says it: the best for the task, or a CRF if only other learners have what is asked for."""
-    best = "tagger" if task is SEQUENCE and options["unlabeled"] else task.learner
+    best = "tagger" if task is SEQUENCE and (options["unlabeled"] or options["rules"]) else task.learner
     own = {p.name for p in PARAMETERS if best in p.defaults or not set(p.defaults) & set(LEARNERS)}
     asks = any(options[name] for name in ("stream", "views", "base_learner", *WORD_VIEWS))
     return best if given.keys() <= own and not asks else "crf"
@@ -78,7 +80,7 @@ def _check(task: Task, found: str | None, options: dict[str, Any]) -> None:
         raise click.UsageError(f"--learner {options['learner']} does not learn {task.outputs}; use one of {known}")
     if options["stream"] and not task.streams:
         raise click.UsageError(f"--stream is not for {task.outputs}: all of them are needed at once")
-    if found == "text" and task.of_tokens:
+    if found == "text" and task.of_tokens and not options["no_labels"]:
         raise click.UsageError(
             f"plain text has no {task.outputs} to learn from, and goes to --unlabeled; if that is not what the file "
             f"holds, give --format {task.labeled_format}"

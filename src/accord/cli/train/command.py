@@ -43,6 +43,7 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
     Examples:
       accord train train.conll --model names.accord --constraints iob2
       accord train few.conll --unlabeled many.txt --learner co-svm -o names.accord
+      accord train --unlabeled many.txt --rules towns.txt:LOC -o names.accord
       accord train iris.csv --label-column species --dry-run
       accord train houses.csv --learner rlsr --label-column price -o h.accord
       accord train wsj.mrg --clean --max-length 20 --learner svm -o parser.accord
@@ -77,7 +78,7 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
 
 # What --help shows; --help-all shows the rest.
 _GROUPS = {
-    "Data": ("labeled", "unlabeled", "format", "label_column", "unknown_label", "valid"),
+    "Data": ("labeled", "unlabeled", "format", "label_column", "unknown_label", "rules", "valid"),
     "Model": (
         "model",
         "task",
@@ -138,6 +139,12 @@ _GROUPS = {
 @click.option("--taxonomy", metavar="FILE", help="Classes: child<TAB>parent edges or A/B/C paths, one per line.")
 @click.option("--grammar", metavar="FILE", help="Trees: a further treebank, whose rules may be used; nothing else is "
               "learned from it.")  # fmt: skip
+@click.option(
+    "--rules", metavar="FILE:LABEL", multiple=True,
+    help="Words or phrases, one per line, that have this label, or a class that texts with one of them have; or "
+    "regex:PATTERN:LABEL. They may be wrong at times. May be given several times; with --unlabeled, DATA may be left "
+    "out.  [tagger, classifier]",
+)  # fmt: skip
 @click.option("--valid", metavar="FILE", help="Labeled data to score the model on after training.")
 @click.option(
     "--stream", is_flag=True, help=f"Train batch by batch, for data larger than memory ({', '.join(_STREAMING)})."
@@ -153,7 +160,7 @@ _GROUPS = {
 @debug_option
 def train(data: str | None, labeled: str | None, model: Path | None, **options: Any) -> None:
     """Train a model."""
-    data = _labeled_data(data, labeled)
+    data = _labeled_data(data, labeled, options)
     if model is None and not options["dry_run"]:
         raise click.UsageError("Missing option '--model' / '--output' / '-o'; --dry-run needs none.")
     plan = _plan(data, model, options)
@@ -172,12 +179,18 @@ def train(data: str | None, labeled: str | None, model: Path | None, **options: 
         _validate(trained.model, layout, options["valid"])
 
 
-def _labeled_data(data: str | None, labeled: str | None) -> str:
+def _labeled_data(data: str | None, labeled: str | None, options: dict[str, Any]) -> str:
+    """The file with labels; if rules take their place, the first one without."""
     if data is not None and labeled is not None:
         raise click.UsageError(f"DATA ({data}) and --labeled ({labeled}) are the same thing; give one of them")
     found = labeled if data is None else data
+    options["no_labels"] = found is None
+    if found is None and options["rules"] and options["unlabeled"]:
+        found, *options["unlabeled"] = options["unlabeled"]
     if found is None:
-        raise click.UsageError("Missing argument 'DATA'; give labeled data, as an argument or by --labeled.")
+        raise click.UsageError(
+            "Missing argument 'DATA'; give labeled data, as an argument or by --labeled, or --unlabeled and --rules."
+        )
     return found
 
 
@@ -185,7 +198,8 @@ def _plan(data: str, model: Path | None, options: dict[str, Any]) -> Plan:
     """What is to be trained; the files that the structure needs are read."""
     reading, given = take_reading_options(options), given_parameters(options)
     read = (options[name] for name in ("embeddings", "vocabulary", "clusters", "taxonomy", "grammar", "valid"))
-    check_outputs({"--model": model}, (data, *options["unlabeled"], *read))
+    lists = [rule.rpartition(":")[0] for rule in options["rules"] if not rule.startswith("regex:")]
+    check_outputs({"--model": model}, (data, *options["unlabeled"], *lists, *read))
     check_inputs(data, options)
     task = with_terminals(choose_task(data, reading, given, options), given.get("terminals", ""))
     layout = Layout(task, **reading).for_file(data, task.labeled_format)

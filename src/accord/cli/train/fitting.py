@@ -58,8 +58,7 @@ def read(plan: Plan) -> Understood:
     from accord.learners.inputs import count
 
     learner = plan.learner()  # before reading: mistakes in options are found at once
-    batch, layout = load_settled(plan.layout, plan.data)
-    X, Y = batch.X, batch.Y
+    X, Y, layout = _first_file(plan)
     if not Y:
         longest = f" of at most {layout.max_length} words (--max-length)" if layout.max_length else ""
         raise InputError(f"{plan.data} has no {layout.task.outputs}{longest}")
@@ -79,6 +78,15 @@ def read(plan: Plan) -> Understood:
     return Understood(learner, layout, X, Y, sizes)
 
 
+def _first_file(plan: Plan) -> tuple[Any, list[Any], Layout]:
+    """Inputs and outputs of the file with labels, and its layout; or of one without, if rules take their place."""
+    if plan.options["no_labels"] and plan.layout.task.of_tokens:
+        X = _load_unlabeled(plan.layout, plan.data, plan.options["unlabeled_format"])
+        return X, [None] * len(X), plan.layout
+    batch, layout = load_settled(plan.layout, plan.data)
+    return batch.X, batch.Y, layout
+
+
 def fit(plan: Plan) -> tuple[Trained, Layout]:
     """Train on all data at once; what was found out about the files is in the layout."""
     from accord import settings
@@ -90,7 +98,7 @@ def fit(plan: Plan) -> tuple[Trained, Layout]:
     settings.check(learner)  # what is wrong is said first
     unlabeled = f" and {len(hidden):,} unlabeled ones" if hidden else ""
     labeled = counted(n_labeled, f"labeled {found.layout.task.example}")
-    if n_labeled:
+    if n_labeled or plan.options["rules"]:
         note(f"training {type(learner).__name__} on {labeled}{unlabeled} ...")
     learner.fit(found.X, found.Y)
     return Trained(learner, n_labeled, found.n_partial, len(hidden), take(found.X, hidden)), found.layout

@@ -50,6 +50,7 @@ PARAMETERS = [
         "Whether to learn from unlabeled examples; auto: if held-out labels say that they help.",
         Choice(["auto", "always", "never"]),
     ),
+    Parameter("time_budget", same(None, "classifier"), "Seconds after which nothing else is tried.", float),
     Parameter("norm", same(1, "svm", "co-svm"), "Power of the slacks.", Choice(["1", "2"])),
     Parameter(
         "rescaling", same("margin", "svm", "co-svm", *SMOOTH), "What the loss scales.", Choice(["margin", "slack"])

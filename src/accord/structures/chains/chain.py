@@ -11,6 +11,7 @@ import numpy as np
 from accord.exceptions import InfeasibleError, InputError
 from accord.kernels.chains import forward_backward as fb
 from accord.kernels.chains import viterbi as vit
+from accord.kernels.chains.co_svm import predict_with_margin
 from accord.packed.rows import Rows
 from accord.packed.tables import sums_by_input
 from accord.packed.weights import Parts
@@ -114,6 +115,12 @@ class ChainStructure(ChainDecoders):
         fb.forward_backward_batch(rows.offsets, unary, chain, np.empty(0), marginals, log_z, counts)
         raise_infeasible(log_z, first, unary, rows.offsets)
         return [marginals[lo:hi, : self.n_labels_] for lo, hi in pairwise(rows.offsets.tolist())]
+
+    def margins_of(self, rows: Rows, unary: np.ndarray, transitions: np.ndarray) -> np.ndarray:
+        """By how much the best labels of each packed input beat the second best (n_inputs,)."""
+        y, margins = np.empty(rows.n_rows, np.int32), np.empty(rows.n_inputs)
+        predict_with_margin(rows.offsets, unary, *self.chain(transitions), y, margins)
+        return margins
 
     # -- learning ---------------------------------------------------------------------------------------------------
     def problem(

@@ -1,0 +1,1 @@
+"""Labels out and in, in the formats of other programs."""

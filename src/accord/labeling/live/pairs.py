@@ -1,0 +1,231 @@
+"""Pairs of records: are both about the same thing? Logistic regression over comparisons, guided by a guess.
+
+Before there are answers, and while there are few, the guess is what similarity of fields suggests: fields in which
+values are seldom shared weigh more. It is a sum of comparisons like everything else that is learned, so that the model
+is linear in them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from accord.dedupe.blocking import candidate_pairs
+from accord.dedupe.columns import MISSING
+from accord.dedupe.deduplicator import Deduplicator
+from accord.dedupe.pairs import RecordPairs
+from accord.labeling.live.base import Answers, Doubt, Judged, Question, of_items
+from accord.labeling.project import BETWEEN, Project
+
+_CANDIDATES = 10  # that each record is compared with
+_MOST = 200_000  # pairs that are looked at
+_GUESS, _FIELD, _SINGLE = 12.0, 2.0, 0.4  # scales: what is larger is learned from fewer answers
+_UNSURE = 0.1
+
+
+class LivePairs:
+    """A table of records; questions are about those that are alike."""
+
+    measure, is_share = "pairs", True
+
+    def __init__(self, project: Project, fields: dict[str, str] | None = None) -> None:
+        self.project = project
+        self.records = [item["fields"] for item in project.items]
+        self.view = RecordPairs(fields).fit([self.records])
+        self.table = self.view.table(self.records)
+        left, right = candidate_pairs(self.table, _CANDIDATES)
+        if left.size > _MOST:
+            kept = np.sort(np.random.default_rng(0).choice(left.size, _MOST, replace=False))
+            left, right = left[kept], right[kept]
+        self.left, self.right = left, right
+        self.keys = [f"{project.keys[b]}{BETWEEN}{project.keys[a]}" for a, b in zip(left, right)]
+        self._at = {key: k for k, key in enumerate(self.keys)}
+        self.mixing = self._mixing()
+        self.features = (self.table.compare(left, right) @ self.mixing).astype(np.float32)
+        self.guess = self.features[:, 0].astype(float) / _GUESS
+
+    def _mixing(self) -> np.ndarray:
+        """From comparisons (rows) to what is learned from (columns): the guess, one mean a field, each by itself."""
+        names = [name.rpartition(": ") for name in self.view.names_]
+        fields = list(self.view.fields_)
+        seldom = np.array([_seldom([record.get(field) for record in self.records]) for field in fields])
+        mixing = np.zeros((len(names), 1 + len(fields) + len(names)))
+        for f, field in enumerate(fields):
+            own = [k for k, (name, _, how) in enumerate(names) if name == field and _is_similarity(how)]
+            mixing[own, 0] = _GUESS * seldom[f] / max(seldom.sum(), 1e-9) / max(len(own), 1)
+            mixing[own, 1 + f] = _FIELD / max(len(own), 1)
+        mixing[np.arange(len(names)), 1 + len(fields) + np.arange(len(names))] = _SINGLE
+        return mixing
+
+    def candidates(self) -> list[str]:
+        return self.keys
+
+    def rows(self, keys: list[str]) -> np.ndarray:
+        """Features of pairs, also of those that are no candidates."""
+        known = [self._at.get(key, -1) for key in keys]
+        if min(known, default=0) >= 0:
+            return self.features[known]
+        ends = [[self.project.place(part) for part in key.split(BETWEEN)] for key in keys]
+        return self.table.compare(*np.array(ends).T[::-1]) @ self.mixing
+
+    def learn(self, truth: Answers, previous: Any = None) -> PairModel | None:
+        return PairModel(self, of_items(self.project, truth))
+
+    def learn_more(self, truth: Answers, unlabeled: list[str]) -> None:
+        """Unlabeled records are in the guess already."""
+
+
+class PairModel:
+    """What answers about pairs have taught."""
+
+    is_whole = True
+
+    def __init__(self, live: LivePairs, learned: Answers) -> None:
+        self.live, self.learned = live, learned
+        self.sure = {key: value for key, value in learned.items() if value != "unsure"}
+        self.n_answers = len(learned)
+        same = np.array([value == "same" for value in self.sure.values()], bool)
+        self.logistic = None
+        if 0 < same.sum() < same.size:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.logistic = LogisticRegression(C=1.0, max_iter=500).fit(live.rows(list(self.sure)), same)
+        how = "logistic regression over comparisons" if self.logistic else "similarity of rare values"
+        self.name = f"{how}, from {self.n_answers:,} pairs"
+
+    def probabilities(self, keys: list[str] | None = None) -> np.ndarray:
+        """Of being the same; without keys, of all candidates."""
+        rows = self.live.features if keys is None else self.live.rows(keys)
+        if self.logistic is not None:
+            return self.logistic.predict_proba(rows)[:, 1]
+        guess = rows[:, 0].astype(float) / _GUESS
+        return 1.0 / (1.0 + np.exp(-20.0 * (guess - self._border())))
+
+    def _border(self) -> float:
+        """While all answers are alike: halfway to what lies beyond them; before there are any, near the top."""
+        guess = self.live.guess
+        if not self.sure:
+            return float(np.quantile(guess, 1 - min(0.5, len(self.live.records) / max(guess.size, 1) / 4)))
+        own = self.live.rows(list(self.sure))[:, 0].astype(float) / _GUESS
+        beyond = guess[guess < own.min()] if "same" in self.sure.values() else guess[guess > own.max()]
+        return float(np.median(beyond)) if beyond.size else float(own.mean())
+
+    def deduplicator(self) -> Any:
+        """The same model as one that clusters tables, is saved and explained; None while answers are too few."""
+        if self.logistic is None:
+            return None
+        model = Deduplicator({**self.live.view.fields_}, calibrate=False, self_training=False)
+        model.view_, model.machines_ = self.live.view, []
+        model.weights_, model.bias_ = self.live.mixing @ self.logistic.coef_[0], float(self.logistic.intercept_[0])
+        model.slope_, model.n_calibration_, model.size_costs_ = 1.0, None, np.zeros(1)
+        model.self_trained_, model.held_out_f1_, model.interrupted_ = False, None, False
+        return model
+
+    def propose(self, key: str) -> dict[str, Any]:
+        p = float(self.probabilities([key])[0])
+        return {"probability": round(p, 3), "why": self._reasons(key)}
+
+    def _reasons(self, key: str) -> list[list[Any]]:
+        """What each field adds to the decision, the largest first."""
+        live = self.live
+        a, b = (live.project.place(part) for part in key.split(BETWEEN))
+        weights = live.mixing @ self.logistic.coef_[0] if self.logistic is not None else live.mixing[:, 0]
+        added = live.table.compare(np.array([b]), np.array([a]))[0] * weights
+        sums: dict[str, float] = {}
+        for name, value in zip(live.view.names_, added):
+            field = name.rpartition(": ")[0]
+            sums[field] = sums.get(field, 0.0) + float(value)
+        return [[f, round(v, 2)] for f, v in sorted(sums.items(), key=lambda one: -abs(one[1])) if abs(v) > 0.005]
+
+    def rank(self, keys: list[str], n: int, rng: np.random.Generator) -> list[Question]:
+        """Pairs between same and different, of as many records as possible; none whose answer follows from others."""
+        open_keys = set(keys)
+        p, follows = self.probabilities(), Closure(self.sure)
+        doubt = np.minimum(p, 1 - p) + 1e-6 * rng.random(p.size)
+        chosen: list[Question] = []
+        used: dict[str, int] = {}
+        for k in np.argsort(-doubt, kind="stable")[: 50 * n + 200]:
+            key = self.live.keys[int(k)]
+            a, b = key.split(BETWEEN)
+            if key not in open_keys or follows.answer(a, b) is not None or max(used.get(a, 0), used.get(b, 0)) > 1:
+                continue
+            used[a], used[b] = used.get(a, 0) + 1, used.get(b, 0) + 1
+            chosen.append(Question(key, float(doubt[k]), self._why(float(p[k]))))
+            if len(chosen) == n:
+                break
+        return chosen
+
+    def _why(self, p: float) -> str:
+        if self.logistic is None:
+            return "their fields are about as similar as those of a pair that may be either"
+        return f"the answers so far make it {100 * p:.0f} % probable that they are the same"
+
+    def judge(self, truth: Answers) -> list[Judged]:
+        sure = {k: v for k, v in truth.items() if v != "unsure" and self.live.project.item(k) is not None}
+        if not sure:
+            return []
+        out = []
+        for (key, given), p in zip(sure.items(), self.probabilities(list(sure))):
+            best = "same" if p > 0.5 else "different"
+            mine = float(p if given == "same" else 1 - p)
+            doubts = [Doubt(key, None, given, best, mine)] if mine < _UNSURE else []
+            out.append(Judged(key, float(best != given), 1.0, doubts))
+        return out
+
+    def expected_error(self, keys: list[str]) -> float | None:
+        """1 - F1 of matches, as the probabilities have it."""
+        if self.logistic is None:
+            return None
+        p = self.probabilities()
+        right, wrong, missed = p[p > 0.5].sum(), (1 - p[p > 0.5]).sum(), p[p <= 0.5].sum()
+        return float(1 - 2 * right / max(2 * right + wrong + missed, 1e-9))
+
+
+class Closure:
+    """What follows from answers: the same as the same is the same, and different from what that is different from."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._up: dict[str, str] = {}
+        for key, value in answers.items():
+            if value == "same":
+                a, b = map(self._root, key.split(BETWEEN))
+                self._up[a] = b
+        apart = (map(self._root, key.split(BETWEEN)) for key, value in answers.items() if value == "different")
+        self._apart = {frozenset(pair) for pair in apart}
+
+    def _root(self, one: str) -> str:
+        way = [one]
+        while (up := self._up.get(way[-1], way[-1])) != way[-1]:
+            way.append(up)
+        for node in way[:-1]:
+            self._up[node] = way[-1]
+        return way[-1]
+
+    def answer(self, a: str, b: str) -> str | None:
+        """The answer that follows, or None."""
+        first, second = self._root(a), self._root(b)
+        if first == second:
+            return "same"
+        return "different" if frozenset((first, second)) in self._apart else None
+
+    def clusters(self, keys: list[str]) -> list[str]:
+        """For every record the one that stands for all that are the same."""
+        return [self._root(key) for key in keys]
+
+
+def _is_similarity(how: str) -> bool:
+    return how not in MISSING and not how.startswith(("numbers differ", "equal and rare"))
+
+
+def _seldom(values: list[Any]) -> float:
+    """How much a field tells records apart: share of filled cells times the entropy of values, from 0 to 1."""
+    filled = sorted(str(value).lower() for value in values if value not in (None, ""))
+    if len(filled) < 2:
+        return 0.0
+    starts = [0, *(k for k, (a, b) in enumerate(pairwise(filled), 1) if a != b), len(filled)]
+    shares = np.diff(starts) / len(filled)
+    return float(-(shares * np.log(shares)).sum() / np.log(len(filled))) * len(filled) / len(values)

@@ -1,0 +1,76 @@
+"""Running the page: a port, a link, a browser, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import webbrowser
+from collections.abc import Callable
+
+from accord.exceptions import InputError
+from accord.labeling.app import create_app
+from accord.labeling.service import Service
+from accord.labeling.sessions import LOOPBACK, Doorkeeper
+
+PORT = 8040
+_TRIES = 20  # ports after the first one, if that is taken
+
+
+def serve(
+    service: Service,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    names: tuple[str, ...] = (),
+    browser: bool = True,
+    announce: Callable[[str], None],
+    close: bool = True,
+) -> None:
+    """Serve the page until Ctrl-C or SIGTERM."""
+    import uvicorn
+
+    listener = _listen(host, port)
+    number = listener.getsockname()[1]
+    shown = f"[{host}]" if ":" in host else host
+    loopback = host in ("127.0.0.1", "localhost", "::1")
+    allowed = {*LOOPBACK, shown, *names} if not loopback or names else {*LOOPBACK}
+    if host in ("0.0.0.0", "::") and not names:
+        raise InputError(f"--host {host} is every address of this machine; say by which name: --allow-host NAME")
+    door = Doorkeeper(service.store, allowed)
+    link = f"http://{names[0] if names else shown}:{number}/?token={door.invite()}"
+    announce(f"label at {link}")
+    announce("the link works once; the page itself can make more of them. Ctrl-C ends, nothing is lost")
+    if not loopback:
+        announce("warning: other machines can reach this address, and what they send is not encrypted")
+    service.trainer.start()
+    settings = uvicorn.Config(
+        create_app(service, door), log_level="warning", access_log=False, server_header=False,
+        timeout_graceful_shutdown=1, timeout_keep_alive=20, limit_concurrency=200,
+    )  # fmt: skip
+    server = uvicorn.Server(settings)
+    try:
+        with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
+            if browser:
+                webbrowser.open(link)
+            server.run(sockets=[listener])
+    finally:
+        service.trainer.stop()
+        if close:
+            service.store.close()
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    """The port that was asked for; without one, the first that is free, so that an open page finds its server again."""
+    for number in [port] if port is not None else range(PORT, PORT + _TRIES):
+        listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, number))
+            listener.listen(128)  # who comes before the server runs waits
+            return listener
+        except OSError as error:
+            listener.close()
+            if port is not None:
+                raise InputError(f"--port {port} of {host} cannot be used: {error.strerror}") from error
+    raise InputError(f"no port from {PORT} to {PORT + _TRIES - 1} is free; name one: --port")

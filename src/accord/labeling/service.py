@@ -1,0 +1,252 @@
+"""What the page can ask, without anything of the web: questions, answers, history, agreement, files."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from hashlib import blake2s
+from typing import Any
+
+import numpy as np
+
+from accord.exceptions import InputError
+from accord.labeling import agreement
+from accord.labeling.formats.files import FORMATS, formats_of, read_labels, write_labels
+from accord.labeling.live.base import Question, first_questions
+from accord.labeling.live.kinds import live_model
+from accord.labeling.project import Project, counted
+from accord.labeling.store import Event, Store
+from accord.labeling.trainer import Trainer
+
+_NAME = 60  # characters of an annotator's name
+FILE = "file"  # who gave the labels that files came with
+
+
+class Service:
+    """A project, its store, and the model that learns."""
+
+    def __init__(self, project: Project, store: Store, overlap: float = 0.1, seed: int = 0) -> None:
+        self.project, self.store, self.overlap = project, store, overlap
+        for label in store.recall("labels") or []:  # those that were added while labeling
+            if label not in project.labels:
+                project.labels.append(label)
+        self.live = live_model(project)
+        self.trainer = Trainer(self.live, store, seed)
+        self._rng = np.random.default_rng(seed + 1)
+
+    # -- questions ----------------------------------------------------------------------------------------------------
+    def next(self, window: str, annotator: str) -> dict[str, Any]:
+        """The next question for a window, which stays its own while it is open."""
+        name, now = check_name(annotator), self.trainer.now
+        ready = {question.key: question for question in now.questions}
+        key = self.store.lease(list(ready), window, name, self.is_shared)
+        if key is None:  # all of them are taken, or answered since
+            seen = self.store.seen(name)
+            left = [key for key in self.live.candidates() if key not in seen]
+            more = first_questions(left, 200, self._rng, "any that is left")
+            key = self.store.lease([question.key for question in more], window, name, self.is_shared)
+        if key is None:
+            return {"key": None, **self.told()}
+        return {**self.question(key, ready.get(key), name), **self.told()}
+
+    def is_shared(self, key: str) -> bool:
+        """Whether an item is asked of everybody, so that one sees how far they agree."""
+        drawn = int.from_bytes(blake2s(key.encode(), digest_size=4).digest(), "big") / 2**32
+        return drawn < self.overlap
+
+    def question(self, key: str, question: Question | None, annotator: str) -> dict[str, Any]:
+        """An item with what the model and the annotator say about it."""
+        item = self.project.item(key)
+        if item is None:
+            raise InputError(f"there is no item {key[:40]!r}")
+        model = self.trainer.now.model
+        return {
+            "key": key,
+            "item": item,
+            "proposal": None if model is None else model.propose(key),
+            "reason": question.reason if question else "",
+            "part": question.part if question else None,
+            "mine": self.store.answers().get(key, {}).get(annotator),
+        }
+
+    def told(self) -> dict[str, Any]:
+        """What stands beside every question."""
+        now = self.trainer.now
+        return {
+            "revision": now.revision,
+            "behind": max(self.store.version - now.version, 0),
+            "labels": self.project.labels,
+            "model": None if now.model is None else now.model.name,
+            "trouble": now.trouble,
+        }
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+    def answer(self, key: str, annotator: str, value: Any, token: str | None = None, seconds: Any = None) -> int:
+        """Store an answer; when this returns it is safe."""
+        took = float(seconds) if isinstance(seconds, (int, float)) and 0 <= seconds < 1e6 else None
+        checked = self.project.check(key, value)
+        number = self.store.answer(key, check_name(annotator), checked, token=check_token(token), seconds=took)
+        self.trainer.wake()
+        return number
+
+    def skip(self, key: str, annotator: str, token: str | None = None) -> int:
+        """Ask something else."""
+        if self.project.item(key) is None:
+            raise InputError(f"there is no item {str(key)[:40]!r}")
+        return self.store.skip(key, check_name(annotator), token=check_token(token))
+
+    def decide(self, key: str, annotator: str, value: Any, token: str | None = None) -> int:
+        """Settle a conflict."""
+        number = self.store.decide(key, check_name(annotator), self.project.check(key, value), token=check_token(token))
+        self.trainer.wake()
+        return number
+
+    def undo(self, annotator: str) -> Event | None:
+        """Take the last event of an annotator back."""
+        event = self.store.undo(check_name(annotator))
+        self.trainer.wake()
+        return event
+
+    def add_label(self, label: Any) -> str:
+        """A label more, which the store remembers."""
+        added = self.project.add_label(label)
+        self.store.remember("labels", self.project.labels)
+        return added
+
+    # -- what was done ------------------------------------------------------------------------------------------------
+    def history(self, annotator: str | None, before: int | None = None) -> list[dict[str, Any]]:
+        """The latest events."""
+        return [
+            {**event._asdict(), "text": self.short(event.item)}
+            for event in self.store.history(annotator, before=before)
+        ]
+
+    def short(self, key: str) -> str:
+        """The beginning of an item."""
+        item = self.project.item(key)
+        if item is None:
+            return key
+        if "a" in item:
+            return " | ".join(_first(item[side]) for side in ("a", "b"))
+        return str(item["text"] if "text" in item else _first(item["fields"]))[:160]
+
+    def conflicts(self) -> list[dict[str, Any]]:
+        """Items on which annotators differ, with what they say."""
+        answers = self.store.answers()
+        found = agreement.conflicts(answers, self.store.decisions())[:100]
+        return [{"key": key, "item": self.project.item(key), "answers": answers[key]} for key in found]
+
+    def state(self, annotator: str | None = None) -> dict[str, Any]:
+        """All that the page shows beside a question."""
+        now, truth, answers = self.trainer.now, self.store.truth(), self.store.answers()
+        panel = None
+        if now.panel is not None:
+            suspects = [
+                {**doubt._asdict(), "text": self.short(doubt.key), "word": self._word(doubt.key, doubt.part)}
+                for doubt in now.panel.suspects
+                if truth.get(doubt.key) is not None
+            ]
+            panel = {**asdict(now.panel), "suspects": suspects}
+        return {
+            **self.told(),
+            "kind": self.project.kind,
+            "spans": self.project.spans,
+            "taxonomy": self.project.taxonomy,
+            "name": self.project.name,
+            "items": len(self.project.items),
+            "answered": len(truth),
+            "mine": self.store.annotators().get(annotator or "", 0),
+            "counts": counted(self.project, truth),
+            "panel": panel,
+            "expected": now.expected,
+            "seconds": round(now.seconds, 3),
+            "annotators": self.store.annotators(),
+            "agreement": agreement.agreements(self.project.kind, answers),
+            "conflicts": len(agreement.conflicts(answers, self.store.decisions())),
+            "formats": formats_of(self.project),
+            "advice": self.advice(truth),
+        }
+
+    def _word(self, key: str, part: int | None) -> str:
+        item = self.project.item(key)
+        if part is None or item is None or "places" not in item:
+            return ""
+        start, end = item["places"][part]
+        return item["text"][start:end]
+
+    def advice(self, truth: dict[str, Any]) -> str:
+        """Whether to go on; for pairs of records, when to stop."""
+        now = self.trainer.now
+        if self.project.kind == "pairs":
+            sure = [value for value in truth.values() if value != "unsure"]
+            if len(sure) < 10 or len(set(sure)) < 2:
+                return "Ten answers, some of them same and some different, give a usable clustering."
+            if now.expected is not None and now.expected < 0.05:
+                return f"You can stop: the model expects an F1 of {100 * (1 - now.expected):.0f} %."
+            if now.expected is not None:
+                return f"The model expects an F1 of {100 * (1 - now.expected):.0f} %; more answers help."
+        return ""
+
+    # -- files --------------------------------------------------------------------------------------------------------
+    def export(self, form: str, annotator: str | None = None) -> tuple[bytes, str, str]:
+        """Labels as a file: its bytes, its type, and a name for it."""
+        truth = self.store.truth()
+        if annotator:
+            truth = {key: given[annotator] for key, given in self.store.answers().items() if annotator in given}
+        made = FORMATS.get(form)
+        if made is None or form not in formats_of(self.project):
+            raise InputError(f"the format {str(form)[:20]!r} is none of {', '.join(formats_of(self.project))}")
+        return write_labels(self.project, truth, form), made.media_type, f"labels{made.suffix}"
+
+    def bring_in(self, form: str, data: bytes, annotator: str) -> dict[str, int]:
+        """Take labels over from a file, for items that there are."""
+        found, unknown = read_labels(self.project, data, form)
+        checked = {key: self.project.check(key, value) for key, value in found.items()}
+        added = self.store.bring_in(check_name(annotator), checked)
+        if self.project.labels:
+            self.store.remember("labels", self.project.labels)
+        self.trainer.wake()
+        return {"added": added, "known": len(checked) - added, "unknown": unknown}
+
+
+def check_name(annotator: Any) -> str:
+    """An annotator's name."""
+    name = annotator.strip() if isinstance(annotator, str) else ""
+    if not name or len(name) > _NAME or not name.isprintable():
+        raise InputError(f"an annotator has a name of 1 to {_NAME} characters that can be printed")
+    return name
+
+
+def check_token(token: Any) -> str | None:
+    """What a client calls an answer, so that it is not stored twice."""
+    if token is not None and (not isinstance(token, str) or not 8 <= len(token) <= 64):
+        raise InputError("token is no text of 8 to 64 characters")
+    return token
+
+
+def open_service(project: Project | None, store: Store, **settings: Any) -> Service:
+    """A service of a project, or of the one that the store remembers; what its files had labeled is taken over."""
+    known = store.recall("project")
+    if project is None:
+        if known is None:
+            raise InputError(f"{store.path} has nothing to label yet; name the files to label")
+        keys, items = store.items()
+        project = Project(known["kind"], items, keys, known["labels"], known["spans"], known["taxonomy"], known["name"])
+    else:
+        if known is not None and known["kind"] != project.kind:
+            raise InputError(
+                f"{store.path} has labels of the kind {known['kind']}, but the files are of the kind {project.kind}; "
+                "give another --store, or the --task of before"
+            )
+        for label in (known or {}).get("labels", []):
+            if label not in project.labels:
+                project.labels.append(label)
+        store.add_items(project.keys, project.items)
+        store.remember("project", {**project.remembered(), "at": time.time()})
+        if project.given:
+            store.bring_in(FILE, project.given)
+    return Service(project, store, **settings)
+
+
+def _first(fields: dict[str, Any]) -> str:
+    return ", ".join(str(value) for value in fields.values() if value)[:80]

@@ -1,0 +1,143 @@
+"""How often a model errs on new inputs without labels, from what it is sure of and how sure it was on held-out labels.
+
+A model that is fitted to folds of the labeled examples says of each held-out label how sure it is of its own
+prediction. Sorted by that, the errors among held-out labels are made a rate that falls as the confidence grows
+(isotonic regression). The mean of these rates over new inputs is the estimate: where new inputs are harder, so that the
+model is less sure of them, it is higher than the error on held-out labels.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.isotonic import IsotonicRegression
+from sklearn.utils.validation import check_is_fitted
+
+from accord.exceptions import InputError
+from accord.learners import inputs
+from accord.learners.base import ProbabilisticLearner
+from accord.learners.safety import labeled_folds
+from accord.settings import generator, whole
+
+DRAWS = 200  # of labeled examples, for the interval
+LEVEL = 0.9
+
+
+class ErrorEstimate(NamedTuple):
+    """Estimated share of labels (tokens, or classes) that are wrong, an interval of 90 %, and the held-out error."""
+
+    error: float
+    low: float
+    high: float
+    held_out_error: float
+
+
+def estimate_error(
+    model: Any, X_new: Any, X: Any, Y: Any, n_splits: int = 5, random_state: Any = None
+) -> ErrorEstimate:
+    """The share of labels that a model gets wrong on inputs whose labels nobody knows.
+
+    Parameters
+    ----------
+    model : learner of classes or label sequences
+        Copies of it are fitted to folds of the labeled examples; if it is fitted, it is asked about ``X_new`` itself,
+        else one that is fitted to all of X and Y.
+    X_new : inputs without labels
+    X, Y : what it learns from
+        Labeled examples, and perhaps unlabeled ones (``None``).
+    n_splits : int
+        Folds.
+    random_state : as everywhere
+
+    Returns
+    -------
+    ErrorEstimate
+        The interval is that of labeled examples drawn anew.
+
+    Examples
+    --------
+    >>> from accord import CRF, MultiClass, estimate_error
+    >>> X = [[0.0], [0.2], [0.3], [0.6], [0.8], [1.0]] * 5
+    >>> found = estimate_error(CRF(MultiClass()), [[0.1], [0.9]], X, ["a", "a", "b", "a", "b", "b"] * 5, random_state=0)
+    >>> found.low <= found.error <= found.high
+    True
+    """
+    whole(2).check("n_splits", n_splits)
+    outputs = inputs.output_list(X, Y, getattr(model, "structure", None))
+    labeled = inputs.labeled_inputs(outputs)
+    if labeled.size < n_splits:
+        raise InputError(f"Y has {labeled.size} labeled examples; estimate_error needs at least {n_splits}")
+    rng = generator(random_state)
+    groups, sure, wrong = [], [], []
+    for fold in labeled_folds(labeled.size, None, rng, n_splits):
+        hidden = labeled[fold]
+        y = list(outputs)
+        kept = np.setdiff1d(np.arange(len(outputs)), hidden)
+        fitted = _fit(model, inputs.take(X, kept), [y[i] for i in kept])
+        for i, (confidence, found) in zip(hidden, _confident(fitted, inputs.take(X, hidden))):
+            truth = list(outputs[i]) if isinstance(outputs[i], inputs.LISTS) else [outputs[i]]
+            known = [t for t, label in enumerate(truth) if label is not None]
+            groups += [int(i)] * len(known)
+            sure += [confidence[t] for t in known]
+            wrong += [float(found[t] != truth[t]) for t in known]
+    try:
+        check_is_fitted(model, "weights_")
+    except Exception:
+        model = _fit(model, X, outputs)
+    asked = np.concatenate([np.zeros(0), *(confidence for confidence, _ in _confident(model, X_new))])
+    if not asked.size:
+        raise InputError("X_new is empty; expected at least one input")
+    return _estimated(np.array(groups), np.array(sure), np.array(wrong), asked, rng)
+
+
+def _fit(model: Any, X: Any, Y: list[Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return clone(model).fit(X, Y)
+
+
+def _confident(model: Any, X: Any) -> list[tuple[np.ndarray, list[Any]]]:
+    """For each input, how sure the model is of each label that it predicts, and these."""
+    found = model.predict(X)
+    each = [list(y) if isinstance(y, inputs.LISTS) else [y] for y in found]
+    if isinstance(model, ProbabilisticLearner):
+        marginals = [np.atleast_2d(p) for p in model.predict_marginals(X)]
+        if marginals and isinstance(marginals[0].flat[0], dict):
+            raise InputError("model predicts trees; estimate_error is for classes and label sequences")
+        number = {label: k for k, label in enumerate(model.structure_.labels_)}
+        return [(p[np.arange(len(y)), [number[label] for label in y]], y) for p, y in zip(marginals, each)]
+    scores = model.decision_function(X)
+    if model.structure_.single_row:
+        scores = [np.atleast_2d(row) for row in (np.stack([-scores, scores], 1) if scores.ndim == 1 else scores)]
+    return [(_margin(np.asarray(row)), y) for row, y in zip(scores, each)]
+
+
+def _margin(scores: np.ndarray) -> np.ndarray:
+    """By how much the best label is ahead of the second."""
+    if scores.shape[1] < 2:
+        return np.ones(len(scores))
+    top = np.sort(scores, axis=1)
+    return np.asarray(top[:, -1] - top[:, -2])
+
+
+def _estimated(
+    groups: np.ndarray, sure: np.ndarray, wrong: np.ndarray, asked: np.ndarray, rng: np.random.Generator
+) -> ErrorEstimate:
+    """The calibrated mean, and an interval from labeled examples that are drawn anew."""
+    places = {group: np.flatnonzero(groups == group) for group in np.unique(groups)}
+
+    def mean(used: np.ndarray) -> float:
+        curve = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(sure[used], wrong[used])
+        return float(curve.predict(asked).mean())
+
+    names = list(places)
+    draws = [
+        mean(np.concatenate([places[names[k]] for k in rng.integers(len(names), size=len(names))]))
+        for _ in range(DRAWS)
+    ]
+    low, high = np.quantile(draws, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
+    estimate = mean(np.arange(groups.size))
+    return ErrorEstimate(estimate, min(float(low), estimate), max(float(high), estimate), float(wrong.mean()))

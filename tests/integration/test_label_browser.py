@@ -1,0 +1,215 @@
+"""A person at the page: Chromium is driven through a whole session of each kind, over kill -9 and reloads."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+from cli_helpers import process
+from labeling_cases import files_of, project_of, right_answer
+
+from accord.labeling.formats.files import read_labels
+from accord.labeling.live.kinds import live_model
+from accord.labeling.project import KINDS
+from accord.labeling.store import Store
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian's package chromium)"),
+]
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+OPTIONS = {
+    "tokens": ["--labels", "PER,LOC", "--tokenizer", "blanks"],
+    "classes": ["--labels", "good,bad"],
+    "numbers": ["--task", "numbers"],
+    "trees": ["--task", "trees"],
+    "pairs": ["--pairs"],
+}
+FORMS = {"tokens": "conll", "classes": "csv", "numbers": "csv", "trees": "trees", "pairs": "csv"}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+class Server:
+    """`accord label` as a process of its own."""
+
+    def __init__(self, *args):
+        self.process = process("label", *args, "--no-browser", stderr=subprocess.PIPE, text=True)
+        self.link = None
+        for line in self.process.stderr:
+            if found := re.search(r"http://\S+", line):
+                self.link = found.group()
+                break
+        assert self.link, "the server ended"
+        self.port = re.search(r":(\d+)/", self.link).group(1)
+
+    def kill(self, number=signal.SIGKILL):
+        os.kill(self.process.pid, number)
+        self.process.wait(20)
+        self.process.stderr.close()
+
+
+def key_of(page):
+    return page.locator("#question").get_attribute("data-key")
+
+
+def answer(page, project):
+    """Answer by keyboard alone; what was answered."""
+    key = key_of(page)
+    value = None
+    if project.kind == "tokens":
+        value = right_answer(project, key)
+        page.keyboard.press("Home")
+        page.keyboard.press("Shift+End")
+        page.keyboard.press("0")
+        for t, label in enumerate(value):
+            if label.startswith("B-"):
+                length = next((k for k in range(t + 1, len(value)) if value[k][:2] != "I-"), len(value)) - t
+                for press in ("Home", *["ArrowRight"] * t, *["Shift+ArrowRight"] * (length - 1)):
+                    page.keyboard.press(press)
+                page.keyboard.press(str(1 + project.labels.index(label[2:])))
+        page.keyboard.press("Enter")
+    elif project.kind == "classes":
+        value = right_answer(project, key)
+        shown = page.locator(".candidates button span:nth-of-type(1)").all_inner_texts()
+        page.keyboard.press(str(1 + shown.index(value)))
+    elif project.kind == "pairs":
+        value = right_answer(project, key)
+        page.keyboard.press("y" if value == "same" else "n")
+    elif project.kind == "numbers":
+        value = right_answer(project, key)
+        page.locator(".number input").fill(str(value))
+        page.keyboard.press("Enter")
+    else:
+        page.keyboard.press("1")
+        value = page.locator(".choice.on svg").get_attribute("aria-label")
+        page.keyboard.press("Enter")
+    return key, value
+
+
+def answered(page, project):
+    """Answer, and wait until the next question is there."""
+    key, value = answer(page, project)
+    sync_api.expect(page.locator("#question")).not_to_have_attribute("data-key", key)
+    return key, value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_session(kind, browser, tmp_path):
+    files, _ = files_of(kind, tmp_path)
+    project, _ = project_of(kind, tmp_path)
+    store = tmp_path / "labels.sqlite"
+    args = (*files, *OPTIONS[kind], "--store", store)
+    server = Server(*args, "--port", 0)
+    errors, said = [], {}
+    context = browser.new_context()
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(server.link)
+    page.wait_for_selector("#question > *")
+    assert "token" not in page.url  # it is not left in the history
+    try:
+        for _ in range(3):
+            key, value = answered(page, project)
+            said[key] = value
+        assert Store(store).answers().keys() >= said.keys()
+        page.locator("#question").focus()
+        page.keyboard.press("Escape")  # out of an input, if there is one
+        page.keyboard.press("z")
+        sync_api.expect(page.locator("#question")).to_have_attribute("data-key", key)
+        assert key not in Store(store).truth()
+        said[key] = answered(page, project)[1]
+        # a reload shows the same question
+        now = key_of(page)
+        page.reload()
+        page.wait_for_selector("#question > *")
+        assert key_of(page) == now
+        # another window is asked something else
+        other = context.new_page()
+        other.goto(page.url)
+        other.wait_for_selector("#question > *")
+        assert key_of(other) not in (now, "", *said)
+        other.close()
+        page.bring_to_front()
+        # kill -9, answer, start again: the answer arrives, and the page goes on by itself
+        server.kill()
+        page.locator("#question").focus()
+        key, value = answer(page, project)
+        sync_api.expect(page.locator("#away")).to_contain_text("kept here")
+        said[key] = value
+        server = Server(*args, "--port", server.port)
+        sync_api.expect(page.locator("#question")).not_to_have_attribute("data-key", key)
+        sync_api.expect(page.locator("#away")).to_be_hidden()
+        truth = Store(store).truth()
+        assert {key: truth[key] for key in said} == said
+        # export, and learn from it
+        page.get_by_role("button", name="Files").click()
+        with page.expect_download() as download:
+            page.locator(f"#exports a[href*='format={FORMS[kind]}']").click()
+        data = download.value.path().read_bytes()
+        back, unknown = read_labels(project, data, FORMS[kind])
+        assert (back, unknown) == (truth, 0)
+        live = live_model(project)
+        if len(set(map(str, truth.values()))) > 1:
+            one, same = live.learn(truth), live.learn(back)
+            for some in live.candidates()[:10]:
+                assert one.propose(some) == same.propose(some)
+        assert errors == []
+    finally:
+        context.close()
+        server.kill(signal.SIGTERM)
+
+
+def test_mouse_unsure_tokens_new_labels_and_scripts_from_right_to_left(browser, tmp_path):
+    (tmp_path / "text.txt").write_text("وصل محمد علي إلى القاهرة <b>اليوم</b>\n")
+    server = Server(tmp_path / "text.txt", "--labels", "PER", "--store", tmp_path / "s.sqlite", "--port", 0)
+    context = browser.new_context(color_scheme="dark", viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    try:
+        page.goto(server.link)
+        page.wait_for_selector(".tok")
+        box = page.locator(".sentence")
+        assert box.get_attribute("dir") == "rtl"
+        assert "<b>" in box.inner_text()  # text, never HTML
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        ends = [page.locator(f"#t{t}").bounding_box() for t in (1, 2)]
+        first, second = ([one["x"] + one["width"] / 2, one["y"] + one["height"] / 2] for one in ends)
+        page.mouse.move(*first)
+        page.mouse.down()
+        page.mouse.move(*second, steps=4)
+        page.mouse.up()
+        page.keyboard.press("1")
+        assert page.locator(".span").inner_text().startswith("محمد علي")
+        page.keyboard.press("ArrowLeft")  # onwards, in this script
+        page.keyboard.press("u")
+        page.locator(".key.add input").fill("LOC")
+        page.keyboard.press("Enter")
+        sync_api.expect(page.locator("#keys")).to_contain_text("LOC")
+        page.keyboard.press("2")
+        page.locator("#accept").click()
+        sync_api.expect(page.locator("#question")).to_contain_text("nothing left")
+        ((_, value),) = Store(tmp_path / "s.sqlite").truth().items()
+        assert value[:6] == ["O", "B-PER", "I-PER", "O", None, "B-LOC"]
+        # every control has a name
+        unnamed = page.evaluate(
+            "[...document.querySelectorAll('button, input, select, a')].filter(e => !(e.innerText || e.ariaLabel || "
+            "(e.labels && e.labels.length) || e.textContent)).length"
+        )
+        assert unnamed == 0
+    finally:
+        context.close()
+        server.kill(signal.SIGTERM)

@@ -1,0 +1,173 @@
+"""Every kind of items: read, asked, answered, learned. Formats give back what they were given."""
+
+from contextlib import suppress
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from labeling_cases import project_of
+
+from accord import AccordError, Deduplicator, InputError, load
+from accord.exceptions import MissingExtraError
+from accord.labeling.formats.files import formats_of, read_labels, write_labels
+from accord.labeling.live.kinds import live_model
+from accord.labeling.live.pairs import Closure
+from accord.labeling.panel import error_of, labels_to_halve
+from accord.labeling.project import BETWEEN, KINDS, counted
+from accord.labeling.service import open_service
+from accord.labeling.sources import Reading, as_iob2, read_project
+from accord.labeling.store import Store
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_session_of_each_kind(kind, tmp_path):
+    project, right = project_of(kind, tmp_path)
+    service = open_service(project, Store(tmp_path / "labels.sqlite"))
+    trainer = service.trainer
+    asked = []
+    for number in range(min(12, len(project.items) - 3)):
+        while trainer.now.version != service.store.version or not trainer.now.questions:
+            trainer.step()
+        found = service.next("w", "ana")
+        if found["key"] is None:
+            break
+        asked.append(found["key"])
+        assert number == 0 or found["model"] or kind != "trees"
+        service.answer(found["key"], "ana", right(found["key"]))
+    assert len(set(asked)) == len(asked) >= 3  # nothing is asked twice
+    while trainer.step():
+        pass
+    told = service.state("ana")
+    assert told["answered"] == len(asked) + len(project.given)
+    assert told["behind"] == 0
+    assert told["trouble"] == ""
+    model = trainer.now.model
+    truth = service.store.truth()
+    judged = model.judge(truth)  # on what it was trained on
+    error, low, high = error_of(judged, service.live.is_share)
+    assert low <= error <= high
+    assert error < (0.1 if service.live.is_share else 8.0)
+    if len(truth) >= 8:
+        assert told["panel"]["curve"]
+        assert all(point["low"] <= point["error"] <= point["high"] for point in told["panel"]["curve"])
+    # another session goes on with what the store has
+    service.store.close()
+    again = open_service(None, Store(tmp_path / "labels.sqlite"))
+    assert again.store.truth() == truth
+    assert again.project.keys == project.keys
+    # every format gives back what it was given
+    for form in formats_of(project):
+        if form == "spacy" and find_spec("spacy") is None:
+            with pytest.raises(MissingExtraError, match="pip install spacy"):
+                write_labels(project, truth, form)
+            continue
+        data = write_labels(project, truth, form)
+        back, unknown = read_labels(again.project, data, form)
+        assert unknown == 0
+        assert back == truth, form
+        for damaged in (b"\xff\xfe\x00nonsense", b"[1, 2]", b"{}", b"(((", data[: len(data) // 2] + b"}"):
+            with suppress(AccordError):  # no other error comes out
+                read_labels(again.project, damaged, form)
+
+
+def test_answers_are_checked(tmp_path):
+    project, right = project_of("tokens", tmp_path)
+    key = project.keys[0]
+    n = len(right(key))
+    for wrong, says in ((["O"], f"each of {n} tokens"), (["XX"] * n, "which there is not"), ("O", "label, or null")):
+        with pytest.raises(InputError, match=says):
+            project.check(key, wrong)
+    assert project.check(key, [None] * n) == [None] * n
+    with pytest.raises(InputError, match="no item"):
+        project.check("../../etc/passwd", ["O"])
+    assert project.add_label("MISC") == "MISC"
+    with pytest.raises(InputError, match="no blanks"):
+        project.add_label("two words")
+    classes, _ = project_of("classes", tmp_path)
+    with pytest.raises(InputError, match="none of the labels"):
+        classes.check(classes.keys[0], "ugly")
+    numbers, _ = project_of("numbers", tmp_path)
+    for wrong in (float("nan"), "3", True, None):
+        with pytest.raises(InputError, match="finite number"):
+            numbers.check(numbers.keys[0], wrong)
+    trees, _ = project_of("trees", tmp_path)
+    with pytest.raises(InputError, match="not those of the sentence"):
+        trees.check(trees.keys[0], "(S (N other) (V words))")
+    with pytest.raises(InputError):
+        trees.check(trees.keys[0], "(S (N")
+
+
+def test_labels_of_tokens_that_are_not_sure_stay_so(tmp_path):
+    project, right = project_of("tokens", tmp_path)
+    key = next(k for k in project.keys if any(y != "O" for y in right(k)))
+    value = [None if t == 0 else y for t, y in enumerate(right(key))]
+    for form in ("conll", "prodigy", "label-studio"):
+        assert read_labels(project, write_labels(project, {key: value}, form), form) == ({key: value}, 0)
+    assert sum(counted(project, {key: right(key)}).values()) == sum(y[0] == "B" for y in right(key))
+
+
+def test_pairs_whose_answer_follows_are_not_asked_and_answers_make_a_model(tmp_path):
+    said = {f"a{BETWEEN}b": "same", f"b{BETWEEN}c": "same", f"c{BETWEEN}d": "different", f"e{BETWEEN}f": "unsure"}
+    follows = Closure(said)
+    assert follows.answer("a", "c") == "same"
+    assert follows.answer("a", "d") == "different"
+    assert follows.answer("e", "f") is None
+    project, right = project_of("pairs", tmp_path)
+    live = live_model(project)
+    truth, rng = {}, np.random.default_rng(0)
+    for _ in range(10):
+        model = live.learn(truth)
+        question = model.rank([k for k in live.candidates() if k not in truth], 1, rng)[0]
+        truth[question.key] = right(question.key)
+    assert set(truth.values()) == {"same", "different"}
+    made = live.learn(truth).deduplicator()
+    records = [item["fields"] for item in project.items]
+    assert made.predict(records) == [k // 2 for k in range(20)]
+    made.save(tmp_path / "people.accord")
+    read = load(tmp_path / "people.accord")
+    assert isinstance(read, Deduplicator)
+    assert read.predict(records) == made.predict(records)
+    p = live.learn(truth).probabilities([live.keys[0]])[0]
+    a, b = (records[project.place(one)] for one in live.keys[0].split(BETWEEN))
+    assert made.similarity(a, b) == pytest.approx(np.log(p / (1 - p)), abs=1e-3)
+
+
+def test_files_of_all_kinds(tmp_path):
+    (tmp_path / "a.conll").write_text("Ana B-PER\nleft O\n\nTom _\nslept _\n")
+    found = read_project([str(tmp_path / "a.conll")], Reading())
+    assert (found.kind, found.labels, found.spans, len(found.given)) == ("tokens", ["PER"], True, 1)
+    (tmp_path / "pos.conll").write_text("Ana NNP\nleft VBD\n\nTom NNP\nslept VBD\n")
+    assert not read_project([str(tmp_path / "pos.conll")], Reading()).spans
+    (tmp_path / "mail.mbox").write_text(
+        "From a@b Mon Jan  1 00:00:00 2024\nFrom: A <a@b.org>\nSubject: Hi\n\nbuy now\n"
+    )
+    mails = read_project([str(tmp_path / "mail.mbox")], Reading())
+    assert (mails.kind, mails.labels) == ("classes", ["spam", "ham"])
+    assert mails.items[0]["fields"]["subject"] == "Hi"
+    (tmp_path / "s.jsonl").write_text('{"text": "Ana left", "spans": [[0, 3, "PER"]]}\n{"text": "Tom slept"}\n')
+    assert read_project([str(tmp_path / "s.jsonl")], Reading()).kind == "tokens"
+    (tmp_path / "t.csv").write_text("text,label\ngood,yes\nbad,\n")
+    table = read_project([str(tmp_path / "t.csv")], Reading())
+    assert (table.kind, table.labels, list(table.given.values())) == ("classes", ["yes"], ["yes"])
+    paths = {"a/x": ["a"], "a/y": ["a"], "a": []}
+    assert read_project([str(tmp_path / "t.csv")], Reading(taxonomy={**paths, "yes": []})).labels == [
+        "a/x",
+        "a/y",
+        "yes",
+    ]
+    with pytest.raises(InputError, match="not in the taxonomy"):
+        read_project([str(tmp_path / "t.csv")], Reading(taxonomy=paths))
+    with pytest.raises(InputError, match="--task classes"):
+        read_project([str(tmp_path / "t.csv")], Reading("tokens"))
+    (tmp_path / "twice.txt").write_text("the same\nthe same\n")
+    assert len(set(read_project([str(tmp_path / "twice.txt")], Reading()).keys)) == 2
+    assert as_iob2(["I-PER", "I-PER", None, "S-LOC", "E-LOC"]) == ["B-PER", "I-PER", None, "B-LOC", "B-LOC"]
+
+
+def test_labels_to_halve():
+    for power in (0.3, 0.5, 1.0):
+        curve = [{"n": n, "error": 2.0 * n**-power} for n in (5, 10, 20, 40)]
+        more = labels_to_halve(curve)
+        assert 2.0 * (40 + more) ** -power == pytest.approx(curve[-1]["error"] / 2, rel=0.01)
+    assert labels_to_halve([{"n": n, "error": 0.3} for n in (5, 10, 20)]) is None
+    assert labels_to_halve([{"n": 5, "error": 0.3}]) is None

@@ -1,0 +1,90 @@
+"""Labels that are probably wrong, and errors without labels."""
+
+import numpy as np
+import pytest
+
+from accord import CRF, InputError, MultiClass, Sequence, StructuredPerceptron, Tree, estimate_error, suspects
+from accord.datasets import embedded_ner
+from accord.datasets.label_spans import extract_spans
+
+
+def blobs(n, seed, spread=1.0, apart=3.0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=n)
+    return rng.normal(size=(n, 2)) * spread + apart * y[:, None], y
+
+
+def test_classes_that_were_changed_are_found():
+    X, y = blobs(120, 0, apart=6.0)
+    wrong = {3, 40, 77, 100}
+    given = [str(1 - k if i in wrong else k) for i, k in enumerate(y)]
+    for model in (None, StructuredPerceptron(MultiClass(), random_state=0)):
+        found = suspects(X, given, model, random_state=0)
+        assert {one.example for one in found[:4]} == wrong
+        assert all(one.given != one.suggested and one.probability > 0.5 for one in found)
+        assert [one.probability for one in found] == sorted((one.probability for one in found), reverse=True)
+
+
+def test_spans_that_were_changed_are_found():
+    X, Y = embedded_ner(150, random_state=0)
+    Y = [list(y) for y in Y]
+    spans = [(i, *span) for i, y in enumerate(Y) for span in extract_spans(y)]
+    rng = np.random.default_rng(0)
+    changed = set()
+    for k in rng.permutation(len(spans))[: len(spans) // 20]:
+        i, kind, start, end = spans[k]
+        other = next(name for name in ("PER", "LOC", "ORG") if name != kind)
+        Y[i][start:end] = [label[:2] + other for label in Y[i][start:end]]
+        changed.add((i, start, end))
+    found = suspects(X, [None, *Y[1:]], random_state=0)
+    assert all(one.example > 0 for one in found)  # the first one is unlabeled
+    top = [(one.example, one.start, one.end) in changed for one in found[: len(changed)]]
+    assert np.mean(top) > 3 * len(changed) / len(spans)
+
+
+def test_single_tokens_without_spans():
+    X = [["a", "b"]] * 12
+    Y = [["A", "B"]] * 11 + [["A", "A"]]
+    found = suspects(X, Y, n_splits=12, random_state=0)
+    assert [(one.example, one.start, one.given, one.suggested) for one in found] == [(11, 1, "A", "B")]
+
+
+def test_constituents_that_were_changed_are_found():
+    X = [["the", "dog", "barks"], ["the", "cat", "sleeps"], ["a", "dog", "sleeps"]] * 4
+    Y = [f"(S (NP (D {x[0]}) (N {x[1]})) (VP (V {x[2]})))" for x in X]
+    Y[5] = Y[5].replace("NP", "VP", 1)
+    found = suspects(X, Y, CRF(Tree()), n_splits=4, random_state=0)
+    assert (found[0].example, found[0].start, found[0].end, found[0].given) == (5, 0, 2, "VP")
+
+
+def test_too_few_labels_are_refused():
+    with pytest.raises(InputError, match="2 labeled examples"):
+        suspects(["a", "b"], ["x", "y"])
+    with pytest.raises(InputError, match="n_splits is 1"):
+        suspects(["a", "b"], ["x", "y"], n_splits=1)
+
+
+def test_the_error_is_estimated_also_where_inputs_are_harder():
+    X, y = blobs(400, 0)
+    model = CRF(MultiClass()).fit(X, y)
+    for spread in (1.0, 2.0):
+        X_new, y_new = blobs(2000, 1, spread)
+        true = float(np.mean(model.predict(X_new) != y_new))
+        found = estimate_error(model, X_new, X, y, random_state=0)
+        assert found.low <= found.error <= found.high
+        if spread == 1.0:
+            assert found.low - 0.01 <= true <= found.high + 0.01
+        else:
+            assert found.error > found.held_out_error
+
+
+def test_the_error_of_sequences_and_of_learners_without_probabilities():
+    X, Y = embedded_ner(90, random_state=0)
+    for model in (CRF(Sequence()), StructuredPerceptron(Sequence(), random_state=0)):
+        found = estimate_error(model, X[60:], X[:60], Y[:60], n_splits=3, random_state=0)
+        true = 1.0 - model.fit(X[:60], Y[:60]).score(X[60:], Y[60:])
+        assert abs(found.error - true) < 0.03
+    with pytest.raises(InputError, match="X_new is empty"):
+        estimate_error(CRF(Sequence()), [], X[:60], Y[:60], n_splits=3)
+    with pytest.raises(InputError, match="0 labeled examples"):
+        estimate_error(CRF(Sequence()), X, X, [None] * 90)
