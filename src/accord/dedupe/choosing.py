@@ -22,13 +22,13 @@ from accord.dedupe.labels import size_costs
 
 _STEP = 1.0  # of thresholds, in logarithms of odds
 _PATIENCE = 2  # thresholds in a row that are no better than the best one, and then no more are tried
-_CLEARLY_WORSE = 0.02  # of the value of trials: below that nothing near is tried
+_CLEARLY_WORSE = 0.02  # of the mean of F1 and B3: below that nothing near is tried
 _MOST_STEPS = 10  # in each direction
 _LOST = 0.05  # what a rule may be behind the best one so far at the threshold of that; its own is then not looked for
 _BETTER = 0.004  # what a later rule has to be better by, and
-_FEW = 0.1  # the same for each labeled cluster less: few tell little apart
+_FEW = 0.3  # divided by the number of labeled clusters: few tell little apart
 _UNUSUAL = 0.002  # what a threshold other than 0 has to be better by, for each 1 that it is off
-RULES = (("average", True), ("correlation", True), ("average", False), ("correlation", False), ("components", True))
+RULES = (("average", False), ("average", True), ("correlation", False), ("correlation", True), ("components", True))
 
 
 class Similarity(NamedTuple):
@@ -44,11 +44,7 @@ class Similarity(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a choice does to held-out clusters: precision, recall and F1 of pairs, F1 of B³, and of B³ by clusters.
-
-    The last has every cluster count as much as any other: where two large ones are joined, or one of them is torn,
-    pairs say little else.
-    """
+    """What a choice does to held-out clusters: precision, recall and F1 of pairs, and F1 of B³."""
 
     similarity: str
     linkage: str
@@ -58,12 +54,11 @@ class Trial(NamedTuple):
     recall: float
     f1: float
     b_cubed: float
-    by_cluster: float
 
     @property
     def value(self) -> float:
         """By what choices are compared."""
-        return (self.f1 + self.b_cubed) / 4.0 + self.by_cluster / 2.0
+        return (self.f1 + self.b_cubed) / 2.0
 
 
 class _Counts(NamedTuple):
@@ -75,9 +70,6 @@ class _Counts(NamedTuple):
     precision: float  # of B³
     recall: float
     n: int
-    cluster_precision: float  # the same, summed over clusters
-    cluster_recall: float
-    n_clusters: int
 
 
 class HeldOut:
@@ -120,11 +112,11 @@ class HeldOut:
         if self.complete is None:
             self.complete = self._labels_are_complete(found)
         counts = [self._count(fold, labels) for fold, labels in found.items()]
-        right, true, joined, *rest = (sum(column) for column in zip(*counts))
-        by_record, by_cluster = (2.0 * p * r / ((p + r) * n) for p, r, n in (rest[:3], rest[3:]))
+        right, true, joined, precision, recall, n = (sum(column) for column in zip(*counts))
+        b_cubed = 2.0 * precision * recall / ((precision + recall) * n)
         shares = (right / joined if joined else 1.0, right / true if true else 1.0)
         f1 = 2.0 * right / (true + joined) if true + joined else 1.0
-        return Trial(similarity.name, linkage, sizes, threshold, *shares, f1, by_record, by_cluster)
+        return Trial(similarity.name, linkage, sizes, threshold, *shares, f1, b_cubed)
 
     def _count(self, fold: int, labels: np.ndarray) -> _Counts:
         held_out = np.flatnonzero(self.folds == fold)
@@ -132,11 +124,9 @@ class HeldOut:
         joined = np.bincount(labels[:judged], minlength=int(labels.max()) + 1)[labels[held_out]]
         both = self._together(held_out, labels)
         sizes = self.sizes[held_out]
-        precision, recall = both / joined, both / sizes
         return _Counts(
             float((both - 1).sum()), float((sizes - 1).sum()), float((joined - 1).sum()),
-            float(precision.sum()), float(recall.sum()), held_out.size,
-            float((precision / sizes).sum()), float((recall / sizes).sum()), np.unique(self.truth[held_out]).size,
+            float((both / joined).sum()), float((both / sizes).sum()), held_out.size,
         )  # fmt: skip
 
     def _together(self, records: np.ndarray, labels: np.ndarray) -> np.ndarray:
