@@ -133,10 +133,11 @@ def test_the_best_trial_is_chosen():
     def row(name, *values):
         return [Trial(name, "average", True, float(t), 0.5, 0.5, v, v) for t, v in enumerate(values)]
 
-    assert choose([row("a", 0.1, 0.5, 0.8, 0.5)], 0.0).threshold == 2
-    assert choose([row("a", 0.8, 0.8, 0.8, 0.8)], 1.0).threshold == 1  # what is usual
-    assert choose([row("a", 0.8), row("b", 0.801)], 0.0).similarity == "a"
-    assert choose([row("a", 0.8), row("b", 0.9)], 0.0).similarity == "b"
+    assert choose([row("a", 0.1, 0.5, 0.8, 0.5)], 50).threshold == 2
+    assert choose([row("a", 0.8, 0.8, 0.8, 0.8)], 50).threshold == 0  # even odds
+    assert choose([row("a", 0.8), row("b", 0.801)], 50).similarity == "a"
+    assert choose([row("a", 0.8), row("b", 0.81)], 50).similarity == "b"
+    assert choose([row("a", 0.8), row("b", 0.81)], 5).similarity == "a"  # few clusters
 
 
 # -- without labels ---------------------------------------------------------------------------------------------------
