@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from accord.cli.program import debug_option
-from accord.cli.terminal import computing, note, quiet_option
+from accord.cli.terminal import computing, note
 
 
 @click.command("label-studio", short_help="Be a machine learning backend of Label Studio.")
@@ -24,7 +24,6 @@ from accord.cli.terminal import computing, note, quiet_option
 @click.option("--port", type=click.IntRange(0, 65535), help="Port.  [default: the first free one from 9090 on]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option("--allow-host", "names", multiple=True, metavar="NAME", help="Name under which Label Studio reaches it.")
-@quiet_option
 @debug_option
 def label_studio(
     folder: Path, url: str | None, api_key: str | None, port: int | None, host: str, names: tuple[str, ...]

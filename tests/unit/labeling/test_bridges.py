@@ -62,6 +62,10 @@ def test_classes_are_learned_forgotten_and_remembered(studio, tmp_path):
     for number, (text, label) in enumerate(texts):
         assert studio.event(event(CHOICES, number, text, chosen(label)))["learned"] == 1
         assert studio.event(event(CHOICES, number, text, chosen(label)))["learned"] == 0  # sent twice
+    two = [{"id": k, "task": 20 + k, "result": chosen(label)} for k, (_, label) in enumerate(texts[:2])]
+    about = [{"id": 20 + k, "data": {"body": texts[k][0]}} for k in (1, 0)]
+    both = {**event(CHOICES, 0, "", []), "action": "ANNOTATIONS_CREATED", "annotation": two, "task": about}
+    assert studio.event(both)["learned"] == 0  # known
     cancelled = event(CHOICES, 9, "fine", chosen("bad"), was_cancelled=True)
     others = event(CHOICES, 10, "fine", [{**chosen("bad")[0], "from_name": "other"}])
     assert studio.event(cancelled)["learned"] == studio.event(others)["learned"] == 0

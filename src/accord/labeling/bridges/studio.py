@@ -29,7 +29,7 @@ MOST_PROJECTS = 50
 MOST_EXPORT = 256 << 20  # bytes of an export that is asked for
 _FIRST = 20.0  # seconds to wait for the model of an earlier run
 _SECONDS = 120  # for Label Studio to answer
-LEARNED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
+LEARNED = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
 
 
 class Studio:
@@ -102,7 +102,7 @@ class Studio:
             raise InputError("project is missing; expected an object with id, created_at and label_config")
         room = self.room(project, project.get("label_config"))
         if action in LEARNED:
-            done = room.learn([(given.get("task"), [given.get("annotation")])])
+            done = room.learn(_annotated(given.get("task"), given.get("annotation")))
         elif action == "ANNOTATIONS_DELETED":
             done = room.forget(given.get("annotations"))
         elif action == "START_TRAINING":
@@ -148,7 +148,7 @@ class Room:
         new = None if store.recall("project") else Project(config.kind, name="Label Studio")
         self.service: Service = open_service(new, store)
         self._lock = threading.Lock()
-        self.service.trainer.start().wait(store.version, _FIRST if store.version else 0.0)
+        self.service.trainer.start()
 
     def close(self) -> None:
         """End training."""
@@ -205,7 +205,10 @@ class Room:
 
     def predict(self, tasks: list[Any]) -> dict[str, Any]:
         """Predictions with scores: of a class its probability, of a sentence the mean over its tokens."""
-        now, version = self.service.trainer.now, self.version
+        trainer = self.service.trainer
+        if trainer.now.version < 0:  # the program was started a moment ago
+            trainer.wait(0, _FIRST)
+        now, version = trainer.now, self.version
         if now.model is None:
             return {"results": [], "model_version": version}
         made = [self._prediction(now.model, text_of(self.config, t, f"task {k}")) for k, t in enumerate(tasks)]
@@ -237,6 +240,14 @@ class Room:
             "held_out_error": curve[-1],
             "trouble": now.trouble,
         }
+
+
+def _annotated(task: Any, annotation: Any) -> list[tuple[Any, Any]]:
+    """Tasks with their annotations, from an event about one or about several."""
+    if not isinstance(annotation, list):
+        return [(task, [annotation])]
+    tasks = {one.get("id"): one for one in task if isinstance(one, dict)} if isinstance(task, list) else {}
+    return [(tasks.get(one.get("task")), [one]) for one in annotation if isinstance(one, dict)]
 
 
 def _annotator(annotation: Any) -> str:

@@ -153,7 +153,7 @@ def _spacy() -> tuple[Any, Any]:
         import spacy.tokens
     except ImportError as error:
         raise MissingExtraError(
-            f"the format spacy needs {error.name}, which is not installed; install it with: pip install spacy"
+            f"the format spacy needs {error.name}, which is not installed; install it with: pip install 'accord[spacy]'"
         ) from error
     return spacy, spacy.tokens
 
