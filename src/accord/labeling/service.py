@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from hashlib import blake2s
 from typing import Any
@@ -14,7 +15,7 @@ from accord.labeling import agreement
 from accord.labeling.formats.files import FORMATS, formats_of, read_labels, write_labels
 from accord.labeling.live.base import Question, first_questions
 from accord.labeling.live.kinds import live_model
-from accord.labeling.project import Project, counted
+from accord.labeling.project import Project, counted, digest
 from accord.labeling.store import Event, Store
 from accord.labeling.trainer import Trainer
 
@@ -88,6 +89,18 @@ class Service:
         number = self.store.answer(key, check_name(annotator), checked, token=check_token(token), seconds=took)
         self.trainer.wake()
         return number
+
+    def take_over(self, answers: Sequence[tuple[dict[str, Any], str, Any]]) -> int:
+        """Answers from elsewhere: items, which need not be known, annotators and values. How many say something new."""
+        keys = [digest(item) for item, _, _ in answers]
+        fresh = {key: item for key, (item, _, _) in zip(keys, answers) if self.project.place(key) < 0}
+        for item in fresh.values():
+            self.project.add(item)
+        self.store.add_items(list(fresh), list(fresh.values()))
+        checked = [(k, check_name(name), self.project.check(k, value)) for k, (_, name, value) in zip(keys, answers)]
+        learned = self.store.take_over(checked)
+        self.trainer.wake()
+        return learned
 
     def skip(self, key: str, annotator: str, token: str | None = None) -> int:
         """Ask something else."""

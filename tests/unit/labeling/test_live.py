@@ -58,7 +58,7 @@ def test_a_session_of_each_kind(kind, tmp_path):
     # every format gives back what it was given
     for form in formats_of(project):
         if form == "spacy" and find_spec("spacy") is None:
-            with pytest.raises(MissingExtraError, match="pip install spacy"):
+            with pytest.raises(MissingExtraError, match="pip install 'accord"):
                 write_labels(project, truth, form)
             continue
         data = write_labels(project, truth, form)

@@ -96,7 +96,11 @@ class TokenModel:
         self.name = f"CRF, {_ITERATIONS} steps, from {self.n_answers:,} sentences"
 
     def propose(self, key: str) -> dict[str, Any]:
-        (x,) = self.live.tokens([key])
+        return self.propose_item(self.live.project.items[self.live.project.place(key)])
+
+    def propose_item(self, item: dict[str, Any]) -> dict[str, Any]:
+        """What the model thinks of a sentence that need not be an item of the project."""
+        x = tokens_of(item)
         if not x:
             return {"labels": [], "confidence": [], "second": [], "unsure": []}
         (y,), (p,) = self.crf.predict([x]), self.crf.predict_marginals([x])
