@@ -91,7 +91,7 @@ def _learner(layout: Layout, batch: Batch, options: dict[str, Any]) -> Any:
         return for_table(layout, given, chosen)
     learner = make_learner(layout.task, layout.view, given, chosen)
     if layout.task.name == "sequence":
-        from accord.learners.tagger import natural_structure
+        from accord.learners.tag_schemes import natural_structure
 
         learner.set_params(structure=natural_structure([y for y in batch.Y if y is not None]))
     return learner.set_params(verbose=0)

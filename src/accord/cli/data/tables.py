@@ -38,10 +38,11 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
         )
     if header == "auto":  # without a header, columns are named by their numbers
         header = not all(name.isdigit() for name in table.feature_names)
+    node, link = [*table.texts[: len(layout.named)], None, None][:2]
     settled = replace(
         layout, label_column=target, header=header, feature_names=tuple(table.feature_names),
         categorical=tuple(table.categorical), text_columns=tuple(table.texts),
-        **dict(zip(("node_column", "link_column"), table.texts[: len(layout.named)])),
+        node_column=node, link_column=link,
     )  # fmt: skip
     y: list[Any] = layout.hide(list(table.y))
     return Batch(table.X, to_numbers(settled, kept, y) if layout.task.numeric else y), settled
