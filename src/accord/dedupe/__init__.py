@@ -19,6 +19,7 @@ From a cell to an id, file by file:
 `lookup_keys`     keys by which records are looked up, sorted on disk if need be
 `disk_index`      candidates of a table that does not fit into memory: its inverted index in files
 `big_tables`      such a table, clustered step by step
+`few_pairs`       one record compared with a few others
 `postings`        records by key in SQLite
 `decisions`       new records join clusters or open them, by what is in SQLite
 `redirects`       clusters put together and taken apart by people, with history

@@ -239,7 +239,6 @@ class StoredIndex:
                 except BaseException:  # Ctrl-C, too
                     if self._db.in_transaction:
                         self._db.execute("ROLLBACK")
-                    self._decisions.forget()
                     raise
             except sqlite3.ProgrammingError as error:
                 raise InputError(f"{self.path} is closed") from error
