@@ -20,7 +20,7 @@ from accord.dedupe.values import parse_date, parse_number, plain_words
 from accord.kernels.records import strings
 
 MISSING = ["one is missing", "both are missing"]
-_MONTH = 30.0  # days after which closeness of dates has fallen to 1 / e
+MONTH = 30.0  # days after which closeness of dates has fallen to 1 / e
 _TEXT = [
     "equal", "equal and rare", "jaro-winkler", "edits", "longest common piece", "common beginning", "common end",
     "words", "rare words", "words aligned", "words contained", "trigrams", "numbers", "numbers differ",
@@ -36,10 +36,9 @@ WAYS = [
 ]  # fmt: skip
 COMPARISONS = {"text": _TEXT, "number": _NUMBER, "date": _DATE, "category": _CATEGORY}
 WHOLE = ["rare words", "rare trigrams"]  # comparisons of all cells of a record, one after another
-_LONGEST = 128  # characters of a text whose spelling is compared letter by letter
-_FEW = 64  # pairs, fewer than which are not searched for repetitions
+LONGEST = 128  # characters of a text whose spelling is compared letter by letter
 _MOST_KEYS = 256  # by which a long text is looked up
-_MOST_WORDS = 24  # in which spelling errors are looked for
+MOST_WORDS = 24  # in which spelling errors are looked for
 
 
 class Frequencies:
@@ -62,7 +61,7 @@ def text_key(text: str) -> int:
 
 def _spellings(text: PackedStrings, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     out = np.empty((a.size, 5))
-    longest = min(text.longest, _LONGEST)
+    longest = min(text.longest, LONGEST)
     strings.compare(text.codes.array, text.starts.array, len(text.symbols), longest, a, b, out)
     return out
 
@@ -106,9 +105,7 @@ class Column:
         out[:, n_here] = (a < 0) != (b < 0)
         out[:, n_here + 1] = (a < 0) & (b < 0)
         present = np.flatnonzero((a >= 0) & (b >= 0))
-        if 0 < present.size < _FEW:
-            out[present, :n_here] = self.values(a[present], b[present])
-        elif present.size:
+        if present.size:
             a, b = a[present], b[present]
             # the same two values often meet in many pairs of records
             n = self.n_values
@@ -261,7 +258,7 @@ class TextColumn(_Spoken):
         two = np.empty((a.size, 2))
         strings.align_words(
             self.spelling.codes.array, self.spelling.starts.array, ptr, self.word_ids.array, self.word_rarity.array,
-            self.most_words, _MOST_WORDS, a, b, two,
+            self.most_words, MOST_WORDS, a, b, two,
         )  # fmt: skip
         out[:, 9:11] = two
         out[:, 11], rare_trigrams = self.trigrams(a, b)
@@ -385,7 +382,7 @@ class DateColumn(_SpelledColumn):
             (part.array[a], part.array[b]) for part in self.parts
         )
         known = (number > 0) & (number_b > 0)
-        close = known * np.exp(-np.abs(number - number_b) / _MONTH)
+        close = known * np.exp(-np.abs(number - number_b) / MONTH)
         same_year, same_day = known & (year == year_b), known & (month == month_b) & (day == day_b)
         swapped = same_year & (month == day_b) & (day == month_b) & (month != day)
         edits = self.spelling(a, b)[:, 1]

@@ -15,6 +15,7 @@ import numpy as np
 
 from accord.dedupe import postings
 from accord.dedupe.decoding import cost_of_size
+from accord.dedupe.few_pairs import FewPairs
 from accord.dedupe.lookup_keys import keys_of, keys_of_one
 from accord.dedupe.pairs import RecordTable
 from accord.dedupe.similarity import RecordSimilarity
@@ -30,7 +31,8 @@ TABLES = [
     "CREATE INDEX members ON records (cluster)",
     "CREATE TABLE clusters (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, into_cluster INTEGER)",
 ]
-_KEPT = 20_000  # records that are kept packed
+_FIRST = 40  # per cent of the candidates that are compared first
+_NEAR_THING = 3.0  # a similarity that is not further from 0 leaves it open
 _MOST_MEMBERS = 200  # of a cluster that a record is compared with; the sum of all is guessed from their mean
 
 
@@ -49,12 +51,7 @@ class Decisions:
         self.db, self.model = db, model
         self.fields, self.kinds = list(model.view_.fields_), list(model.view_.fields_.values())
         self.weights = model.pair_weights()
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget packed records."""
-        self.table: RecordTable = self.model.view_.table()
-        self.places: dict[int, int] = {}  # in the table, of records by number
+        self.pairs = FewPairs(model.view_)
 
     # -- many records, whose clusters are known ------------------------------------------------------------------
     def fill(self, records: Sequence[Record], ids: Sequence[Hashable], block: int = 20_000) -> None:
@@ -89,17 +86,13 @@ class Decisions:
     # -- one record after another ---------------------------------------------------------------------------------
     def decide(self, plain: list[str | None], raw: list[Any] | None, number: int) -> Assignment:
         """Decide about a record; it is added under `number`, if there is something to keep of it."""
-        if len(self.table) > _KEPT:
-            self.forget()
         keys = keys_of_one(self.kinds, plain)
         if keys is None:
             table = self.model.view_.table()
             table.append_plain([plain])
             keys = keys_of(table, np.arange(1))
         near, found = postings.look_up(self.db, keys, number + 1, self.model.n_candidates)
-        here = len(self.table)
-        clusters = self._load(near.tolist(), plain)
-        cluster, total = self._best(here, clusters, number + 1)
+        cluster, total = self._best(plain, near.tolist(), number + 1)
         if raw is None:
             return Assignment(None if cluster is None else self.id_of(cluster), cluster is None, max(total, 0.0))
         is_new = cluster is None
@@ -111,47 +104,39 @@ class Decisions:
             name = self.id_of(cluster)
         self.db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (number, cluster, as_json(plain), as_json(raw)))
         postings.add(self.db, found, number)
-        self.places[number] = here
         return Assignment(name, is_new, 0.0 if is_new else total)
 
-    def _best(self, here: int, clusters: dict[int, int], n_records: int) -> tuple[int | None, float]:
+    def _best(self, plain: list[str | None], near: list[int], n_records: int) -> tuple[int | None, float]:
         """The cluster with the largest sum of similarities, and that sum; None if it is below 0.
 
-        `clusters` are those of the candidates.
+        The nearest candidates are compared first, and the others only if it is a near thing.
         """
         constant = self.model.constant(n_records)
-        scores = dict(zip(clusters, (self._scores(here, list(clusters)) + constant).tolist()))
+        n_first = max(_FIRST * len(near) // 100, 1)
+        clusters, scores = self._compare(plain, near[:n_first], constant)
+        if -_NEAR_THING <= max(scores.values(), default=-np.inf) < _NEAR_THING:
+            for one, more in zip((clusters, scores), self._compare(plain, near[n_first:], constant)):
+                one.update(more)  # type: ignore[arg-type]
         best, largest = None, -1.0
         for cluster in dict.fromkeys(clusters[record] for record in sorted(scores) if scores[record] >= 0):
             members, size = self.members(cluster, _MOST_MEMBERS)
-            others = [record for record in members if record not in scores]
-            if others:
-                self._load(others)
-                scores.update(zip(others, (self._scores(here, others) + constant).tolist()))
+            scores |= self._compare(plain, [record for record in members if record not in scores], constant)[1]
             total = sum(scores[record] for record in members) * (size / len(members))
             total -= size * cost_of_size(self.model.size_costs_, size + 1)
             if total >= 0 and total > largest:
                 best, largest = cluster, total
         return best, largest
 
-    def _scores(self, here: int, others: list[int]) -> np.ndarray:
-        places = np.array([self.places[other] for other in others], np.int64)
-        return self.table.scores(np.full(places.size, here), places, self.weights)
-
-    def _load(self, records: list[int], before: list[str | None] | None = None) -> dict[int, int]:
-        """Clusters of records, whose cells are packed afterwards, behind those of a record that is not added yet."""
-        clusters, fresh, rows = {}, [], [] if before is None else [before]
-        for number, cluster, plain in postings.select(
-            self.db, "number, cluster, plain FROM records", "number", records
-        ):
-            clusters[number] = cluster
-            if number not in self.places:
-                fresh.append(number)
-                rows.append(json.loads(plain))
-        first = len(self.table) + len(rows) - len(fresh)
-        self.table.append_plain(rows)
-        self.places.update(zip(fresh, range(first, first + len(fresh))))
-        return clusters
+    def _compare(
+        self, plain: list[str | None], records: list[int], constant: float
+    ) -> tuple[dict[int, int], dict[int, float]]:
+        """Clusters of records, and similarities to them."""
+        rows = postings.select(self.db, "number, cluster, plain FROM records", "number", records)
+        if not rows:
+            return {}, {}
+        cells = json.loads(f"[{','.join([row[2] for row in rows])}]")
+        scores = self.pairs.compare(plain, cells) @ self.weights + constant
+        return {row[0]: row[1] for row in rows}, {row[0]: score for row, score in zip(rows, scores.tolist())}
 
     # -- clusters and their ids -----------------------------------------------------------------------------------
     def members(self, cluster: int, most: int | None = None) -> tuple[list[int], int]:

@@ -110,7 +110,8 @@ class AllNew(Numbers):
         self._n = n
 
     def __call__(self, texts: Iterable[str | None]) -> tuple[list[int], list[str]]:
-        numbers, fresh = [], []
+        numbers: list[int] = []
+        fresh: list[str] = []
         for text in texts:
             numbers.append(-1 if text is None else self._n + len(fresh))
             fresh += [] if text is None else [text]

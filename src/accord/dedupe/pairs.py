@@ -252,8 +252,7 @@ class RecordTable:
         for column, cells in zip(self.columns.values(), zip(*rows)):
             column.append(cells)
         if self.whole is not None:
-            texts = (" ".join([cell[:_BEGINNING] for cell in row if cell is not None]) for row in rows)
-            self.whole.append([text or None for text in texts])
+            self.whole.append([whole_text(row) for row in rows])
         self.n_records += len(rows)
 
     def compare(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -273,6 +272,11 @@ class RecordTable:
 
         map_threads(fill, ((first,) for first in range(0, left.size, CHUNK)), n_jobs)
         return out
+
+
+def whole_text(cells: Sequence[str | None]) -> str | None:
+    """All cells of a record as one text, None if there are none."""
+    return " ".join([cell[:_BEGINNING] for cell in cells if cell is not None]) or None
 
 
 def check_fields(fields: Any) -> None:

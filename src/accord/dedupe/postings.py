@@ -56,8 +56,8 @@ def look_up(db: sqlite3.Connection, keys: RecordKeys, n_records: int, limit: int
     useful = useful[(before < _ENOUGH) & (_ranks(keys.field[useful]) < MOST_KEYS)]
     postings = np.frombuffer(b"".join([rows[names[place]][1] for place in useful.tolist()]), _POSTING)
     values = np.repeat(weights[useful] ** 2 * scales[keys.field[useful]], (frequency[useful] - 1).astype(np.int64))
-    records, place = np.unique(postings["record"], return_inverse=True)
-    sums = np.bincount(place, values * postings["scale"], records.size)
+    records, places = np.unique(postings["record"], return_inverse=True)
+    sums = np.bincount(places, values * postings["scale"], records.size)
     order = np.argsort(-sums, kind="stable")[:limit]
     return records[order].astype(np.int64), found
 

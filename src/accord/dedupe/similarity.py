@@ -75,8 +75,9 @@ class RecordSimilarity:
         """Cluster numbers of the records of a table that comes in chunks and does not fit into memory.
 
         They are those of :meth:`predict`. What does not fit is in files of `folder`, a few kilobytes for each record,
-        which are removed in the end unless `keep`. A program that was killed goes on where it was if it is started again with the
-        same folder; `name` tells tables apart, and chunks are read again only if they had not been read to the end.
+        which are removed in the end unless `keep`. A program that was killed goes on where it was if it is started
+        again with the same folder; `name` tells tables apart, and chunks are read again only if they had not been read
+        to the end.
 
         Examples
         --------

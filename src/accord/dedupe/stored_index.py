@@ -18,7 +18,7 @@ from accord.dedupe.labels import check_record_ids
 from accord.dedupe.pairs import as_records
 from accord.dedupe.redirects import Event
 from accord.dedupe.similarity import RecordSimilarity
-from accord.exceptions import InputError, ModelFileError
+from accord.exceptions import AccordError, InputError, ModelFileError
 from accord.files import remove_leftovers, replacing
 from accord.model_file import load, save
 from accord.progress import Progress
@@ -239,7 +239,6 @@ class StoredIndex:
                 except BaseException:  # Ctrl-C, too
                     if self._db.in_transaction:
                         self._db.execute("ROLLBACK")
-                    self._decisions.forget()
                     raise
             except sqlite3.ProgrammingError as error:
                 raise InputError(f"{self.path} is closed") from error
@@ -247,8 +246,10 @@ class StoredIndex:
                 if "locked" in str(error):
                     raise InputError(f"{self.path} has been written by another program for {_BUSY:.0f} s") from error
                 raise ModelFileError(f"{self.path}: {error}") from error
-            except sqlite3.DatabaseError as error:
-                raise ModelFileError(f"{self.path}: the index is damaged ({error})") from error
+            except AccordError:
+                raise
+            except (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError) as error:
+                raise ModelFileError(f"{self.path}: the index is damaged ({error!r})") from error
 
 
 def is_index_file(path: str | os.PathLike[str]) -> bool:

@@ -174,6 +174,11 @@ def test_mistakes(model, path, tmp_path):
     index.close()
     with pytest.raises(InputError, match="is closed"):
         index.assign([{"name": "a"}])
+    for what in ("plain = '[1, 2'", "plain = '[1, 2, 3]'", "cluster = 'x'"):
+        with StoredIndex(path) as index:
+            index._decisions.db.execute(f"UPDATE records SET {what}")
+            with pytest.raises(ModelFileError, match="the index is damaged"):
+                index.assign(people(15, seed=6)[0])
     damaged = path.read_bytes()
     path.write_bytes(damaged[:4096] + b"\xff" * 4096 + damaged[8192:])
     with pytest.raises(ModelFileError, match="damaged"):

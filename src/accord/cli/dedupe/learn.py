@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from accord.cli.dedupe.big import MOST_UNLABELED, BigRows, is_big, to_learn_from, work_option
+from accord.cli.dedupe.big import BigRows, is_big, to_learn_from, work_option
 from accord.cli.dedupe.tables import FIELD, need_columns, read, table_options, with_column, write
 from accord.cli.models import lost_if_interrupted, optional_model_option, seed_option
 from accord.cli.option_types import NAMES, Choice
@@ -114,7 +114,7 @@ def learn(ctx: click.Context, table: str, model: Path | None, clusters: str | No
     if model is None and not unlabeled:
         raise click.UsageError("Missing option '--model': the file to write")
     clusters = "-" if clusters is None and model is None else clusters
-    if not big and len(ids) > MOST_UNLABELED:
+    if not big:
         chosen = to_learn_from(ids, options["random_state"])
         records, ids = [own[k] for k in chosen], [ids[k] for k in chosen]
     for name in options["unlabeled"]:
