@@ -28,6 +28,7 @@ _LOST = 0.05  # what a rule may be behind the best one so far at the threshold o
 _BETTER = 0.004  # what a later rule has to be better by, and
 _FEW = 0.3  # divided by the number of labeled clusters: few tell little apart
 _UNUSUAL = 0.002  # what a threshold other than 0 has to be better by, for each 1 that it is off
+_MANY = 100  # pairs of unlabeled records, to tell what share of them is similar
 RULES = (("average", False), ("average", True), ("correlation", False), ("correlation", True), ("components", True))
 
 
@@ -117,6 +118,26 @@ class HeldOut:
         shares = (right / joined if joined else 1.0, right / true if true else 1.0)
         f1 = 2.0 * right / (true + joined) if true + joined else 1.0
         return Trial(similarity.name, linkage, sizes, threshold, *shares, f1, b_cubed)
+
+    def as_strict(self, similarity: Similarity, threshold: float) -> float:
+        """At which threshold all labels find as many similar pairs as the labels without each fold do at the given one.
+
+        Who has learned from more clusters has seen more records that are alike and different, and is stricter at the
+        same threshold; what is the same is what share of the table is similar.
+        """
+        left, right = self.compared.candidates
+        unlabeled = (left >= self.folds.size) & (right >= self.folds.size)
+        left, right = left[unlabeled], right[unlabeled]
+        if left.size < _MANY:
+            return threshold
+        final = np.sort(self.compared.scores(left, right, similarity.weights)) + similarity.bias
+        found = []
+        for weights, bias in (model for model in similarity.without if model is not None):
+            if weights is similarity.weights:  # nothing was learned
+                return threshold
+            n_less = np.count_nonzero(self.compared.scores(left, right, weights) + bias <= threshold)
+            found.append(final[max(n_less - 1, 0) : n_less + 1].mean())
+        return float(np.median(found))
 
     def _count(self, fold: int, labels: np.ndarray) -> _Counts:
         held_out = np.flatnonzero(self.folds == fold)

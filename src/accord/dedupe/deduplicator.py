@@ -312,7 +312,8 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         if self.self_trained_:
             self.machines_, weights, bias = training.learn(similarity.weights, similarity.bias)
             similarity = similarity._replace(weights=weights, bias=bias)
-        self.weights_, self.bias_ = similarity.weights / slope, (similarity.bias - chosen.threshold) / slope
+        threshold = held_out.as_strict(similarity, chosen.threshold)
+        self.weights_, self.bias_ = similarity.weights / slope, (similarity.bias - threshold) / slope
 
     def _learn_again(
         self, training: SelfTraining, held_out: HeldOut, similarities: list[Similarity], best: Trial

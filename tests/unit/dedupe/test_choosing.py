@@ -111,6 +111,23 @@ def test_held_out_clusters_are_judged_by_the_book(case, complete):
     assert trial.b_cubed == pytest.approx(2 * p * r / (p + r))
 
 
+def test_all_labels_are_as_strict_as_some_of_them(case):
+    _, compared, truth, similarity = case
+    folds = folds_of_clusters(truth, 3, np.random.default_rng(0))
+    held_out = HeldOut(compared, truth, folds, "agglomerative")
+    assert held_out.as_strict(similarity, 1.5) == 1.5  # nothing was learned
+    stricter = similarity._replace(bias=-2.0, without=[(similarity.weights * one, 0.0) for one in (0.9, 1.0, 1.1)])
+    found = held_out.as_strict(stricter, 3.0)
+    left, right = compared.candidates
+    pairs = [(a, b) for a, b in zip(left, right) if min(a, b) >= truth.size]
+    products = [compared.table.compare(np.array([a]), np.array([b]))[0] @ similarity.weights for a, b in pairs]
+    shares = [np.mean([product * one > 3.0 for product in products]) for one in (0.9, 1.0, 1.1)]
+    assert shares[0] < shares[1] < shares[2]
+    assert np.mean([product - 2.0 > found for product in products]) == pytest.approx(shares[1], abs=0.01)
+    assert held_out.as_strict(stricter, 99.0) == pytest.approx(max(products) - 2.0)  # no pair, and
+    assert held_out.as_strict(stricter, -1.0) == pytest.approx(min(products) - 2.0)  # all of them
+
+
 def test_whether_whole_clusters_are_labeled_shows():
     records, ids = people(60, seed=3)
     ids, rng = np.array(ids), np.random.default_rng(0)
