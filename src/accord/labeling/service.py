@@ -155,11 +155,16 @@ class Service:
         panel = None
         if now.panel is not None:
             suspects = [
-                {**doubt._asdict(), "text": self.short(doubt.key), "word": self._word(doubt.key, doubt.part)}
+                {
+                    **doubt._asdict(),
+                    "text": self.short(doubt.key),
+                    "word": self._words(doubt.key, doubt.start, doubt.end),
+                }
                 for doubt in now.panel.suspects
                 if truth.get(doubt.key) is not None
             ]
-            panel = {**asdict(now.panel), "suspects": suspects}
+            expected = now.panel.expected and now.panel.expected._asdict()
+            panel = {**asdict(now.panel), "suspects": suspects, "expected": expected}
         return {
             **self.told(),
             "kind": self.project.kind,
@@ -171,7 +176,6 @@ class Service:
             "mine": self.store.annotators().get(annotator or "", 0),
             "counts": counted(self.project, truth),
             "panel": panel,
-            "expected": now.expected,
             "seconds": round(now.seconds, 3),
             "annotators": self.store.annotators(),
             "agreement": agreement.agreements(self.project.kind, answers),
@@ -180,24 +184,23 @@ class Service:
             "advice": self.advice(truth),
         }
 
-    def _word(self, key: str, part: int | None) -> str:
+    def _words(self, key: str, start: int | None, end: int | None) -> str:
         item = self.project.item(key)
-        if part is None or item is None or "places" not in item:
+        if start is None or end is None or item is None or "places" not in item:
             return ""
-        start, end = item["places"][part]
-        return item["text"][start:end]
+        return item["text"][item["places"][start][0] : item["places"][end - 1][1]]
 
     def advice(self, truth: dict[str, Any]) -> str:
         """Whether to go on; for pairs of records, when to stop."""
-        now = self.trainer.now
         if self.project.kind == "pairs":
             sure = [value for value in truth.values() if value != "unsure"]
             if len(sure) < 10 or len(set(sure)) < 2:
                 return "Ten answers, some of them same and some different, give a usable clustering."
-            if now.expected is not None and now.expected < 0.05:
-                return f"You can stop: the model expects an F1 of {100 * (1 - now.expected):.0f} %."
-            if now.expected is not None:
-                return f"The model expects an F1 of {100 * (1 - now.expected):.0f} %; more answers help."
+            expected = getattr(self.trainer.now.model, "expected_f1", None)
+            if expected is not None and expected > 0.95:
+                return f"You can stop: the model expects an F1 of {100 * expected:.0f} %."
+            if expected is not None:
+                return f"The model expects an F1 of {100 * expected:.0f} %; more answers help."
         return ""
 
     # -- files --------------------------------------------------------------------------------------------------------

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from accord.labeling.live.base import Answers, Doubt, Judged, Question, of_items, some
+from accord.labeling.live.base import Answers, Examples, Judged, Question, of_items, some
 from accord.labeling.live.features import ItemRows
 from accord.labeling.project import Project
 from accord.labeling.suggest import suggest
 from accord.learners.crf import CRF
 from accord.structures.chains.multiclass import MultiClass
 
-_UNSURE = 0.15
 _C = 30.0
 _POOL = 2000  # items that are looked at for the next questions
 
@@ -41,14 +40,22 @@ class LiveClasses:
         usable = of_items(self.project, truth)
         if len(set(usable.values())) < 2:
             return None
-        labels = [label for label in self.project.labels if label in set(usable.values())]
         rows = self.rows()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = CRF(MultiClass(labels=labels), C=_C, max_iter=100, tol=1e-4)
-            model.fit(rows(list(usable)), list(usable.values()))
+            model = self._learner(usable).fit(rows(list(usable)), list(usable.values()))
         name = f"logistic regression, from {len(usable):,} items"
         return ClassModel(self, rows, model, usable, name)
+
+    def _learner(self, usable: Answers) -> CRF:
+        labels = [label for label in self.project.labels if label in set(usable.values())]
+        return CRF(MultiClass(labels=labels), C=_C, max_iter=100, tol=1e-4)
+
+    def examples(self, truth: Answers) -> Examples | None:
+        usable = of_items(self.project, truth)
+        if len(set(usable.values())) < 2:
+            return None
+        return Examples(list(usable), self.rows()(list(usable)), list(usable.values()), self._learner(usable))
 
     def learn_more(self, truth: Answers, unlabeled: list[str]) -> ClassModel | None:
         """The front door of the library, which also learns from unlabeled items where that pays."""
@@ -108,12 +115,9 @@ class ClassModel:
             return []
         found = []
         for key, p in zip(keys, self.model.predict_proba(self.rows(keys))):
-            given, best = truth[key], self.labels[int(np.argmax(p))]
-            mine = float(p[self.labels.index(given)]) if given in self.labels else 1.0  # never seen: not to be doubted
-            doubted = best != given and mine < _UNSURE
-            doubts = [Doubt(key, None, given, best, mine)] if doubted else []
-            found.append(Judged(key, float(best != given), 1.0, doubts))
+            wrong = self.labels[int(np.argmax(p))] != truth[key]
+            found.append(Judged(key, float(wrong), 1.0, [(float(p.max()), wrong)]))
         return found
 
-    def expected_error(self, keys: list[str]) -> float | None:
-        return float(np.mean(1.0 - self.model.predict_proba(self.rows(keys)).max(axis=1))) if keys else None
+    def confidences(self, keys: list[str]) -> np.ndarray:
+        return self.model.predict_proba(self.rows(keys)).max(axis=1)

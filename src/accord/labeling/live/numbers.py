@@ -50,6 +50,9 @@ class LiveNumbers:
         models = {name: RLSR().fit(self.rows(name, list(usable)), list(usable.values())) for name in self.matrices}
         return NumberModel(self, models, usable, f"least squares (RLSR), from {len(usable):,} numbers")
 
+    def examples(self, truth: Answers) -> None:
+        """Numbers are not right or wrong."""
+
     def learn_more(self, truth: Answers, unlabeled: list[str]) -> NumberModel | None:
         """Halves that also agree on unlabeled items."""
         from accord.learners.co_regression import CoRLSR
@@ -100,11 +103,10 @@ class NumberModel:
         if not keys:
             return []
         predicted = self.predict(keys)[self.main]
-        return [Judged(key, float((p - truth[key]) ** 2), 1.0, []) for key, p in zip(keys, predicted)]
+        return [Judged(key, float((p - truth[key]) ** 2), 1.0) for key, p in zip(keys, predicted)]
 
-    def expected_error(self, keys: list[str]) -> float | None:
-        found = getattr(self.models[self.main], "loo_rmse_", None)
-        return None if found is None else float(found)
+    def confidences(self, keys: list[str]) -> np.ndarray:
+        return np.zeros(0)
 
 
 def _dense(rows: ItemRows) -> np.ndarray:
