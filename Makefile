@@ -4,6 +4,8 @@
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
 DOCS_VENV ?= .venv-docs
+STUDIO_VENV ?= .venv-label-studio
+SPACY_VENV ?= .venv-spacy
 
 # The first of these that is a supported Python; `make PYTHON=/path/to/python3.12 …` overrides it.
 SUPPORTED = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
@@ -14,11 +16,12 @@ PIP_INSTALL = -m pip --disable-pip-version-check -qq install
 PYTEST_ARGS ?= -n 2 --dist worksteal
 HYPOTHESIS_PROFILE ?= ci
 BENCH_ARGS ?=
+BRIDGES = -o addopts="-ra --import-mode=importlib --doctest-modules"
 FUZZ_ARGS ?= --cases 50000
 DEMO_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all fuzz lint format bench docs package clean clean-all env env-docs
+.PHONY: help demo test test-all test-bridges fuzz lint format bench docs package clean clean-all env env-docs
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,7 +33,12 @@ test: $(VENV)/.installed  ## run the tests (those on real data only where ACCORD
 	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
 test-all: $(VENV)/.installed  ## all tests, also those that take minutes
-	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS) -m ""
+	@HYPOTHESIS_PROFILE=default $(VENV)/bin/python -m pytest $(PYTEST_ARGS) -m ""
+
+test-bridges: $(VENV)/.installed $(STUDIO_VENV)/.installed $(SPACY_VENV)/.installed  ## the real Label Studio and spaCy
+	@$(SPACY_VENV)/bin/python -m pytest $(BRIDGES) tests/bridges/test_spacy.py src/accord/labeling/bridges/spacy_component.py
+	@LABEL_STUDIO=$(abspath $(STUDIO_VENV))/bin/label-studio \
+		$(VENV)/bin/python -m pytest $(BRIDGES) tests/bridges/test_label_studio.py
 
 fuzz: $(VENV)/.installed  ## use 50,000 damaged files; takes four minutes on two idle cores
 	@$(VENV)/bin/python tests/fuzz/fuzzing.py $(FUZZ_ARGS)
@@ -86,6 +94,19 @@ $(DOCS_VENV)/.installed: locks/docs.lock pyproject.toml
 	$(call make-environment,$(DOCS_VENV))
 	@$(DOCS_VENV)/bin/python $(PIP_INSTALL) --no-deps -r locks/docs.lock
 	@$(DOCS_VENV)/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Label Studio has versions of its own of nearly everything, and runs as a program of its own.
+$(STUDIO_VENV)/.installed: locks/label-studio.lock
+	$(call make-environment,$(STUDIO_VENV))
+	@$(STUDIO_VENV)/bin/python $(PIP_INSTALL) --no-deps -r locks/label-studio.lock
+	@touch $@
+
+$(SPACY_VENV)/.installed: requirements.lock locks/spacy.lock pyproject.toml
+	$(call make-environment,$(SPACY_VENV))
+	@$(SPACY_VENV)/bin/python $(PIP_INSTALL) --no-deps -r requirements.lock
+	@$(SPACY_VENV)/bin/python $(PIP_INSTALL) --no-deps -r locks/spacy.lock
+	@$(SPACY_VENV)/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 # The peers are resolved with their dependencies, because torch needs more packages in its GPU builds.

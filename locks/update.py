@@ -1,11 +1,15 @@
 """Write the lock files anew: every package that an extra needs, pinned, with the checksums of its files.
 
-    python locks/update.py --index URL [--only docs]
+    python locks/update.py --index URL
+    .venv-docs/bin/python locks/update.py --index URL --only docs
+    .venv-spacy/bin/python locks/update.py --index URL --only spacy
+    .venv-label-studio/bin/python locks/update.py --index URL --installed label-studio
 
 Run it with the Python of a development environment in which all tests pass, and what only other extras need
 (``pip install pyarrow onnxruntime tokenizers``) beside it: what is installed there is what is pinned.
 ``URL`` is a simple index of packages; it is asked for the checksums of all files that Python 3.11 to 3.14 may install,
-on any platform.
+on any platform. The other two lines are for what has an environment of its own: an extra beside the pinned versions of
+the development environment, and a program of which everything that is installed is pinned.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import re
 import tomllib
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -76,20 +80,26 @@ def main() -> None:
     """Write all files."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--index", required=True, metavar="URL", help="a simple index of packages")
-    parser.add_argument("--only", metavar="EXTRA", help="write the lock of this extra alone; only that is installed")
-    index, only = vars(parser.parse_args()).values()
+    parser.add_argument("--only", metavar="EXTRA", help="write the lock of this extra alone")
+    parser.add_argument("--installed", metavar="NAME", help="write a lock of all that is installed here, and no other")
+    given = parser.parse_args()
+    index = given.index
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     build = ["setuptools", "wheel"]
-    files = {} if only else {ROOT / "locks" / "accord.lock": closure(project["dependencies"])}
+    files: dict[Path, dict[str, str]] = {}
+    if given.only is None and given.installed is None:
+        files[ROOT / "locks" / "accord.lock"] = closure(project["dependencies"])
     for extra, needed in extras.items():
-        if only not in (None, extra):
-            continue
         own = [text for text in needed if not text.startswith(f"{project['name']}[")]
         named = {one for text in needed if text not in own for one in Requirement(text).extras}
         shared = [text for one in sorted(named) for text in extras[one]]
         path = ROOT / "requirements.lock" if extra == "dev" else ROOT / "locks" / f"{extra}.lock"
-        files[path] = closure(project["dependencies"] + own + shared + (build if extra in ("dev", "docs") else []))
+        if given.installed is None and given.only in (None, extra):
+            files[path] = closure(project["dependencies"] + own + shared + (build if extra in ("dev", "docs") else []))
+    if given.installed is not None:
+        here = {canonicalize_name(one.name): one.version for one in distributions()}
+        files = {ROOT / "locks" / f"{given.installed}.lock": {name: f"{name}=={here[name]}" for name in here}}
     pins = sorted({pin for packages in files.values() for pin in packages.values()})
     with ThreadPoolExecutor(8) as pool:
         known = dict(zip(pins, pool.map(lambda pin: hashes(index, pin), pins)))

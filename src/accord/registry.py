@@ -116,6 +116,7 @@ TABLE = {
     "Deduplicator": _entry("model", "dedupe.deduplicator"),
     "RecordIndex": _entry("model", "dedupe.index"),
     "RecordPairs": _entry("model", "dedupe.pairs"),
+    "StoredIndex": _entry("other", "dedupe.stored_index"),
     "BatchDetector": _entry("other", "mail.detector"),
     "MailPairs": _entry("model", "mail.features"),
     "CollectiveSpamFilter": _entry("model", "mail.spam"),

@@ -12,13 +12,15 @@ import accord
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = [
-    f"locks/{name}.lock" for name in ("accord", "dask", "docs", "encoders", "federated", "mail", "pandas", "parquet")
+    f"locks/{name}.lock"
+    for name in ("accord", "dask", "docs", "encoders", "federated", "mail", "pandas", "parquet", "spacy")
 ]
 # Large, and no test needs them, or it is skipped without them: only in the locks of their extras.
-APART = {"onnxruntime": "encoders", "pyarrow": "parquet", "tokenizers": "encoders"}
+APART = {"onnxruntime": "encoders", "pyarrow": "parquet", "spacy": "spacy", "tokenizers": "encoders"}
 SITE = ("build", "myst-parser", "numpydoc", "pydata-sphinx-theme", "sphinx", "sphinx-copybutton", "sphinx-design")
 APART |= dict.fromkeys((*SITE, "sphinx-gallery", "twine"), "docs")
-LOCKS = ["requirements.lock", "benchmarks/requirements-peers.lock", *EXTRAS]
+PROGRAMS = ["locks/label-studio.lock"]
+LOCKS = ["requirements.lock", "benchmarks/requirements-peers.lock", *EXTRAS, *PROGRAMS]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
@@ -43,7 +45,7 @@ def test_lock_pins_one_version_and_names_no_place(lock):
     assert not re.search(r"https?:|file:|--index|--find-links|^-", (ROOT / lock).read_text("utf-8"), re.MULTILINE)
 
 
-@each_row("lock", ["requirements.lock", *EXTRAS])
+@each_row("lock", ["requirements.lock", *EXTRAS, *PROGRAMS])
 def test_every_pin_has_checksums(lock):
     text = (ROOT / lock).read_text("utf-8")
     entries = [entry for entry in text.replace(" \\\n", " ").splitlines() if not entry.startswith("#")]
@@ -75,7 +77,9 @@ def test_peers_do_not_repin_what_the_main_lock_pins():
     assert not pins(LOCKS[0]).keys() & pins(LOCKS[1]).keys()
 
 
-@each_row("target", ["demo", "test", "test-all", "fuzz", "lint", "bench", "docs", "package", "clean", "help"])
+@each_row(
+    "target", ["demo", "test", "test-all", "test-bridges", "fuzz", "lint", "bench", "docs", "package", "clean", "help"]
+)
 def test_make_help_tells_every_promised_target(target):
     assert re.search(rf"^{target}:.*## \w", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 

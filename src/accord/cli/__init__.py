@@ -7,7 +7,7 @@ tasks                                            the kinds of task, and which of
 data/                                            reading files
 evaluate, predict, inspect, suggest, suspects    commands for all kinds of task
 train/                                           likewise
-demo/, warm, reproduce, label, dedupe/, mail/    commands of their own
+demo/, warm, reproduce, label*, dedupe/, mail/   commands of their own
 ===============================================  =====================================================================
 
 Everything heavy is imported inside the commands, so that ``accord --help`` answers at once.
@@ -23,6 +23,7 @@ from accord.cli.demo.command import demo
 from accord.cli.evaluate import evaluate
 from accord.cli.inspect import inspect
 from accord.cli.label import label
+from accord.cli.label_studio import label_studio
 from accord.cli.mail.command import mail
 from accord.cli.predict import predict
 from accord.cli.program import Program, debug_option
@@ -55,6 +56,6 @@ def main() -> None:
 
 
 for command in (
-    demo, label, train, predict, evaluate, inspect, suggest, suspects, dedupe, mail, reproduce, warm
+    demo, label, train, predict, evaluate, inspect, suggest, suspects, dedupe, mail, label_studio, reproduce, warm
 ):  # fmt: skip
     main.add_command(command)

@@ -25,9 +25,11 @@ _PATIENCE = 2  # thresholds in a row that are no better than the best one, and t
 _CLEARLY_WORSE = 0.02  # of the mean of F1 and B3: below that nothing near is tried
 _MOST_STEPS = 10  # in each direction
 _LOST = 0.05  # what a rule may be behind the best one so far at the threshold of that; its own is then not looked for
-_BETTER = 0.004  # what a later rule has to be better by
-_UNUSUAL = 0.002  # of the mean of F1 and B3: what a threshold that is off by 1 has to be better by
-RULES = (("average", True), ("correlation", True), ("average", False), ("correlation", False), ("components", True))
+_BETTER = 0.004  # what a later rule has to be better by, and
+_FEW = 0.3  # divided by the number of labeled clusters: few tell little apart
+_UNUSUAL = 0.002  # what a threshold other than 0 has to be better by, for each 1 that it is off
+_MANY = 100  # pairs of unlabeled records, to tell what share of them is similar
+RULES = (("average", False), ("average", True), ("correlation", False), ("correlation", True), ("components", True))
 
 
 class Similarity(NamedTuple):
@@ -117,6 +119,26 @@ class HeldOut:
         f1 = 2.0 * right / (true + joined) if true + joined else 1.0
         return Trial(similarity.name, linkage, sizes, threshold, *shares, f1, b_cubed)
 
+    def as_strict(self, similarity: Similarity, threshold: float) -> float:
+        """At which threshold all labels find as many similar pairs as the labels without each fold do at the given one.
+
+        Who has learned from more clusters has seen more records that are alike and different, and is stricter at the
+        same threshold; what is the same is what share of the table is similar.
+        """
+        left, right = self.compared.candidates
+        unlabeled = (left >= self.folds.size) & (right >= self.folds.size)
+        left, right = left[unlabeled], right[unlabeled]
+        if left.size < _MANY:
+            return threshold
+        final = np.sort(self.compared.scores(left, right, similarity.weights)) + similarity.bias
+        found = []
+        for weights, bias in (model for model in similarity.without if model is not None):
+            if weights is similarity.weights:  # nothing was learned
+                return threshold
+            n_less = np.count_nonzero(self.compared.scores(left, right, weights) + bias <= threshold)
+            found.append(final[max(n_less - 1, 0) : n_less + 1].mean())
+        return float(np.median(found))
+
     def _count(self, fold: int, labels: np.ndarray) -> _Counts:
         held_out = np.flatnonzero(self.folds == fold)
         judged = self.n if self.complete else self.folds.size
@@ -155,16 +177,16 @@ class HeldOut:
 
 
 def try_all(
-    held_out: HeldOut, similarity: Similarity, rules: Sequence[tuple[str, bool]], usual: float
+    held_out: HeldOut, similarity: Similarity, rules: Sequence[tuple[str, bool]], start: float = 0.0
 ) -> list[list[Trial]]:
     """Trials of rules (linkage, and whether sizes count), each with thresholds around what was best before it.
 
     None are tried after one that no other could be better than by enough.
     """
     rows: list[list[Trial]] = []
-    best, start = None, usual
+    best: Trial | None = None
     for linkage, sizes in rules:
-        if any(_smooth(row, usual).max() >= 1.0 - _BETTER for row in rows):
+        if any(_smooth(row).max() >= 1.0 - _BETTER for row in rows):
             break
         first = held_out.judge(similarity, linkage, sizes, start)
         if best is not None and first.value < best.value - _LOST:
@@ -197,24 +219,24 @@ def _around(held_out: HeldOut, similarity: Similarity, first: Trial) -> list[Tri
     return [tried[k] for k in sorted(tried)]
 
 
-def _smooth(row: list[Trial], usual: float) -> np.ndarray:
+def _smooth(row: list[Trial]) -> np.ndarray:
     """By what trials of a rule are compared: their values, neighbours included, less what is unusual about them."""
     values = np.array([trial.value for trial in row])
     around = np.pad(values, 1, mode="edge")
-    unusual = np.abs([trial.threshold - usual for trial in row])
+    unusual = np.abs([trial.threshold for trial in row])
     return (around[:-2] + 2.0 * values + around[2:]) / 4.0 - _UNUSUAL * unusual
 
 
-def choose(trials: list[list[Trial]], usual: float) -> Trial:
+def choose(trials: list[list[Trial]], n_clusters: int) -> Trial:
     """The best trial.
 
-    Neighbouring thresholds have a say, since a single one may be lucky, and so has what is usual: of thresholds that do
-    the same for the few held-out records, the nearest to it is taken.
+    Neighbouring thresholds have a say, since a single one may be lucky. Of thresholds that do the same for the few
+    held-out records, of so many clusters, that nearest to even odds is taken.
     """
     best, highest = trials[0][0], -np.inf
     for row in trials:
-        smooth = _smooth(row, usual)
-        if smooth.max() > highest + _BETTER:
+        smooth = _smooth(row)
+        if smooth.max() > highest + max(_BETTER, _FEW / n_clusters):
             best, highest = row[int(smooth.argmax())], float(smooth.max())
     return best
 

@@ -12,5 +12,6 @@ live/                           models that are trained while somebody labels, o
 panel, trainer                  how good they are; training in the background
 service, terminal               what can be asked and answered, by whatever way
 sessions, app, running, page/   who may ask over the web; the application; the page itself
+bridges/                        Accord inside of other programs: Label Studio, spaCy
 ==============================  ========================================================================================
 """

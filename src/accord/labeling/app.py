@@ -11,7 +11,7 @@ from typing import Any
 
 from accord.exceptions import AccordError, MissingExtraError
 from accord.labeling.service import Service, check_name
-from accord.labeling.sessions import Doorkeeper, Refused
+from accord.labeling.sessions import Doorkeeper, Refused, check_origin
 
 try:
     import uvicorn  # noqa: F401
@@ -55,28 +55,15 @@ def create_app(service: Service, door: Doorkeeper) -> Starlette:
     assets = {name: (files("accord.labeling") / "page" / name).read_bytes() for name in _ASSETS}
 
     def guarded(handler: Handler, arrival: bool = False) -> Handler:
-        async def answer(request: Request) -> Response:
-            try:
-                headers = dict(request.headers)
-                door.check_host(headers.get("host", ""))
-                arrives = arrival and "token" in request.query_params
-                door.check_origin(headers, arrives)
-                if not arrives:
-                    door.check_cookie(headers)
-                response = await handler(request)
-            except Refused as refusal:
-                response = JSONResponse({"detail": refusal.detail}, refusal.status, {"Connection": "close"})
-            except AccordError as error:
-                response = JSONResponse({"detail": str(error)}, 400)
-            except ClientDisconnect:
-                response = JSONResponse({"detail": "the client left"}, 400)
-            except Exception:
-                LOG.exception("a request failed")
-                response = JSONResponse({"detail": "this request could not be answered"}, 500)
-            response.headers.update(_HEADERS)
-            return response
+        def check(request: Request) -> None:
+            headers = dict(request.headers)
+            door.check_host(headers.get("host", ""))
+            arrives = arrival and "token" in request.query_params
+            check_origin(headers, arrives)
+            if not arrives:
+                door.check_cookie(headers)
 
-        return answer
+        return answering(handler, check)
 
     def asset(name: str) -> Handler:
         async def send(_: Request) -> Response:
@@ -97,10 +84,7 @@ def create_app(service: Service, door: Doorkeeper) -> Starlette:
         """A question with a JSON object; answered outside of the loop, since the store waits for the disk."""
 
         async def answer(request: Request) -> Response:
-            if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-                raise Refused(415, "expected application/json")
-            given = _object(await read_body(request, MOST_BYTES))
-            return JSONResponse(await run_in_threadpool(do, given))
+            return JSONResponse(await run_in_threadpool(do, await read_object(request, MOST_BYTES)))
 
         return answer
 
@@ -173,6 +157,35 @@ def create_app(service: Service, door: Doorkeeper) -> Starlette:
             *(Route(path, guarded(handler), methods=["POST"]) for path, handler in routes.items()),
         ]
     )
+
+
+def answering(handler: Handler, check: Callable[[Request], None]) -> Handler:
+    """A handler that is asked if a check does not refuse; whatever goes wrong is a sentence and a status."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            check(request)
+            response = await handler(request)
+        except Refused as refusal:
+            response = JSONResponse({"detail": refusal.detail}, refusal.status, {"Connection": "close"})
+        except AccordError as error:
+            response = JSONResponse({"detail": str(error)}, 400)
+        except ClientDisconnect:
+            response = JSONResponse({"detail": "the client left"}, 400)
+        except Exception:
+            LOG.exception("a request failed")
+            response = JSONResponse({"detail": "this request could not be answered"}, 500)
+        response.headers.update(_HEADERS)
+        return response
+
+    return answer
+
+
+async def read_object(request: Request, limit: int) -> dict[str, Any]:
+    """The JSON object in a body."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise Refused(415, "expected application/json")
+    return _object(await read_body(request, limit))
 
 
 async def read_body(request: Request, limit: int) -> bytes:

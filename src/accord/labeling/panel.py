@@ -8,17 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.labeling.live.base import Answers, Doubt, Judged, Live, Model, some
+from accord.labeling.live.base import Answers, Judged, Live, Model, some
+from accord.learners.error_estimate import ErrorEstimate, calibrated_error
+from accord.learners.suspects import suspects as library_suspects
 
 _FOLDS = 4
 _SHARES = (0.125, 0.25, 0.5, 1.0)  # of the labels outside of a fold
 _FEWEST = 8  # answers
 _UNLABELED = 300
+_ESTIMATED = 200  # items without answers
 _MOST = 240  # answers in the curve: with more, a random part of them
 _SURE = 1.96
+
+
+class Doubted(NamedTuple):
+    """A label that is probably wrong, its tokens if it has some, and what is more probable."""
+
+    key: str
+    start: int | None
+    end: int | None
+    given: Any
+    proposed: Any
+    probability: float  # of being wrong
 
 
 @dataclass
@@ -31,10 +46,11 @@ class Panel:
     curve: list[dict[str, float]] = field(default_factory=list)  # n, error, low, high
     halve: int | None = None  # labels more that would probably halve the error
     with_unlabeled: dict[str, float] | None = None
-    suspects: list[Doubt] = field(default_factory=list)
+    suspects: list[Doubted] = field(default_factory=list)
+    expected: ErrorEstimate | None = None  # among items without answers
 
 
-def steps(live: Live, truth: Answers, seed: int = 0) -> Iterator[Panel | None]:
+def steps(live: Live, truth: Answers, model: Model | None, seed: int = 0) -> Iterator[Panel | None]:
     """Work at a panel, step after step; the last one is the panel, all before are None."""
     rng = np.random.default_rng(seed)
     keys = some(list(truth), _MOST, rng)
@@ -49,13 +65,18 @@ def steps(live: Live, truth: Answers, seed: int = 0) -> Iterator[Panel | None]:
         left = [key for fold in folds if fold is not held_out for key in fold]
         for share in _SHARES:
             n = max(round(share * len(left)), 2)
-            model = live.learn({key: truth[key] for key in left[:n]}) if n >= 2 else None
-            if model is not None:
-                judged[share].append((n, model.judge({key: truth[key] for key in held_out})))
+            part = live.learn({key: truth[key] for key in left[:n]}) if n >= 2 else None
+            if part is not None:
+                judged[share].append((n, part.judge({key: truth[key] for key in held_out})))
             yield None
     panel.curve = [point for share in _SHARES if (point := _point(judged[share], live.is_share)) is not None]
     panel.halve = labels_to_halve(panel.curve)
-    panel.suspects = suspects([one for _, found in judged[1.0] for one in found])
+    yield None
+    panel.suspects = suspects(live, {key: truth[key] for key in keys}, seed)
+    yield None
+    left = [key for key in live.candidates() if key not in truth]
+    panel.expected = expected_error([one for _, found in judged[1.0] for one in found], model, left, rng)
+    yield None
     yield from _with_unlabeled(live, truth, folds, panel, rng)
     yield panel
 
@@ -124,11 +145,23 @@ def labels_to_halve(curve: list[dict[str, float]]) -> int | None:
     return round(float(np.exp(n.max())) * (2.0 ** (1.0 / slope) - 1.0))
 
 
-def suspects(judged: list[Judged], most: int = 20) -> list[Doubt]:
-    """Labels that models which have not seen them find improbable, the most improbable one first."""
-    return sorted((doubt for one in judged for doubt in one.doubts), key=lambda one: one.probability)[:most]
+def suspects(live: Live, truth: Answers, seed: int, most: int = 20) -> list[Doubted]:
+    """Labels that are probably wrong (:func:`accord.suspects`), the most suspicious one first."""
+    examples = live.examples(truth)
+    if examples is None or len(examples.keys) < _FOLDS:
+        return []
+    found = library_suspects(examples.X, examples.Y, examples.learner, _FOLDS, random_state=seed)
+    return [Doubted(examples.keys[i], start, end, given, said, p) for i, start, end, given, said, p in found[:most]]
 
 
-def estimated_error(model: Model, keys: list[str]) -> float | None:
-    """The error among items without labels, as the model's own probabilities have it."""
-    return model.expected_error(keys)
+def expected_error(
+    judged: list[Judged], model: Model | None, left: list[str], rng: np.random.Generator
+) -> ErrorEstimate | None:
+    """The error among items without answers, from how sure the model is of them and how far it was right where it was
+    as sure of held-out answers (as :func:`accord.estimate_error` has it, with the folds that there are)."""
+    held_out = [(k, *label) for k, one in enumerate(judged) for label in one.labels]
+    asked = model.confidences(some(left, _ESTIMATED, rng)) if model is not None and left and held_out else np.zeros(0)
+    if not asked.size:
+        return None
+    groups, sure, wrong = (np.array(column) for column in zip(*held_out))
+    return calibrated_error(groups, sure, wrong.astype(float), asked, rng)

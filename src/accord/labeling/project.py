@@ -56,9 +56,9 @@ class Project:
         while key in self._places:
             twin += 1
             key = f"{digest(item)}.{twin}"
-        self._places[key] = len(self.keys)
-        self.keys.append(key)
         self.items.append(item)
+        self._places[key] = len(self.keys)
+        self.keys.append(key)  # last: others may be reading
         if value is not None:
             self.given[key] = value
 

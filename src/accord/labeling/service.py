@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from hashlib import blake2s
 from typing import Any
@@ -14,7 +15,7 @@ from accord.labeling import agreement
 from accord.labeling.formats.files import FORMATS, formats_of, read_labels, write_labels
 from accord.labeling.live.base import Question, first_questions
 from accord.labeling.live.kinds import live_model
-from accord.labeling.project import Project, counted
+from accord.labeling.project import Project, counted, digest
 from accord.labeling.store import Event, Store
 from accord.labeling.trainer import Trainer
 
@@ -89,6 +90,18 @@ class Service:
         self.trainer.wake()
         return number
 
+    def take_over(self, answers: Sequence[tuple[dict[str, Any], str, Any]]) -> int:
+        """Answers from elsewhere: items, which need not be known, annotators and values. How many say something new."""
+        keys = [digest(item) for item, _, _ in answers]
+        fresh = {key: item for key, (item, _, _) in zip(keys, answers) if self.project.place(key) < 0}
+        for item in fresh.values():
+            self.project.add(item)
+        self.store.add_items(list(fresh), list(fresh.values()))
+        checked = [(k, check_name(name), self.project.check(k, value)) for k, (_, name, value) in zip(keys, answers)]
+        learned = self.store.take_over(checked)
+        self.trainer.wake()
+        return learned
+
     def skip(self, key: str, annotator: str, token: str | None = None) -> int:
         """Ask something else."""
         if self.project.item(key) is None:
@@ -142,11 +155,16 @@ class Service:
         panel = None
         if now.panel is not None:
             suspects = [
-                {**doubt._asdict(), "text": self.short(doubt.key), "word": self._word(doubt.key, doubt.part)}
+                {
+                    **doubt._asdict(),
+                    "text": self.short(doubt.key),
+                    "word": self._words(doubt.key, doubt.start, doubt.end),
+                }
                 for doubt in now.panel.suspects
                 if truth.get(doubt.key) is not None
             ]
-            panel = {**asdict(now.panel), "suspects": suspects}
+            expected = now.panel.expected and now.panel.expected._asdict()
+            panel = {**asdict(now.panel), "suspects": suspects, "expected": expected}
         return {
             **self.told(),
             "kind": self.project.kind,
@@ -158,7 +176,6 @@ class Service:
             "mine": self.store.annotators().get(annotator or "", 0),
             "counts": counted(self.project, truth),
             "panel": panel,
-            "expected": now.expected,
             "seconds": round(now.seconds, 3),
             "annotators": self.store.annotators(),
             "agreement": agreement.agreements(self.project.kind, answers),
@@ -167,24 +184,23 @@ class Service:
             "advice": self.advice(truth),
         }
 
-    def _word(self, key: str, part: int | None) -> str:
+    def _words(self, key: str, start: int | None, end: int | None) -> str:
         item = self.project.item(key)
-        if part is None or item is None or "places" not in item:
+        if start is None or end is None or item is None or "places" not in item:
             return ""
-        start, end = item["places"][part]
-        return item["text"][start:end]
+        return item["text"][item["places"][start][0] : item["places"][end - 1][1]]
 
     def advice(self, truth: dict[str, Any]) -> str:
         """Whether to go on; for pairs of records, when to stop."""
-        now = self.trainer.now
         if self.project.kind == "pairs":
             sure = [value for value in truth.values() if value != "unsure"]
             if len(sure) < 10 or len(set(sure)) < 2:
                 return "Ten answers, some of them same and some different, give a usable clustering."
-            if now.expected is not None and now.expected < 0.05:
-                return f"You can stop: the model expects an F1 of {100 * (1 - now.expected):.0f} %."
-            if now.expected is not None:
-                return f"The model expects an F1 of {100 * (1 - now.expected):.0f} %; more answers help."
+            expected = getattr(self.trainer.now.model, "expected_f1", None)
+            if expected is not None and expected > 0.95:
+                return f"You can stop: the model expects an F1 of {100 * expected:.0f} %."
+            if expected is not None:
+                return f"The model expects an F1 of {100 * expected:.0f} %; more answers help."
         return ""
 
     # -- files --------------------------------------------------------------------------------------------------------

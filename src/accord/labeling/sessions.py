@@ -68,18 +68,7 @@ class Doorkeeper:
     # -- checks -----------------------------------------------------------------------------------------------------
     def check_host(self, host: str) -> None:
         """Refuse names that the page is not served under."""
-        name = host.lower().rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host.lower()
-        if name not in self.hosts:
-            raise Refused(421, "this host name is not served here")
-
-    def check_origin(self, headers: dict[str, str], is_arrival: bool) -> None:
-        """Refuse what another page sends; only the link itself may be followed from anywhere."""
-        origin = headers.get("origin")
-        own = headers.get("host", "").lower()
-        if origin is not None and origin.lower() not in (f"http://{own}", f"https://{own}"):
-            raise Refused(403, "requests from other pages are not answered")
-        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none") and not is_arrival:
-            raise Refused(403, "requests from other pages are not answered")
+        check_host(host, self.hosts)
 
     def check_cookie(self, headers: dict[str, str]) -> None:
         """Refuse who has no cookie that was given out."""
@@ -88,6 +77,23 @@ class Doorkeeper:
             if name == self.cookie and self.store.admitted(_digest(value)):
                 return
         raise Refused(401, "open the link that `accord label` has printed; it works once, and in one browser")
+
+
+def check_host(host: str, hosts: set[str]) -> None:
+    """Refuse names under which nothing is served."""
+    name = host.lower().rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host.lower()
+    if name not in hosts:
+        raise Refused(421, "this host name is not served here")
+
+
+def check_origin(headers: dict[str, str], is_arrival: bool = False) -> None:
+    """Refuse what another page sends; only the link itself may be followed from anywhere."""
+    origin = headers.get("origin")
+    own = headers.get("host", "").lower()
+    if origin is not None and origin.lower() not in (f"http://{own}", f"https://{own}"):
+        raise Refused(403, "requests from other pages are not answered")
+    if headers.get("sec-fetch-site", "none") not in ("same-origin", "none") and not is_arrival:
+        raise Refused(403, "requests from other pages are not answered")
 
 
 def _digest(token: str) -> str:

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from accord.labeling.live.base import Live, Model, Question, some
+from accord.labeling.live.base import Live, Model, Question
 from accord.labeling.live.kinds import first
-from accord.labeling.panel import Panel, estimated_error, steps
+from accord.labeling.panel import Panel, steps
 from accord.labeling.store import Store
 
 LOG = logging.getLogger("accord.labeling")
 QUESTIONS = 32  # that are ready to be asked
-_ESTIMATED = 200  # items without labels
 _QUIET = 3.0  # seconds without an answer after which there is time
 _OFTEN = 25  # answers
 _PATIENCE = 0.5  # seconds between looks at the store: other programs may write to it
@@ -38,7 +37,6 @@ class Published:
     model: Model | None = None
     questions: list[Question] = field(default_factory=list)
     panel: Panel | None = None
-    expected: float | None = None
     seconds: float = 0.0  # that training took
     trouble: str = ""
 
@@ -101,7 +99,7 @@ class Trainer:
             self._learn(version, whole=True)
             return True
         if self._work is None and self._measured != version:
-            self._work, self._measured = steps(self.live, self.store.truth(), self._seed), version
+            self._work, self._measured = steps(self.live, self.store.truth(), self.now.model, self._seed), version
         if self._work is None:
             return False
         panel = next(self._work, None)
@@ -125,13 +123,9 @@ class Trainer:
             self._publish(version=version, model=None, questions=first(self.live, left, QUESTIONS, self._rng))
             return
         questions = model.rank(left, QUESTIONS, self._rng)
-        expected = estimated_error(model, some(left, _ESTIMATED, self._rng)) if left else None
         if getattr(model, "is_whole", True):
             self._whole = version
-        self._publish(
-            version=version, model=model, questions=questions, expected=expected, trouble="",
-            seconds=time.monotonic() - began,
-        )  # fmt: skip
+        self._publish(version=version, model=model, questions=questions, trouble="", seconds=time.monotonic() - began)
 
     def _publish(self, **changes: Any) -> None:
         before = {name: getattr(self.now, name) for name in self.now.__dataclass_fields__}

@@ -90,7 +90,7 @@ def estimate_error(
     asked = np.concatenate([np.zeros(0), *(confidence for confidence, _ in _confident(model, X_new))])
     if not asked.size:
         raise InputError("X_new is empty; expected at least one input")
-    return _estimated(np.array(groups), np.array(sure), np.array(wrong), asked, rng)
+    return calibrated_error(np.array(groups), np.array(sure), np.array(wrong), asked, rng)
 
 
 def _fit(model: Any, X: Any, Y: list[Any]) -> Any:
@@ -123,10 +123,11 @@ def _margin(scores: np.ndarray) -> np.ndarray:
     return np.asarray(top[:, -1] - top[:, -2])
 
 
-def _estimated(
+def calibrated_error(
     groups: np.ndarray, sure: np.ndarray, wrong: np.ndarray, asked: np.ndarray, rng: np.random.Generator
 ) -> ErrorEstimate:
-    """The calibrated mean, and an interval from labeled examples that are drawn anew."""
+    """The estimate, from the confidence and the errors (0 or 1) of held-out labels, the numbers of the examples that
+    they belong to, and the confidence of predictions for new inputs; the interval is that of examples drawn anew."""
     places = {group: np.flatnonzero(groups == group) for group in np.unique(groups)}
 
     def mean(used: np.ndarray) -> float:

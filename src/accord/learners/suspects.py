@@ -23,7 +23,7 @@ from accord.learners import inputs
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.crf import CRF
 from accord.learners.safety import labeled_folds
-from accord.learners.tagger import natural_structure
+from accord.learners.tag_schemes import natural_structure
 from accord.settings import generator, whole
 from accord.solvers import soft_classes
 from accord.structures.chains.multiclass import MultiClass

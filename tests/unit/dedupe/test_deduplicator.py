@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 import accord
 from accord import ClusteringSVM, Deduplicator, InputError, RecordIndex
+from accord.dedupe.decisions import Decisions
 from accord.dedupe.decoding import Rule, large_clusters_apart, small_parts
 from accord.dedupe.labels import Labeled, check_ids, folds_of_clusters, size_costs, training_sets
 from accord.dedupe.machines import Machines, held_out_models
@@ -215,7 +216,7 @@ def test_an_interrupted_assignment_adds_nothing(model, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(RecordIndex, "_decide", interrupt)
+        patched.setattr(Decisions, "_best", interrupt)
         with pytest.raises(KeyboardInterrupt):
             index.assign(records[6:])
     assert index.ids == ids[:6]

@@ -58,7 +58,7 @@ def test_a_session_of_each_kind(kind, tmp_path):
     # every format gives back what it was given
     for form in formats_of(project):
         if form == "spacy" and find_spec("spacy") is None:
-            with pytest.raises(MissingExtraError, match="pip install spacy"):
+            with pytest.raises(MissingExtraError, match="pip install 'accord"):
                 write_labels(project, truth, form)
             continue
         data = write_labels(project, truth, form)
@@ -171,3 +171,19 @@ def test_labels_to_halve():
         assert 2.0 * (40 + more) ** -power == pytest.approx(curve[-1]["error"] / 2, rel=0.01)
     assert labels_to_halve([{"n": n, "error": 0.3} for n in (5, 10, 20)]) is None
     assert labels_to_halve([{"n": 5, "error": 0.3}]) is None
+
+
+def test_labels_that_are_wrong_are_found_and_errors_without_labels_are_estimated(tmp_path):
+    project, right = project_of("classes", tmp_path)
+    service = open_service(project, Store(":memory:"))
+    turned = {"good": "bad", "bad": "good"}
+    wrong = project.keys[3]
+    for key in project.keys[:16]:
+        service.answer(key, "ana", turned[right(key)] if key == wrong else right(key))
+    while service.trainer.step():
+        pass
+    panel = service.state("ana")["panel"]
+    assert [(one["key"], one["given"], one["proposed"]) for one in panel["suspects"]] == [
+        (wrong, turned[right(wrong)], right(wrong))
+    ]
+    assert 0.0 <= panel["expected"]["low"] <= panel["expected"]["error"] <= panel["expected"]["high"] < 0.5

@@ -58,16 +58,20 @@ def write_label_studio(project: Project, labeled: list[tuple[dict[str, Any], Any
     tasks = [
         {
             "data": {"text": item["text"]} if "text" in item else dict(item["fields"]),
-            "annotations": [{"result": _results(project, item, value)}],
+            "annotations": [{"result": studio_results(project, item, value)}],
         }
         for item, value in labeled
     ]
     return json.dumps(tasks, ensure_ascii=False, indent=1).encode()
 
 
-def _results(project: Project, item: dict[str, Any], value: Any) -> list[dict[str, Any]]:
+def studio_results(
+    project: Project, item: dict[str, Any], value: Any, from_name: str = "label", to_name: str = "text"
+) -> list[dict[str, Any]]:
+    """An answer as Label Studio has it: one result for each span, or one."""
+
     def result(kind: str, value: dict[str, Any]) -> dict[str, Any]:
-        return {"from_name": "label", "to_name": "text", "type": kind, "value": value}
+        return {"from_name": from_name, "to_name": to_name, "type": kind, "value": value}
 
     if project.kind == "numbers":
         return [result("number", {"number": value})]
@@ -96,10 +100,11 @@ def read_label_studio(project: Project, data: bytes) -> Found:
         values = task["data"]
         item = {"text": values["text"]} if isinstance(values.get("text"), str) else {"fields": values}
         results = [one for one in _list(given[0].get("result")) if isinstance(one, dict)]
-        yield item, _value(project, results, where)
+        yield item, studio_value(project, results, where)
 
 
-def _value(project: Project, results: list[dict[str, Any]], where: str) -> Any:
+def studio_value(project: Project, results: list[dict[str, Any]], where: str) -> Any:
+    """What the results of an annotation say: spans and tokens that are unsure, a class, or a number."""
     if project.kind == "tokens":
         spans = []
         for one in results:
@@ -148,7 +153,8 @@ def _spacy() -> tuple[Any, Any]:
         import spacy.tokens
     except ImportError as error:
         raise MissingExtraError(
-            f"the format spacy needs {error.name}, which is not installed; install it with: pip install spacy"
+            f"the format spacy needs {error.name}, which is not installed; install it with: "
+            "pip install 'accord-ml[spacy]'"
         ) from error
     return spacy, spacy.tokens
 

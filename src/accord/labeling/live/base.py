@@ -6,6 +6,7 @@ the page may use it while the next one is trained.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -26,24 +27,23 @@ class Question(NamedTuple):
     part: Any = None
 
 
-class Doubt(NamedTuple):
-    """A label that a model which has not seen it would not have given."""
-
-    key: str
-    part: int | None  # the token
-    given: str
-    proposed: str
-    probability: float  # of what was given
-
-
 @dataclass
 class Judged:
-    """How far a model is wrong on items whose answers it has not seen."""
+    """How far a model is wrong on an item whose answer it has not seen."""
 
     key: str
     wrong: float
     total: float
-    doubts: list[Doubt]
+    labels: Sequence[tuple[float, bool]] = ()  # how sure it is of each, and whether it is wrong; none if it cannot tell
+
+
+class Examples(NamedTuple):
+    """Answers as functions of the library take them: ``accord.suspects(X, Y, learner)``."""
+
+    keys: list[str]
+    X: Any
+    Y: list[Any]
+    learner: Any
 
 
 class Model(Protocol):
@@ -61,8 +61,8 @@ class Model(Protocol):
     def judge(self, truth: Answers) -> list[Judged]:
         """Compare with answers that the model has not learned from."""
 
-    def expected_error(self, keys: list[str]) -> float | None:
-        """The share of wrong labels among items without answers that the model itself expects; None: it cannot tell."""
+    def confidences(self, keys: list[str]) -> np.ndarray:
+        """How sure the model is of each label that it predicts for items; none if it cannot tell."""
 
 
 class Live(Protocol):
@@ -77,6 +77,9 @@ class Live(Protocol):
 
     def learn(self, truth: Answers, previous: Model | None = None) -> Model | None:
         """A model of these answers; None if they are too few. `previous` may be gone on from."""
+
+    def examples(self, truth: Answers) -> Examples | None:
+        """What can be doubted of these answers, as the library takes it; None where nothing can."""
 
     def learn_more(self, truth: Answers, unlabeled: list[str]) -> Model | None:
         """A model that learns from unlabeled items, too, however long it takes; None where there is none."""

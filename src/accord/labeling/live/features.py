@@ -1,4 +1,4 @@
-"""Items with texts or fields as a matrix, made once; models of classes and numbers learn from its rows."""
+"""Items with texts or fields as rows of a matrix, made once; models of classes and numbers learn from them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,27 @@ from accord.structures.chains.multiclass import MultiClass
 from accord.views.documents import TextFeatures
 
 
-def matrix_of(project: Project, fields: list[str] | None = None, view: Any = None) -> sp.csr_array:
-    """Features of all items; with `fields`, of these alone."""
-    X = inputs_of(project, fields)
-    if view is None and X and isinstance(X[0], str):
-        view = TextFeatures(min_count=2 if len(X) >= 50 else 1)
-    found = new_view(view, MultiClass(), X)
-    return sp.csr_array(found.fit_rows(X).matrix())
+class ItemRows:
+    """Features of all items that there are, with `fields` of these alone; texts that come later are seen likewise."""
+
+    def __init__(self, project: Project, fields: list[str] | None = None, view: Any = None) -> None:
+        X = inputs_of(project, fields)
+        if view is None and X and isinstance(X[0], str):
+            view = TextFeatures(min_count=2 if len(X) >= 50 else 1)
+        self.project = project
+        self.view = new_view(view, MultiClass(), X)
+        self.matrix = sp.csr_array(self.view.fit_rows(X).matrix())
+
+    def __call__(self, keys: list[str]) -> sp.csr_array:
+        """Rows of items."""
+        places = [self.project.place(key) for key in keys]
+        if max(places, default=-1) < self.matrix.shape[0]:
+            return self.matrix[places]
+        return self.of_texts([self.project.items[place]["text"] for place in places])
+
+    def of_texts(self, texts: list[str]) -> sp.csr_array:
+        """Rows of texts that may be no items."""
+        return sp.csr_array(self.view.transform(texts).matrix())
 
 
 def inputs_of(project: Project, fields: list[str] | None = None) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from accord.labeling.live.base import Answers, Judged, Question, of_items
-from accord.labeling.live.features import field_names, inputs_of, matrix_of
+from accord.labeling.live.features import ItemRows, field_names, inputs_of
 from accord.labeling.project import Project
 from accord.learners.regression import RLSR
 from accord.views.documents import TextFeatures
@@ -24,14 +24,14 @@ class LiveNumbers:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.matrices = {"all": _dense(matrix_of(project))}
+        self.matrices = {"all": _dense(ItemRows(project))}
         names = field_names(project)
         if isinstance(inputs_of(project)[0], str):
             self.matrices["words"] = self.matrices["all"]
-            self.matrices["letters"] = _dense(matrix_of(project, view=TextFeatures(words=0, ngrams=(3,), min_count=2)))
+            self.matrices["letters"] = _dense(ItemRows(project, view=TextFeatures(words=0, ngrams=(3,), min_count=2)))
         elif len(names) > 1:
             for half in (names[::2], names[1::2]):
-                self.matrices[", ".join(half)] = _dense(matrix_of(project, half))
+                self.matrices[", ".join(half)] = _dense(ItemRows(project, half))
 
     def candidates(self) -> list[str]:
         return self.project.keys
@@ -49,6 +49,9 @@ class LiveNumbers:
             return None
         models = {name: RLSR().fit(self.rows(name, list(usable)), list(usable.values())) for name in self.matrices}
         return NumberModel(self, models, usable, f"least squares (RLSR), from {len(usable):,} numbers")
+
+    def examples(self, truth: Answers) -> None:
+        """Numbers are not right or wrong."""
 
     def learn_more(self, truth: Answers, unlabeled: list[str]) -> NumberModel | None:
         """Halves that also agree on unlabeled items."""
@@ -100,12 +103,11 @@ class NumberModel:
         if not keys:
             return []
         predicted = self.predict(keys)[self.main]
-        return [Judged(key, float((p - truth[key]) ** 2), 1.0, []) for key, p in zip(keys, predicted)]
+        return [Judged(key, float((p - truth[key]) ** 2), 1.0) for key, p in zip(keys, predicted)]
 
-    def expected_error(self, keys: list[str]) -> float | None:
-        found = getattr(self.models[self.main], "loo_rmse_", None)
-        return None if found is None else float(found)
+    def confidences(self, keys: list[str]) -> np.ndarray:
+        return np.zeros(0)
 
 
-def _dense(matrix: Any) -> np.ndarray:
-    return matrix.toarray()
+def _dense(rows: ItemRows) -> np.ndarray:
+    return rows.matrix.toarray()

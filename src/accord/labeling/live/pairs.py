@@ -8,6 +8,7 @@ is linear in them.
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -18,13 +19,14 @@ from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.columns import MISSING
 from accord.dedupe.deduplicator import Deduplicator
 from accord.dedupe.pairs import RecordPairs
-from accord.labeling.live.base import Answers, Doubt, Judged, Question, of_items
+from accord.labeling.live.base import Answers, Examples, Judged, Question, of_items
 from accord.labeling.project import BETWEEN, Project
+from accord.learners.crf import CRF
+from accord.structures.chains.multiclass import MultiClass
 
 _CANDIDATES = 10  # that each record is compared with
 _MOST = 200_000  # pairs that are looked at
 _GUESS, _FIELD, _SINGLE = 12.0, 2.0, 0.4  # scales: what is larger is learned from fewer answers
-_UNSURE = 0.1
 
 
 class LivePairs:
@@ -74,6 +76,12 @@ class LivePairs:
 
     def learn(self, truth: Answers, previous: Any = None) -> PairModel | None:
         return PairModel(self, of_items(self.project, truth))
+
+    def examples(self, truth: Answers) -> Examples | None:
+        sure = {key: value for key, value in of_items(self.project, truth).items() if value != "unsure"}
+        if len(set(sure.values())) < 2:
+            return None
+        return Examples(list(sure), self.rows(list(sure)), list(sure.values()), CRF(MultiClass(), C=1.0))
 
     def learn_more(self, truth: Answers, unlabeled: list[str]) -> None:
         """Unlabeled records are in the guess already."""
@@ -171,18 +179,21 @@ class PairModel:
         out = []
         for (key, given), p in zip(sure.items(), self.probabilities(list(sure))):
             best = "same" if p > 0.5 else "different"
-            mine = float(p if given == "same" else 1 - p)
-            doubts = [Doubt(key, None, given, best, mine)] if mine < _UNSURE else []
-            out.append(Judged(key, float(best != given), 1.0, doubts))
+            out.append(Judged(key, float(best != given), 1.0))
         return out
 
-    def expected_error(self, keys: list[str]) -> float | None:
-        """1 - F1 of matches, as the probabilities have it."""
+    def confidences(self, keys: list[str]) -> np.ndarray:
+        """Few pairs of a table are the same: what counts is :attr:`expected_f1`."""
+        return np.zeros(0)
+
+    @cached_property
+    def expected_f1(self) -> float | None:
+        """F1 of matches among all candidates, as the probabilities have it."""
         if self.logistic is None:
             return None
         p = self.probabilities()
         right, wrong, missed = p[p > 0.5].sum(), (1 - p[p > 0.5]).sum(), p[p <= 0.5].sum()
-        return float(1 - 2 * right / max(2 * right + wrong + missed, 1e-9))
+        return float(2 * right / max(2 * right + wrong + missed, 1e-9))
 
 
 class Closure:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from accord.labeling.live.base import POOL, Answers, Doubt, Judged, Question, first_questions, of_items, some
+from accord.labeling.live.base import POOL, Answers, Examples, Judged, Question, first_questions, of_items, some
 from accord.labeling.project import Project, tokens_of
 from accord.labeling.suggest import suggest
 from accord.learners.crf import CRF
@@ -21,7 +21,6 @@ from accord.learners.perceptron import StructuredPerceptron
 from accord.structures.chains.sequence import Sequence
 from accord.views.text import TokenFeatures
 
-_UNSURE = 0.1  # a label that is less probable than this is doubted
 _FULL = 0.8  # seconds; a fit that takes longer is put off, and the new answers alone are learned first
 _ITERATIONS = 60
 _FRESH = 40  # answers that are learned on top of others, at most
@@ -57,16 +56,24 @@ class LiveTokens:
                 crf = deepcopy(known).partial_fit(self.tokens(fresh), [usable[k] for k in fresh])
                 return TokenModel(self, crf, previous.word, previous.around, usable, is_whole=False)
         began = time.monotonic()
-        structure = Sequence(labels=labels, constraints="iob2" if self.project.spans else None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an early stop is what is wanted
-            crf = CRF(structure, TokenFeatures(), max_iter=_ITERATIONS, tol=1e-3, random_state=0).fit(X, Y)
+            crf = self._learner().fit(X, Y)
             word, around = (
                 StructuredPerceptron(Sequence(labels=labels), view, max_iter=5, random_state=0).fit(inputs, Y)
                 for view, inputs in ((TokenFeatures(0), X), (TokenFeatures(1), _around(X)))
             )
         self.took = time.monotonic() - began
         return TokenModel(self, crf, word, around, usable)
+
+    def _learner(self) -> CRF:
+        structure = Sequence(labels=self.project.tags(), constraints="iob2" if self.project.spans else None)
+        return CRF(structure, TokenFeatures(), max_iter=_ITERATIONS, tol=1e-3, random_state=0)
+
+    def examples(self, truth: Answers) -> Examples:
+        """Sentences of which one was sure."""
+        usable = {k: v for k, v in of_items(self.project, truth).items() if v and None not in v}
+        return Examples(list(usable), self.tokens(list(usable)), list(usable.values()), self._learner())
 
     def learn_more(self, truth: Answers, unlabeled: list[str]) -> TokenModel | None:
         """The same CRF with evidence about kinds of words from unlabeled sentences."""
@@ -75,12 +82,10 @@ class LiveTokens:
         usable = {k: v for k, v in of_items(self.project, truth).items() if None not in v}
         if len(usable) < 8:
             return None
-        structure = Sequence(labels=self.project.tags(), constraints="iob2" if self.project.spans else None)
-        base = CRF(structure, TokenFeatures(), max_iter=_ITERATIONS, tol=1e-3, random_state=0)
         X = self.tokens([*usable, *unlabeled])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = TypeConsistency(base, strength=0.4, student=False, random_state=0)
+            model = TypeConsistency(self._learner(), strength=0.4, student=False, random_state=0)
             model.fit(X, [*usable.values(), *[None] * len(unlabeled)])
         return TokenModel(self, model, None, None, usable)
 
@@ -96,7 +101,11 @@ class TokenModel:
         self.name = f"CRF, {_ITERATIONS} steps, from {self.n_answers:,} sentences"
 
     def propose(self, key: str) -> dict[str, Any]:
-        (x,) = self.live.tokens([key])
+        return self.propose_item(self.live.project.items[self.live.project.place(key)])
+
+    def propose_item(self, item: dict[str, Any]) -> dict[str, Any]:
+        """What the model thinks of a sentence that need not be an item of the project."""
+        x = tokens_of(item)
         if not x:
             return {"labels": [], "confidence": [], "second": [], "unsure": []}
         (y,), (p,) = self.crf.predict([x]), self.crf.predict_marginals([x])
@@ -154,25 +163,26 @@ class TokenModel:
 
     def judge(self, truth: Answers) -> list[Judged]:
         keys = [key for key in truth if self.live.project.place(key) >= 0]
-        X, found = self.live.tokens(keys), []
-        predicted, marginals = self.crf.predict(X), self._marginals(X)
-        for key, x, y, p in zip(keys, X, predicted, marginals):
+        found = []
+        for key, (y, sure) in zip(keys, self._told(keys)):
             given = truth[key]
-            sure = [t for t in range(len(x)) if given[t] is not None]
-            doubts = []
-            for t in sure if p is not None else []:
-                mine = float(p[t, self.labels.index(given[t])]) if given[t] in self.labels else 0.0
-                if y[t] != given[t] and mine < _UNSURE and float(p[t].max()) > 0.5:
-                    doubts.append(Doubt(key, t, given[t], y[t], mine))
-            found.append(Judged(key, sum(y[t] != given[t] for t in sure), len(sure), doubts))
+            known = [t for t in range(len(y)) if given[t] is not None]
+            labels = [(float(sure[t]), y[t] != given[t]) for t in known] if sure is not None else []
+            found.append(Judged(key, sum(y[t] != given[t] for t in known), len(known), labels))
         return found
 
-    def _marginals(self, X: list[list[str]]) -> list[Any]:
-        return self.crf.predict_marginals(X) if hasattr(self.crf, "predict_marginals") else [None] * len(X)
+    def _told(self, keys: list[str]) -> list[tuple[list[str], np.ndarray | None]]:
+        """Labels of sentences, and how probable they are if the model can tell."""
+        X = self.live.tokens(keys)
+        predicted = self.crf.predict(X)
+        if not hasattr(self.crf, "predict_marginals"):
+            return [(y, None) for y in predicted]
+        at = {label: k for k, label in enumerate(self.labels)}
+        marginals = self.crf.predict_marginals(X)
+        return [(y, p[np.arange(len(y)), [at[label] for label in y]]) for y, p in zip(predicted, marginals)]
 
-    def expected_error(self, keys: list[str]) -> float | None:
-        p = [m for m in self._marginals(self.live.tokens(keys)) if m is not None and len(m)]
-        return float(np.mean(1.0 - np.concatenate([m.max(axis=1) for m in p]))) if p else None
+    def confidences(self, keys: list[str]) -> np.ndarray:
+        return np.concatenate([np.zeros(0), *(sure for _, sure in self._told(keys) if sure is not None)])
 
 
 def _around(X: list[list[str]]) -> list[list[str]]:

@@ -650,7 +650,7 @@ function panel(found) {
     told.push(`On held-out labels, learning from unlabeled items as well ${gain > 0 ? `brings ${shown(gain)}` : "brings nothing so far"} (${shown(p.with_unlabeled.without)} without, ${shown(p.with_unlabeled.with)} with).`);
   }
   if (p && p.halve && !found.advice) told.push(p.halve > 50 * found.answered ? "More labels bring little now." : `About ${p.halve.toLocaleString("en")} more labels would probably halve the error.`);
-  if (found.expected !== null && found.expected !== undefined && found.kind !== "pairs" && p && p.is_share) told.push(`The model itself expects ${percent(found.expected)} wrong among items without labels.`);
+  if (p && p.expected) told.push(`Among ${p.measure} without labels probably ${percent(p.expected.error)} would be wrong (${percent(p.expected.low)} to ${percent(p.expected.high)}).`);
   $("outlook").textContent = told.join(" ");
 }
 
@@ -692,7 +692,7 @@ function suspects(found) {
   const list = found.panel ? found.panel.suspects : [];
   $("suspects-card").hidden = !list.length;
   $("suspects").replaceChildren(...list.slice(0, 5).map((one) => make("li", {}, make("button", { type: "button", className: "open-item", on: { click: () => open(one.key) } },
-    make("b", { textContent: one.word || one.text.slice(0, 50) }), ` was labeled ${one.given}; a model that has not seen it says ${one.proposed}.`))));
+    make("b", { textContent: one.word || one.text.slice(0, 50) }), ` was labeled ${one.given}; models that have not seen it say ${one.proposed ?? "something else"}.`))));
 }
 
 // -- other views -----------------------------------------------------------------------------------------------------
