@@ -76,7 +76,7 @@ class Decisions:
                 table.append_plain(plain)
                 yield table
 
-        postings.add_all(self.db, tables(), len(records), len(self.fields))
+        postings.add_all(self.db, tables(), len(records), len(self.fields) + 1)
         whole = all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in numbers)
         digits = all(isinstance(one, str) and one.isdecimal() and one.isascii() for one in numbers)
         self.remember("fresh", "numbers" if whole else "digits" if digits else "names")

@@ -86,10 +86,10 @@ def add_all(db: sqlite3.Connection, tables: Iterable[RecordTable], n_records: in
             first += len(table)
         files.sort()
         lengths = np.zeros((n_records, n_fields))
-        for bucket in files.buckets():
+        for bucket in files.buckets(n_fields):
             bucket.lengths(n_records, lengths)
         scales = np.divide(1.0, np.sqrt(lengths), out=np.zeros_like(lengths), where=lengths > 0)
-        for bucket in files.buckets():
+        for bucket in files.buckets(n_fields):
             entries = np.empty(bucket.record.size, _POSTING)
             entries["record"], entries["scale"] = bucket.record, scales[bucket.record, bucket.field]
             data, width = entries.tobytes(), _POSTING.itemsize
