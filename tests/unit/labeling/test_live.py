@@ -1,5 +1,7 @@
 """Every kind of items: read, asked, answered, learned. Formats give back what they were given."""
 
+import mailbox
+import tarfile
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -130,6 +132,41 @@ def test_pairs_whose_answer_follows_are_not_asked_and_answers_make_a_model(tmp_p
     p = live.learn(truth).probabilities([live.keys[0]])[0]
     a, b = (records[project.place(one)] for one in live.keys[0].split(BETWEEN))
     assert made.similarity(a, b) == pytest.approx(np.log(p / (1 - p)), abs=1e-3)
+
+
+def test_mailboxes_of_all_kinds(tmp_path):
+    box, maildir = mailbox.mbox(tmp_path / "in.mbox"), mailbox.Maildir(tmp_path / "Maildir")
+    (tmp_path / "folder" / "below").mkdir(parents=True)
+    for k in range(8):
+        text = f"win money now {k}" if k % 2 else f"see you at the meeting {k}"
+        raw = f"From: Ann <a{k}@x.org>\nSubject: about {k}\nMessage-ID: <{k}@x>\n\n{text}\n".encode()
+        box.add(raw)
+        maildir.add(raw)
+        (tmp_path / "folder" / ("below" if k > 3 else ".") / f"{k}.eml").write_bytes(raw)
+    box.flush()
+    (tmp_path / "no-suffix").write_bytes((tmp_path / "in.mbox").read_bytes())
+    with tarfile.open(tmp_path / "mail.tar.xz", "w:xz") as archive:
+        archive.add(tmp_path / "folder", "folder")
+    for name, n in (
+        ("in.mbox", 8),
+        ("no-suffix", 8),
+        ("Maildir", 8),
+        ("folder", 8),
+        ("folder/1.eml", 1),
+        ("mail.tar.xz", 8),
+    ):
+        project = read_project([str(tmp_path / name)], Reading())
+        assert (project.kind, project.labels, len(project.items)) == ("classes", ["spam", "ham"], n), name
+        assert {item["fields"]["subject"] for item in project.items} == {
+            f"about {k}" for k in ([1] if n == 1 else range(8))
+        }
+    is_spam = {
+        key: "spam" if "money" in item["fields"]["text"] else "ham" for key, item in zip(project.keys, project.items)
+    }
+    learned = live_model(project).learn({key: is_spam[key] for key in project.keys[:6]})
+    assert [learned.propose(key)["candidates"][0][0] for key in project.keys[6:]] == [
+        is_spam[k] for k in project.keys[6:]
+    ]
 
 
 def test_files_of_all_kinds(tmp_path):
