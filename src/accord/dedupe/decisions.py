@@ -116,8 +116,9 @@ class Decisions:
         constant = self.model.constant(n_records)
         clusters, scores = self._compare(plain, near[:n_first], constant)
         if -_NEAR_THING <= max(scores.values(), default=-np.inf) < _NEAR_THING:
-            for one, more in zip((clusters, scores), self._compare(plain, near[n_first:], constant)):
-                one.update(more)  # type: ignore[arg-type]
+            more, similar = self._compare(plain, near[n_first:], constant)
+            clusters |= more
+            scores |= similar
         best, largest = None, -1.0
         for cluster in dict.fromkeys(clusters[record] for record in sorted(scores) if scores[record] >= 0):
             members, size = self.members(cluster, _MOST_MEMBERS)
