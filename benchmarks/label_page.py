@@ -34,6 +34,7 @@ class Annotator(threading.Thread):
         self.client.get("/", params={"token": link.split("token=")[1]})
         self.mine, self.truth, self.n, self.pause = {"window": name, "annotator": name}, truth, n, pause
         self.latency, self.behind = [], []
+        self.answered, self.learned = [], []  # (time, number of the answer), (time, number up to which all are learned)
 
     def run(self) -> None:
         found = self.client.post("/api/next", json=self.mine).json()
@@ -41,9 +42,19 @@ class Annotator(threading.Thread):
             time.sleep(self.pause)
             body = {**self.mine, "key": found["key"], "value": self.truth[found["key"]]}
             began = time.perf_counter()
-            found = self.client.post("/api/answer", json=body).json()["next"]
+            reply = self.client.post("/api/answer", json=body).json()
+            found = reply["next"]
             self.latency.append(time.perf_counter() - began)
             self.behind.append(found["behind"])
+            self.answered.append((began, reply["done"]))
+            self.learned.append((began + self.latency[-1], reply["done"] - found["behind"]))
+
+    def lags(self) -> list[float]:
+        """Seconds from answers until a later reply told that they were learned; pauses count."""
+        return [
+            next((at - began for at, upto in self.learned if upto >= number), np.nan)
+            for began, number in self.answered[:-20]
+        ]
 
 
 def main() -> None:
@@ -88,6 +99,9 @@ def main() -> None:
               f"worst {latency.max():.0f} ms")  # fmt: skip
         print(f"answers behind at the next question: median {np.median(behind):.0f}, worst {behind.max()}; "
               f"the last one was learned after {caught_up:.2f} s, training took {state['seconds']:.2f} s")  # fmt: skip
+        lags = np.concatenate([one.lags() for one in people])
+        print(f"from an answer until a reply told that it was learned: median {np.nanmedian(lags):.1f} s, "
+              f"p95 {np.nanquantile(lags, 0.95):.1f} s, worst {np.nanmax(lags):.1f} s")  # fmt: skip
         quarter = max(len(sizes) // 4, 1)
         print(f"memory: {np.median(sizes[:quarter]):.0f} MiB at first, {np.median(sizes[-quarter:]):.0f} at "
               f"last, {max(sizes):.0f} at most")  # fmt: skip

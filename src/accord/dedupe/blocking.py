@@ -2,18 +2,20 @@
 
 Five thousand records have 12.5 million pairs, nearly all of them plainly different. Every field's words, trigrams and
 values are keys of an inverted index, weighted by the logarithm of their rarity and scaled to unit length per field; the
-records with the largest sums of products are the candidates. Keys of very many records are left out. A pair of
-duplicates that agrees in nothing but frequent keys, or that has many others nearer, is missed.
+records with the largest sums of products are the candidates. Keys of very many records are left out; of large tables
+those would be most, so whole values, and parts of two fields together, are keys there as well. A pair of duplicates
+that agrees in nothing but frequent keys, or that has many others nearer, is missed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from accord.dedupe.lookup_keys import MAX_RECORDS, MOST_KEYS, key_weights, mixed
+from accord.dedupe.lookup_keys import LARGE, MAX_RECORDS, MOST_KEYS, joint_keys, key_weights, mixed
 from accord.dedupe.packing import rows_of
 from accord.dedupe.pairs import RecordTable
 from accord.kernels.records import blocking
@@ -37,9 +39,8 @@ class Index(NamedTuple):
 def key_index(table: RecordTable, max_records: int = MAX_RECORDS) -> Index:
     """The inverted index of a table; keys of more than `max_records` records are left out."""
     rows, keys, values, n_keys = [], [], [], 0
-    for number, column in enumerate(table.columns.values()):
-        ptr, here = column.keys(np.arange(column.n_values))
-        row, key, value, found = _field_keys(column.ids.array, ptr, mixed(here, number), max_records)
+    for ids, ptr, own in _fields(table):
+        row, key, value, found = _field_keys(ids, ptr, own, max_records)
         rows.append(row)
         keys.append(key + n_keys)
         values.append(value)
@@ -51,6 +52,17 @@ def key_index(table: RecordTable, max_records: int = MAX_RECORDS) -> Index:
     ptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(table)))])
     key_ptr = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=n_keys))])
     return Index(ptr, key, value, key_ptr, row[by_key], value[by_key])
+
+
+def _fields(table: RecordTable) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Values of every record in each field, row pointers and keys of values; in large tables of two fields together."""
+    for number, column in enumerate(table.columns.values()):
+        ptr, keys = column.keys(np.arange(column.n_values))
+        yield column.ids.array, ptr, mixed(keys, number)
+    if len(table) > LARGE:
+        every = np.arange(len(table))
+        row, keys = joint_keys(table, every)
+        yield every, np.concatenate([[0], np.cumsum(np.bincount(row, minlength=every.size))]), keys
 
 
 class Closeness:

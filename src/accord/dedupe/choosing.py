@@ -20,10 +20,10 @@ from accord.dedupe.compared import ComparedPairs
 from accord.dedupe.decoding import Rule, cluster_pairs
 from accord.dedupe.labels import size_costs
 
-_STEP = 1.0  # of thresholds, in logarithms of odds
-_PATIENCE = 2  # thresholds in a row that are no better than the best one, and then no more are tried
-_CLEARLY_WORSE = 0.02  # of the mean of F1 and B3: below that nothing near is tried
-_MOST_STEPS = 10  # in each direction
+_WIDE = 2.0  # between thresholds that are tried first, in logarithms of odds; there are
+_MOST_STEPS = 4  # of them in each direction, until one is
+_HOPELESS = 0.15  # worse than the best one in the mean of F1 and B3; then
+_FINER = (1.0, 0.5)  # steps to either side of the best one
 _LOST = 0.05  # what a rule may be behind the best one so far at the threshold of that; its own is then not looked for
 _BETTER = 0.004  # what a later rule has to be better by, and
 _FEW = 0.3  # divided by the number of labeled clusters: few tell little apart
@@ -192,31 +192,29 @@ def try_all(
         if best is not None and first.value < best.value - _LOST:
             rows.append([first])
             continue
-        rows.append(_around(held_out, similarity, first))
+        rows.append(_around(held_out, similarity, first, best is None))
         best = max((trial for row in rows for trial in row), key=lambda trial: trial.value)
         start = best.threshold
     return rows
 
 
-def _around(held_out: HeldOut, similarity: Similarity, first: Trial) -> list[Trial]:
-    """Thresholds up and down from that of a trial until it gets worse, then between the best ones; all trials."""
+def _around(held_out: HeldOut, similarity: Similarity, first: Trial, wide: bool) -> list[Trial]:
+    """Thresholds around that of a trial, all if none are known to be good, and ever nearer to the best; all trials."""
 
-    def judge(step: int) -> Trial:
-        return held_out.judge(similarity, first.linkage, first.sizes, first.threshold + step * _STEP / 2.0)
+    def judge(threshold: float) -> Trial:
+        return held_out.judge(similarity, first.linkage, first.sizes, threshold)
 
-    tried = {0: first}
-    for direction in (2, -2):
-        no_better = 0
-        for step in range(1, _MOST_STEPS + 1):
-            before = max(trial.value for trial in tried.values())
-            trial = tried[direction * step] = judge(direction * step)
-            no_better = no_better + 1 if trial.value <= before else 0
-            if no_better >= _PATIENCE or trial.value < before - _CLEARLY_WORSE:
+    tried = {first.threshold: first}
+    for step in (_WIDE, -_WIDE) if wide else ():
+        for k in range(1, _MOST_STEPS + 1):
+            threshold = first.threshold + k * step
+            tried[threshold] = judge(threshold)
+            if tried[threshold].value < max(trial.value for trial in tried.values()) - _HOPELESS:
                 break
-    best = max(tried, key=lambda k: tried[k].value)
-    for k in (best - 1, best + 1):
-        tried[k] = judge(k)
-    return [tried[k] for k in sorted(tried)]
+    for step in _FINER:
+        best = max(tried, key=lambda threshold: tried[threshold].value)
+        tried |= {threshold: judge(threshold) for threshold in (best - step, best + step) if threshold not in tried}
+    return [tried[threshold] for threshold in sorted(tried)]
 
 
 def _smooth(row: list[Trial]) -> np.ndarray:

@@ -37,6 +37,7 @@ WAYS = [
 COMPARISONS = {"text": _TEXT, "number": _NUMBER, "date": _DATE, "category": _CATEGORY}
 WHOLE = ["rare words", "rare trigrams"]  # comparisons of all cells of a record, one after another
 LONGEST = 128  # characters of a text whose spelling is compared letter by letter
+_END = 4  # characters of a number
 _MOST_KEYS = 256  # by which a long text is looked up
 MOST_WORDS = 24  # in which spelling errors are looked for
 
@@ -57,6 +58,17 @@ class Frequencies:
 def text_key(text: str) -> int:
     """A whole number below 0 for a text, the same in every program."""
     return -1 - (int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1)
+
+
+def parts_of(kind: str, value: str) -> list[int]:
+    """Numbers of what a value is best known by: its longest words, the ends of a number, or the value itself."""
+    if kind == "text":
+        parts = sorted(set(value.split()), key=lambda word: (-len(word), word))[:2]
+    elif kind == "number":
+        parts = [value[:_END], value[-_END:]] if len(value) > _END else [value]
+    else:
+        parts = [value]
+    return [text_key(part) for part in dict.fromkeys(parts)]
 
 
 def _spellings(text: PackedStrings, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -83,6 +95,8 @@ class Column:
         self.rarity = Growing(np.float64)
         self.ids = Growing(np.int64)  # of every record; -1 where the cell is missing
         self.value_keys = Growing(np.int64)
+        self.part_ptr, self.part_keys = Growing(np.int64), Growing(np.int64)
+        self.part_ptr.append([0])
 
     @property
     def n_values(self) -> int:
@@ -94,6 +108,7 @@ class Column:
         numbers, fresh = self.numbers_of(cells)
         self.ids.append(numbers)
         if fresh:
+            self.name(fresh)
             self.rarity.append(self.frequencies.rarity(fresh))
             self.pack(fresh)
 
@@ -114,9 +129,15 @@ class Column:
             out[present, :n_here] = self.values(low, high)[inverse]
         return out
 
+    def name(self, fresh: list[str]) -> None:
+        """Take in keys of values that are new, and of their parts."""
+        self.value_keys.append([text_key(value) for value in fresh])
+        parts = [parts_of(self.kind, value) for value in fresh]
+        self.part_keys.append([part for row in parts for part in row])
+        self.part_ptr.append(self.part_ptr.array[-1] + np.cumsum([len(row) for row in parts]))
+
     def pack(self, fresh: list[str]) -> None:
         """Take in values that are new."""
-        self.value_keys.append([text_key(value) for value in fresh])
 
     def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Comparisons of pairs of values."""
@@ -207,6 +228,9 @@ class _Spoken(Column):
 
 class WholeColumn(_Spoken):
     """All cells of a record as one text: who moves words from one column to the other is no one else."""
+
+    def name(self, fresh: list[str]) -> None:
+        """Whole records are not looked up."""
 
     @property
     def n_comparisons(self) -> int:

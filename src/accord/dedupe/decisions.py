@@ -31,7 +31,7 @@ TABLES = [
     "CREATE INDEX members ON records (cluster)",
     "CREATE TABLE clusters (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, into_cluster INTEGER)",
 ]
-_FIRST = 40  # per cent of the candidates that are compared first
+_FIRST, _BEHIND = 40, 0.4  # per cent of the candidates that are compared first, and what they share beside the nearest
 _NEAR_THING = 3.0  # a similarity that is not further from 0 leaves it open
 _MOST_MEMBERS = 200  # of a cluster that a record is compared with; the sum of all is guessed from their mean
 
@@ -76,7 +76,7 @@ class Decisions:
                 table.append_plain(plain)
                 yield table
 
-        postings.add_all(self.db, tables(), len(records), len(self.fields))
+        postings.add_all(self.db, tables(), len(records), len(self.fields) + 1)
         whole = all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in numbers)
         digits = all(isinstance(one, str) and one.isdecimal() and one.isascii() for one in numbers)
         self.remember("fresh", "numbers" if whole else "digits" if digits else "names")
@@ -91,8 +91,10 @@ class Decisions:
             table = self.model.view_.table()
             table.append_plain([plain])
             keys = keys_of(table, np.arange(1))
-        near, found = postings.look_up(self.db, keys, number + 1, self.model.n_candidates)
-        cluster, total = self._best(plain, near.tolist(), number + 1)
+        near, sums, found = postings.look_up(self.db, keys, number + 1, self.model.n_candidates)
+        # those that are far behind the nearest are compared later, if at all
+        n_first = max(min(_FIRST * near.size // 100, int(np.count_nonzero(sums >= _BEHIND * sums[:1]))), 1)
+        cluster, total = self._best(plain, near.tolist(), n_first, number + 1)
         if raw is None:
             return Assignment(None if cluster is None else self.id_of(cluster), cluster is None, max(total, 0.0))
         is_new = cluster is None
@@ -106,17 +108,17 @@ class Decisions:
         postings.add(self.db, found, number)
         return Assignment(name, is_new, 0.0 if is_new else total)
 
-    def _best(self, plain: list[str | None], near: list[int], n_records: int) -> tuple[int | None, float]:
+    def _best(self, plain: list[str | None], near: list[int], n_first: int, n_records: int) -> tuple[int | None, float]:
         """The cluster with the largest sum of similarities, and that sum; None if it is below 0.
 
-        The nearest candidates are compared first, and the others only if it is a near thing.
+        The first candidates are compared first, and the others only if it is a near thing.
         """
         constant = self.model.constant(n_records)
-        n_first = max(_FIRST * len(near) // 100, 1)
         clusters, scores = self._compare(plain, near[:n_first], constant)
         if -_NEAR_THING <= max(scores.values(), default=-np.inf) < _NEAR_THING:
-            for one, more in zip((clusters, scores), self._compare(plain, near[n_first:], constant)):
-                one.update(more)  # type: ignore[arg-type]
+            more, similar = self._compare(plain, near[n_first:], constant)
+            clusters |= more
+            scores |= similar
         best, largest = None, -1.0
         for cluster in dict.fromkeys(clusters[record] for record in sorted(scores) if scores[record] >= 0):
             members, size = self.members(cluster, _MOST_MEMBERS)

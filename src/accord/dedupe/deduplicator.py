@@ -51,6 +51,8 @@ from accord.progress import Progress
 from accord.settings import NUMBER, POSITIVE, check, generator, one_of, whole
 from accord.structures.partitions.partition import DECODERS
 
+_SPREAD = 6.0  # of similarities of candidates: few labels are easily told apart, and say little of how sure to be
+
 
 @dataclass(eq=False, repr=False)
 class Deduplicator(RecordSimilarity, BaseEstimator):
@@ -284,7 +286,8 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         rng: np.random.Generator,
     ) -> None:
         """Similarity, rule and threshold by held-out clusters; `compared` has the labeled records first."""
-        slope = float(np.median([model.slope for model in models]))
+        spread = float(np.std(compared.scores(*compared.candidates, self.weights_)))
+        slope = min(float(np.median([model.slope for model in models])), _SPREAD / max(spread, 1e-9))
         held_out = HeldOut(compared, labeled.truth, labeled.folds, self.decoder)
         rules = [rule for rule in RULES if self.linkage in ("auto", rule[0])]
         n_clusters = np.unique(labeled.truth).size

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from accord.dedupe.blocking import Index
-from accord.dedupe.lookup_keys import MAX_RECORDS, MOST_KEYS, KeyFiles, key_weights
+from accord.dedupe.lookup_keys import LARGE, MAX_RECORDS, MOST_KEYS, KeyFiles, key_weights
 from accord.dedupe.packing import FileGrowing
 
 _PART = 4_000_000  # entries in memory at a time
@@ -50,9 +50,10 @@ class Parts:
 
 def build(folder: Path, files: KeyFiles, n_records: int, n_fields: int) -> Index:
     """Arrays of the index in a folder, from keys of all records."""
+    n_fields += n_records > LARGE  # keys of two fields together
     lengths = np.zeros((n_records, n_fields))
     n_keys = n_entries = 0
-    for bucket in files.buckets():
+    for bucket in files.buckets(n_fields):
         bucket.lengths(n_records, lengths)
         sizes = np.diff(bucket.ptr)
         useful = _useful(sizes, n_records)
@@ -60,7 +61,7 @@ def build(folder: Path, files: KeyFiles, n_records: int, n_fields: int) -> Index
     np.sqrt(lengths, out=lengths)
     by_record = Parts(folder, "by-record", _BY_RECORD, n_records, n_entries)
     first = 0
-    for bucket in files.buckets():
+    for bucket in files.buckets(n_fields):
         sizes = np.diff(bucket.ptr)
         useful = _useful(sizes, n_records)
         kept = np.repeat(useful, sizes)

@@ -67,8 +67,8 @@ class FewPairs:
                     more = np.column_stack([_dates(one[k], values, self.view.day_first_[name]), more[:, 1]])
                 out[places, first + 2 : last] = more
         if self.view.whole_counts_ is not None:
-            places, found = packed.whole()
-            out[places, self.starts[-1] : self.starts[-1] + len(WHOLE)] = found
+            filled, found = packed.whole()
+            out[filled, self.starts[-1] : self.starts[-1] + len(WHOLE)] = found
         return out
 
     def _rarity(self, counts: dict[str, int], items: Sequence[str | None]) -> np.ndarray:
@@ -120,7 +120,10 @@ class _Packed:
 
     def _words(self, n_pairs: int) -> np.ndarray:
         """Of every pair of texts: words shared and all of both, cosine, aligned, contained, and two of numbers."""
-        few, rows, words, rarities = self.few, [], [], []
+        few = self.few
+        rows: list[list[int]] = []
+        words: list[str] = []
+        rarities: list[np.ndarray] = []
         for k in range(self.n_worded):
             known: dict[str, int] = {}
             base = len(words)

@@ -22,7 +22,7 @@ from accord.dedupe.pairs import RecordTable
 SCHEMA = "CREATE TABLE keys (key INTEGER PRIMARY KEY, share REAL, postings BLOB)"
 _POSTING = np.dtype([("record", "<u4"), ("scale", "<f4")])
 _PARAMETERS = 128  # of a statement that asks for keys
-_ENOUGH = 4096  # postings of the rarest keys that are looked at, and then no more
+_ENOUGH = 2000  # postings of the rarest keys that are looked at, and then no more
 
 
 class Found(NamedTuple):
@@ -33,8 +33,10 @@ class Found(NamedTuple):
     scales: np.ndarray
 
 
-def look_up(db: sqlite3.Connection, keys: RecordKeys, n_records: int, limit: int) -> tuple[np.ndarray, Found]:
-    """The `limit` nearest records of a new one, which is one of `n_records`, the nearest first."""
+def look_up(
+    db: sqlite3.Connection, keys: RecordKeys, n_records: int, limit: int
+) -> tuple[np.ndarray, np.ndarray, Found]:
+    """The `limit` nearest records of a new one, which is one of `n_records`, nearest first, and how near they are."""
     names = keys.key.view(np.int64).tolist()
     rows = {one[0]: one[1:] for one in select(db, "key, share, postings FROM keys", "key", sorted(names))}
     frequency = np.ones(len(names))
@@ -59,7 +61,7 @@ def look_up(db: sqlite3.Connection, keys: RecordKeys, n_records: int, limit: int
     records, places = np.unique(postings["record"], return_inverse=True)
     sums = np.bincount(places, values * postings["scale"], records.size)
     order = np.argsort(-sums, kind="stable")[:limit]
-    return records[order].astype(np.int64), found
+    return records[order].astype(np.int64), sums[order], found
 
 
 def add(db: sqlite3.Connection, found: Found, record: int) -> None:
@@ -86,10 +88,10 @@ def add_all(db: sqlite3.Connection, tables: Iterable[RecordTable], n_records: in
             first += len(table)
         files.sort()
         lengths = np.zeros((n_records, n_fields))
-        for bucket in files.buckets():
+        for bucket in files.buckets(n_fields):
             bucket.lengths(n_records, lengths)
         scales = np.divide(1.0, np.sqrt(lengths), out=np.zeros_like(lengths), where=lengths > 0)
-        for bucket in files.buckets():
+        for bucket in files.buckets(n_fields):
             entries = np.empty(bucket.record.size, _POSTING)
             entries["record"], entries["scale"] = bucket.record, scales[bucket.record, bucket.field]
             data, width = entries.tobytes(), _POSTING.itemsize

@@ -26,6 +26,8 @@ from accord.progress import Progress
 _HEADER = b"SQLite format 3\0"
 _APPLICATION, _VERSION = 0x4163_6F49, 1  # in the header of the file
 _BUSY = 60.0  # seconds to wait for another program that writes
+_PAGE = 1024  # bytes; a new record changes a hundred pages, each in another part of the file
+_LOG = 16 << 20  # bytes of changes, after which they are written to their places
 _CACHE = 64 << 20  # bytes of pages
 _MAPPED = 64 << 30  # bytes of the file that are read as memory
 
@@ -85,7 +87,7 @@ class StoredIndex:
             self._db.execute(f"PRAGMA mmap_size = {_MAPPED}")
             if not readonly:
                 self._db.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
-                self._db.execute("PRAGMA wal_autocheckpoint = 4000")
+                self._db.execute(f"PRAGMA wal_autocheckpoint = {_LOG // _PAGE}")
             found = [self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
             if found != [_APPLICATION, _VERSION]:
                 raise ModelFileError(f"{path}: this is a database, but no index of records of this version")
@@ -109,6 +111,7 @@ class StoredIndex:
         with replacing(target) as stream:
             db = sqlite3.connect(stream.name, isolation_level=None)
             try:
+                db.execute(f"PRAGMA page_size = {_PAGE}")
                 db.execute("PRAGMA journal_mode = OFF")  # a file that is not finished is thrown away
                 db.execute("PRAGMA synchronous = OFF")
                 _fill(db, model, records, ids)

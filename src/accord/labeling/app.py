@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from accord.exceptions import AccordError, MissingExtraError
+from accord.labeling.project import BETWEEN
 from accord.labeling.service import Service, check_name
 from accord.labeling.sessions import Doorkeeper, Refused, check_origin
 
@@ -99,11 +100,22 @@ def create_app(service: Service, door: Doorkeeper) -> Starlette:
         return asked(act)
 
     def undo(given: dict[str, Any]) -> Any:
-        event = service.undo(_text(given, "annotator"))
-        if event is None:
+        events = service.undo(_text(given, "annotator"))
+        if not events:
             return {"undone": None}
+        event, records = events[0], sorted({one for event in events for one in event.item.split(BETWEEN)})
+        if service.project.kind == "pairs" and len(records) > 2:
+            return {"undone": event.action, "group": service.group(records), **service.told()}
         return {"undone": event.action, **service.question(event.item, None, event.annotator), **service.told(),
                 "before": event.value}  # fmt: skip
+
+    def regroup(given: dict[str, Any]) -> Any:
+        window, annotator = _window(given), check_name(given.get("annotator"))
+        if given.get("skip"):
+            done = service.skip(BETWEEN.join(map(str, given.get("keys") or ())), annotator, given.get("token"))
+        else:
+            done = service.answer_group(window, annotator, given)
+        return {"done": done, **service.next_group(window, annotator)}
 
     async def state(request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(service.state, request.query_params.get("annotator")))
@@ -135,6 +147,8 @@ def create_app(service: Service, door: Doorkeeper) -> Starlette:
         "/api/decide": asked(
             lambda g: service.decide(_text(g, "key"), _text(g, "annotator"), g.get("value"), g.get("token"))
         ),
+        "/api/group": asked(lambda g: service.next_group(_window(g), _text(g, "annotator"))),
+        "/api/regroup": asked(regroup),
         "/api/undo": asked(undo),
         "/api/item": asked(
             lambda g: {**service.question(_text(g, "key"), None, _text(g, "annotator")), **service.told()}

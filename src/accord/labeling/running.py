@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import sys
 import webbrowser
 from collections.abc import Callable
 from typing import Any
@@ -72,6 +73,7 @@ class Place:
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=1,
             timeout_keep_alive=20, limit_concurrency=200,
         )  # fmt: skip
+        sys.setswitchinterval(0.001)  # requests do not wait for the turns of threads that train
         with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
             uvicorn.Server(settings).run(sockets=[self._listener])
 

@@ -15,7 +15,8 @@ from accord.labeling import agreement
 from accord.labeling.formats.files import FORMATS, formats_of, read_labels, write_labels
 from accord.labeling.live.base import Question, first_questions
 from accord.labeling.live.kinds import live_model
-from accord.labeling.project import Project, counted, digest
+from accord.labeling.live.pairs import MOST_GROUPED, PairModel, pairs_of
+from accord.labeling.project import BETWEEN, Project, counted, digest
 from accord.labeling.store import Event, Store
 from accord.labeling.trainer import Trainer
 
@@ -104,9 +105,15 @@ class Service:
 
     def skip(self, key: str, annotator: str, token: str | None = None) -> int:
         """Ask something else."""
-        if self.project.item(key) is None:
+        if not isinstance(key, str) or not self._is_known(key):
             raise InputError(f"there is no item {str(key)[:40]!r}")
         return self.store.skip(key, check_name(annotator), token=check_token(token))
+
+    def _is_known(self, key: str) -> bool:
+        """Whether it is an item, a pair, or a group of records."""
+        if self.project.kind == "pairs":
+            return BETWEEN in key and all(self.project.place(one) >= 0 for one in key.split(BETWEEN))
+        return self.project.place(key) >= 0
 
     def decide(self, key: str, annotator: str, value: Any, token: str | None = None) -> int:
         """Settle a conflict."""
@@ -114,11 +121,43 @@ class Service:
         self.trainer.wake()
         return number
 
-    def undo(self, annotator: str) -> Event | None:
-        """Take the last event of an annotator back."""
-        event = self.store.undo(check_name(annotator))
+    def undo(self, annotator: str) -> list[Event]:
+        """Take back what an annotator did last."""
+        events = self.store.undo(check_name(annotator))
         self.trainer.wake()
-        return event
+        return events
+
+    # -- clusters of records ------------------------------------------------------------------------------------------
+    def next_group(self, window: str, annotator: str) -> dict[str, Any]:
+        """Records that may be one thing or several, sorted into groups as the model has them."""
+        name, model = check_name(annotator), self.trainer.now.model
+        if not isinstance(model, PairModel):
+            raise InputError("only records of a table with duplicates have clusters")
+        key = self.store.lease(model.groups, f"{window}/groups", name)
+        return {"group": None if key is None else self.group(key.split(BETWEEN)), **self.told()}
+
+    def group(self, keys: list[str]) -> dict[str, Any]:
+        """Records, and the numbers of their groups."""
+        model = self.trainer.now.model
+        numbers = model.sorted_into(keys) if isinstance(model, PairModel) else [0] * len(keys)
+        order = sorted(range(len(keys)), key=lambda k: numbers[k])
+        fields = [self.project.items[self.project.place(keys[k])]["fields"] for k in order]
+        return {"keys": [keys[k] for k in order], "records": fields, "groups": [numbers[k] for k in order]}
+
+    def answer_group(self, window: str, annotator: str, given: dict[str, Any]) -> int:
+        """Store what follows from a grouping: who is the same as whom, and who is not; how many pairs."""
+        keys, groups, name = given.get("keys"), given.get("groups"), check_name(annotator)
+        if not isinstance(keys, list) or not 2 <= len(keys) <= MOST_GROUPED or len(set(map(str, keys))) != len(keys):
+            raise InputError(f"keys are no 2 to {MOST_GROUPED} different records")
+        if any(not isinstance(key, str) or self.project.place(key) < 0 for key in keys) or self.project.kind != "pairs":
+            raise InputError("there is no such record")
+        if not isinstance(groups, list) or len(groups) != len(keys) or any(type(one) is not int for one in groups):
+            raise InputError("groups are no numbers, one for each record")
+        pairs = pairs_of(sorted(keys, key=self.project.place), dict(zip(keys, groups)))
+        self.store.answer_together(name, pairs, check_token(given.get("token")), None)
+        self.store.release(f"{window}/groups")
+        self.trainer.wake()
+        return len(pairs)
 
     def add_label(self, label: Any) -> str:
         """A label more, which the store remembers."""
@@ -136,6 +175,10 @@ class Service:
 
     def short(self, key: str) -> str:
         """The beginning of an item."""
+        if self.project.kind == "pairs" and key.count(BETWEEN) > 1:
+            return " | ".join(
+                _first(self.project.items[self.project.place(one)]["fields"]) for one in key.split(BETWEEN)
+            )
         item = self.project.item(key)
         if item is None:
             return key

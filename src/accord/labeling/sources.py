@@ -63,7 +63,7 @@ def file_format(name: str, encoding: str = "utf-8") -> str:
     """What a file is, by its name or its first lines."""
     path = PurePath(name)
     suffix = (PurePath(path.stem) if path.suffix == ".gz" else path).suffix.lower()
-    if name != "-" and Path(name).is_dir():
+    if name != "-" and (Path(name).is_dir() or ".tar" in path.suffixes or suffix == ".tgz"):
         return "mail"
     if suffix in _BY_NAME and suffix != ".tsv":
         return _BY_NAME[suffix]

@@ -46,7 +46,7 @@ class Store:
     >>> store = Store(":memory:")
     >>> store.answer("item", "ana", "sport")
     1
-    >>> store.truth(), store.undo("ana").item, store.truth()
+    >>> store.truth(), store.undo("ana")[0].item, store.truth()
     ({'item': 'sport'}, 'item', {})
     """
 
@@ -150,6 +150,19 @@ class Store:
                     added += 1
         return added
 
+    def answer_together(self, annotator: str, values: dict[str, Any], token: str | None, seconds: float | None) -> int:
+        """Store answers that were given in one act, and are taken back in one; the number of the first."""
+        now = time.time()
+        with self._changing() as db:
+            twice = token and db.execute("SELECT id FROM events WHERE token = ?", (token,)).fetchone()
+            if twice:
+                return twice[0]
+            numbers = [
+                self._insert(db, (None if k else token, now, annotator, item, "answer", _json(value), seconds))
+                for k, (item, value) in enumerate(values.items())
+            ]
+            return numbers[0]
+
     def _add(self, item: str, annotator: str, action: str, value: Any, token: str | None, seconds: float | None) -> int:
         with self._changing() as db:
             if token is not None:
@@ -175,23 +188,25 @@ class Store:
             )
         return int(number or 0)
 
-    def undo(self, annotator: str) -> Event | None:
-        """Take back the last event of an annotator that was not taken back; the event, or None if there is none."""
+    def undo(self, annotator: str) -> list[Event]:
+        """Take back what an annotator did last and has not taken back: one event, or those of one act; none are left
+        if the list is empty."""
+        columns = "SELECT id, at, annotator, item, action, value, undone FROM events WHERE annotator = ?"
+        open_ones = "AND undone IS NULL AND action IN ('answer', 'skip', 'decide')"
         with self._changing() as db:
-            row = db.execute(
-                "SELECT id, at, annotator, item, action, value, undone FROM events WHERE annotator = ? "
-                "AND undone IS NULL AND action IN ('answer', 'skip', 'decide') ORDER BY id DESC LIMIT 1", (annotator,),
-            ).fetchone()  # fmt: skip
-            if row is None:
-                return None
-            last = _event(row)
-            undo = db.execute(
-                "INSERT INTO events (at, annotator, item, action, undone) VALUES (?, ?, ?, 'undo', ?)",
-                (time.time(), annotator, last.item, last.id),
-            ).lastrowid
-            db.execute("UPDATE events SET undone = ? WHERE id = ?", (undo, last.id))
-            self._restore(db, last)
-            return last
+            last = db.execute(f"{columns} {open_ones} ORDER BY id DESC LIMIT 1", (annotator,)).fetchone()
+            if last is None:
+                return []
+            act = f"{columns} AND at = ? {open_ones} ORDER BY id DESC"
+            events = [_event(row) for row in db.execute(act, (annotator, last[1])).fetchall()]
+            for event in events:
+                undo = db.execute(
+                    "INSERT INTO events (at, annotator, item, action, undone) VALUES (?, ?, ?, 'undo', ?)",
+                    (time.time(), annotator, event.item, event.id),
+                ).lastrowid
+                db.execute("UPDATE events SET undone = ? WHERE id = ?", (undo, event.id))
+                self._restore(db, event)
+            return events
 
     @staticmethod
     def _restore(db: sqlite3.Connection, last: Event) -> None:

@@ -41,9 +41,10 @@ def ask(
         elif key == "s":
             service.skip(found["key"], annotator)
         elif key == "z":
-            event = service.undo(annotator)
-            given = max(given - (event is not None and event.action == "answer"), 0)
-            write("There is nothing to take back." if event is None else f"Taken back: {event.value or 'a skip'}")
+            events = service.undo(annotator)
+            given = max(given - sum(event.action == "answer" for event in events), 0)
+            said = ", ".join(event.value or "a skip" for event in events)
+            write(f"Taken back: {said}" if events else "There is nothing to take back.")
         elif key == "f":
             break
     service.store.release(window)

@@ -157,7 +157,7 @@ class Tagger(StructuredLearner):
         if self.rules is None:
             return [None] * len(X), structure
         rules = as_rules(self.rules)
-        if X and not _are_words(X):
+        if X and not are_words(X):
             raise InputError("rules: X has no words to look for; expected texts, or lists of words")
         labeled = [outputs[i] if i in set(given.tolist()) else None for i in range(len(X))]
         labels = {label for y in labeled if y is not None for label in y} | {*(structure.labels or ())}
@@ -190,7 +190,7 @@ class Tagger(StructuredLearner):
             Way("SVM", 0.0, StructuredSVM(structure, text, C=0.1, **settings)),
             Way("CRF", 0.0, CRF(structure, text, **settings)),
         ]
-        if unlabeled and _are_words(X):
+        if unlabeled and are_words(X):
             rich = self._packed(ConcatenatedViews([clone(text.view), *word_vectors()]), X)
             vectors = CRF(structure, rich, C=30.0, tol=1e-4, max_iter=100, **settings)
             both = TypeConsistency(clone(vectors), strength=0.4, student_view=text, **settings)
@@ -270,7 +270,8 @@ def word_vectors() -> list[View]:
     ]  # fmt: skip
 
 
-def _are_words(X: Seq[Any]) -> bool:
+def are_words(X: Seq[Any]) -> bool:
+    """Whether inputs are lists of strings."""
     first = next((x for x in X if len(x)), ())
     return isinstance(first, (list, tuple)) and all(isinstance(token, str) for token in first)
 

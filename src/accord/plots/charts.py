@@ -159,7 +159,7 @@ def transitions(model: Any, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in axes.get_yticklabels()]
     ['start', 'A', 'B']
     """
-    structure = getattr(model, "structure_", None)
+    structure: Any = getattr(model, "structure_", None)
     if not getattr(structure, "has_transitions", False):
         raise InputError("model: only fitted learners of sequences have transitions; fit one with Sequence() first")
     if structure.order_ != 1:

@@ -33,8 +33,11 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(disk_index, "_PART", 400)
 
 
-def test_the_index_in_files_is_that_of_memory(table, tmp_path, monkeypatch):
+@pytest.mark.parametrize("large", [50, 20_000])
+def test_the_index_in_files_is_that_of_memory(table, tmp_path, monkeypatch, large):
     records, model = table
+    for module in (blocking, disk_index):
+        monkeypatch.setattr(module, "LARGE", large)
     for module in (blocking, disk_index):
         monkeypatch.setattr(module, "MOST_KEYS", 40)  # cells are cut
     packed = model.view_.table(records)
@@ -63,7 +66,9 @@ def test_clusters_are_those_of_memory(table, tmp_path, monkeypatch, linkage):
     monkeypatch.setattr(big_tables, "MOST_ALL_PAIRS", 4)
     monkeypatch.setattr(decoding, "MAX_COMPONENT", 30)
     monkeypatch.setattr(model, "linkage_", linkage)
-    for threshold in (0.0, -3.0):
+    for threshold, large in ((0.0, 50), (-3.0, 20_000)):
+        for module in (blocking, disk_index):
+            monkeypatch.setattr(module, "LARGE", large)
         monkeypatch.setattr(model, "threshold", threshold)
         chunks = [records[:80], [], records[80:81], records[81:]]
         found = model.predict_chunks(iter(chunks), tmp_path / str(threshold))

@@ -1,5 +1,7 @@
 """Every kind of items: read, asked, answered, learned. Formats give back what they were given."""
 
+import mailbox
+import tarfile
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -11,7 +13,7 @@ from accord import AccordError, Deduplicator, InputError, load
 from accord.exceptions import MissingExtraError
 from accord.labeling.formats.files import formats_of, read_labels, write_labels
 from accord.labeling.live.kinds import live_model
-from accord.labeling.live.pairs import Closure
+from accord.labeling.live.pairs import Closure, pairs_of
 from accord.labeling.panel import error_of, labels_to_halve
 from accord.labeling.project import BETWEEN, KINDS, counted
 from accord.labeling.service import open_service
@@ -132,6 +134,41 @@ def test_pairs_whose_answer_follows_are_not_asked_and_answers_make_a_model(tmp_p
     assert made.similarity(a, b) == pytest.approx(np.log(p / (1 - p)), abs=1e-3)
 
 
+def test_mailboxes_of_all_kinds(tmp_path):
+    box, maildir = mailbox.mbox(tmp_path / "in.mbox"), mailbox.Maildir(tmp_path / "Maildir")
+    (tmp_path / "folder" / "below").mkdir(parents=True)
+    for k in range(8):
+        text = f"win money now {k}" if k % 2 else f"see you at the meeting {k}"
+        raw = f"From: Ann <a{k}@x.org>\nSubject: about {k}\nMessage-ID: <{k}@x>\n\n{text}\n".encode()
+        box.add(raw)
+        maildir.add(raw)
+        (tmp_path / "folder" / ("below" if k > 3 else ".") / f"{k}.eml").write_bytes(raw)
+    box.flush()
+    (tmp_path / "no-suffix").write_bytes((tmp_path / "in.mbox").read_bytes())
+    with tarfile.open(tmp_path / "mail.tar.xz", "w:xz") as archive:
+        archive.add(tmp_path / "folder", "folder")
+    for name, n in (
+        ("in.mbox", 8),
+        ("no-suffix", 8),
+        ("Maildir", 8),
+        ("folder", 8),
+        ("folder/1.eml", 1),
+        ("mail.tar.xz", 8),
+    ):
+        project = read_project([str(tmp_path / name)], Reading())
+        assert (project.kind, project.labels, len(project.items)) == ("classes", ["spam", "ham"], n), name
+        assert {item["fields"]["subject"] for item in project.items} == {
+            f"about {k}" for k in ([1] if n == 1 else range(8))
+        }
+    is_spam = {
+        key: "spam" if "money" in item["fields"]["text"] else "ham" for key, item in zip(project.keys, project.items)
+    }
+    learned = live_model(project).learn({key: is_spam[key] for key in project.keys[:6]})
+    assert [learned.propose(key)["candidates"][0][0] for key in project.keys[6:]] == [
+        is_spam[k] for k in project.keys[6:]
+    ]
+
+
 def test_files_of_all_kinds(tmp_path):
     (tmp_path / "a.conll").write_text("Ana B-PER\nleft O\n\nTom _\nslept _\n")
     found = read_project([str(tmp_path / "a.conll")], Reading())
@@ -187,3 +224,66 @@ def test_labels_that_are_wrong_are_found_and_errors_without_labels_are_estimated
         (wrong, turned[right(wrong)], right(wrong))
     ]
     assert 0.0 <= panel["expected"]["low"] <= panel["expected"]["error"] <= panel["expected"]["high"] < 0.5
+
+
+def test_clusters_are_sorted_and_taken_back_at_once(tmp_path):
+    names = [
+        "Ann Lee",
+        "A. Lee",
+        "Anne Lee",
+        "Ann Leigh",
+        "Bob Kay",
+        "B. Kay",
+        "Robert Kay",
+        "Cy Orr",
+        "Di Roe",
+        "D. Roe",
+    ]
+    rows = "".join(f"{name},Street {4 + (name[-1] in 'ye') + (name[-1] == 'r')}\n" for name in names)
+    (tmp_path / "people.csv").write_text("name,address\n" + rows)
+    service = open_service(read_project([str(tmp_path / "people.csv")], Reading("pairs")), Store(":memory:"))
+    project, trainer = service.project, service.trainer
+    trainer.step()
+    found = service.next_group("w", "ana")["group"]
+    assert found["keys"] == service.next_group("w", "ana")["group"]["keys"]  # a reload
+    other = service.next_group("w2", "bob")["group"]
+    assert other is None or other["keys"] != found["keys"]
+    assert 3 <= len(found["keys"]) <= 12
+    assert found["groups"] == sorted(found["groups"])
+    said = [project.item(f"{key}{BETWEEN}{key}")["a"]["name"].split()[1][:2] for key in found["keys"]]
+    groups = [sorted(set(said)).index(one) for one in said]
+    n = service.answer_group("w", "ana", {"keys": found["keys"], "groups": groups, "token": "a-token-1"})
+    truth = service.store.truth()
+    by_key = dict(zip(found["keys"], groups))
+    assert len(truth) == n > 0
+    for pair, value in truth.items():
+        a, b = pair.split(BETWEEN)
+        assert value == ("same" if by_key[a] == by_key[b] else "different")
+        assert project.place(a) < project.place(b)  # as pairs are asked about
+    # what follows from the answers is the grouping, also of many records
+    for keys in (found["keys"], project.keys):
+        kept = {key: k % 3 for k, key in enumerate(keys)}
+        follows = Closure(pairs_of(keys, kept))
+        assert all(
+            follows.answer(a, b) == ("same" if kept[a] == kept[b] else "different")
+            for a in keys
+            for b in keys
+            if a != b
+        )
+    trainer.step()
+    assert service.group(found["keys"])["groups"] == sorted(groups)  # answers hold
+    assert len(service.undo("ana")) == n
+    assert service.store.truth() == {}
+    assert service.undo("ana") == []
+    keys, twice = found["keys"], [project.keys[0]] * 2
+    wrong = [
+        (keys, [0]),
+        (["x", "y"], [0, 1]),
+        (twice, [0, 0]),
+        (keys, ["a"] * len(keys)),
+        (None, None),
+        ("ab", [0, 1]),
+    ]
+    for bad in ({"keys": keys, "groups": groups} for keys, groups in wrong):
+        with pytest.raises(InputError):
+            service.answer_group("w", "ana", bad)

@@ -19,25 +19,29 @@ from accord.labeling.store import Store
 def test_answers_undo_and_truth_are_those_of_a_list_of_events(tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / "labels.sqlite"
-    store, done = Store(path), []  # (annotator, item, action, value), in order
+    store, done = Store(path), []  # (annotator, item, action, value, number of the act), in order
     for step in range(120):
         who, item = f"a{rng.integers(3)}", f"i{rng.integers(12)}"
-        action = rng.choice(["answer", "answer", "skip", "decide", "undo"])
+        action = rng.choice(["answer", "answer", "skip", "decide", "together", "undo"])
         if action == "undo":
-            mine = [k for k, one in enumerate(done) if one[0] == who]
-            event = store.undo(who)
-            assert (event is None) == (not mine)
-            if mine:
-                assert (event.item, event.action) == done.pop(mine[-1])[1:3]
+            mine = [one for one in done if one[0] == who]
+            last = [one for one in mine if one[4] == mine[-1][4]]
+            assert [(event.item, event.action) for event in store.undo(who)] == [one[1:3] for one in reversed(last)]
+            done = [one for one in done if one not in last]
+        elif action == "together":
+            values = {f"i{k}": str(rng.integers(3)) for k in rng.choice(12, 3, replace=False)}
+            first = store.answer_together(who, values, f"token{step}", None)
+            assert first == store.answer_together(who, {"i0": "other"}, f"token{step}", None)  # sent twice
+            done += [(who, item, "answer", value, step) for item, value in values.items()]
         else:
             value = str(rng.integers(3)) if action != "skip" else None
             getattr(store, action)(item, who, *([value] if action != "skip" else []))
-            done.append((who, item, action, value))
+            done.append((who, item, action, value, step))
         if step % 30 == 29:  # another session
             store.close()
             store = Store(path)
         current, decided = {}, {}
-        for who, item, action, value in done:
+        for who, item, action, value, _ in done:
             if action == "decide":
                 decided.pop(item, None)
                 decided[item] = value
@@ -68,7 +72,7 @@ def test_what_is_sent_twice_is_stored_once_and_the_majority_is_the_truth():
     assert store.truth()["k"] == "new"
     assert store.bring_in("file", {"i": "z", "j": "z"}) == 2
     assert store.bring_in("file", {"i": "other", "j": "other"}) == 0
-    assert store.undo("file") is None  # what a file says is not taken back step by step
+    assert store.undo("file") == []  # what a file says is not taken back step by step
     assert agreement.conflicts(store.answers(), {}) == ["i", "k"]
     assert agreement.conflicts(store.answers(), {"i": "y"}) == ["k"]
 

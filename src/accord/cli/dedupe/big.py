@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -147,7 +147,7 @@ def _writing(output: str, options: dict[str, Any]) -> Iterator[Callable[[list[li
         sys.stdout.flush()
         return
     with replacing(Path(os.path.realpath(output))) as stream:
-        packed: IO[Any] = gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) if output.endswith(".gz") else stream
+        packed: Any = gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) if output.endswith(".gz") else stream
         text = io.TextIOWrapper(packed, options["encoding"], newline="")
         yield csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows
         text.flush()

@@ -199,7 +199,7 @@ class Room:
         learned = 0
         for one in annotations if isinstance(annotations, list) else []:
             name, before = _annotator(one), learned
-            while self.service.undo(name) is not None:
+            while self.service.undo(name):
                 learned = before + 1
         return learned
 

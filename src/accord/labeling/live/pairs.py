@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from itertools import pairwise
+from heapq import heappop, heappush
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
 from sklearn.linear_model import LogisticRegression
 
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.columns import MISSING
+from accord.dedupe.decoding import average
 from accord.dedupe.deduplicator import Deduplicator
 from accord.dedupe.pairs import RecordPairs
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.labeling.live.base import Answers, Examples, Judged, Question, of_items
 from accord.labeling.project import BETWEEN, Project
 from accord.learners.crf import CRF
@@ -26,6 +30,10 @@ from accord.structures.chains.multiclass import MultiClass
 
 _CANDIDATES = 10  # that each record is compared with
 _MOST = 200_000  # pairs that are looked at
+MOST_GROUPED = 12  # records that people sort at once
+_GROUPS = 50  # of these that are ready to be sorted
+_ALL_PAIRS = 8  # records all of whose pairs are answers; of more, a chain of them
+_LINKED = 0.1  # probability from which on records may be of one group
 _GUESS, _FIELD, _SINGLE = 12.0, 2.0, 0.4  # scales: what is larger is learned from fewer answers
 
 
@@ -133,6 +141,42 @@ class PairModel:
         model.self_trained_, model.held_out_f1_, model.interrupted_ = False, None, False
         return model
 
+    # -- clusters -----------------------------------------------------------------------------------------------
+    @cached_property
+    def groups(self) -> list[str]:
+        """Three or more records that may belong together, joined to one key: around a pair in doubt, those most
+        similar to it. Pairs most in doubt come first, and no record is in two groups."""
+        p, follows, live = self.probabilities(), Closure(self.sure), self.live
+        n, linked = len(live.records), p >= _LINKED
+        graph = coo_array((p[linked], (live.left[linked], live.right[linked])), shape=(n, n))
+        near = (graph + graph.T).tocsr()
+        doubt = np.minimum(p, 1 - p)
+        found: list[str] = []
+        covered: set[int] = set()
+        for k in np.argsort(-doubt, kind="stable")[: 100 * _GROUPS]:
+            a, b = int(live.left[k]), int(live.right[k])
+            if doubt[k] < _LINKED or len(found) == _GROUPS:
+                break
+            keys = live.project.keys
+            if a in covered or b in covered or follows.answer(keys[a], keys[b]) is not None:
+                continue
+            records = _around(near, a, b, covered)
+            if len(records) > 2:
+                covered.update(records)
+                found.append(BETWEEN.join(keys[one] for one in records))
+        return found
+
+    def sorted_into(self, keys: list[str]) -> list[int]:
+        """Numbers of groups, by the mean of the log odds between them; answers hold whatever the model thinks."""
+        follows = Closure(self.sure)
+        j, i = pair_numbers(len(keys))
+        pairs = [(keys[a], keys[b]) for a, b in zip(i, j)]
+        p = np.clip(self.probabilities([BETWEEN.join(pair) for pair in pairs]), 1e-6, 1 - 1e-6)
+        known = {"same": 1e3, "different": -1e3}
+        odds = [known.get(follows.answer(*pair) or "", value) for pair, value in zip(pairs, np.log(p / (1 - p)))]
+        names: dict[int, int] = {}
+        return [names.setdefault(int(k), len(names)) for k in average(np.array(odds))]
+
     def propose(self, key: str) -> dict[str, Any]:
         p = float(self.probabilities([key])[0])
         return {"probability": round(p, 3), "why": self._reasons(key)}
@@ -194,6 +238,32 @@ class PairModel:
         p = self.probabilities()
         right, wrong, missed = p[p > 0.5].sum(), (1 - p[p > 0.5]).sum(), p[p <= 0.5].sum()
         return float(2 * right / max(2 * right + wrong + missed, 1e-9))
+
+
+def _around(near: Any, a: int, b: int, covered: set[int]) -> list[int]:
+    """Two records and those that are linked to them most probably, step by step, as many as people sort."""
+    records: set[int] = set()
+    waiting = [(-1.0, a), (-1.0, b)]
+    while waiting and len(records) < MOST_GROUPED:
+        _, one = heappop(waiting)
+        if one not in records:
+            records.add(one)
+            around = slice(near.indptr[one], near.indptr[one + 1])
+            for p, other in zip(near.data[around].tolist(), near.indices[around].tolist()):
+                if other not in records and other not in covered:
+                    heappush(waiting, (-p, other))
+    return sorted(records)
+
+
+def pairs_of(keys: list[str], group: dict[str, int]) -> dict[str, str]:
+    """Answers about pairs that say which of some records are the same: all of them of a few records; of many, those
+    from which the others follow."""
+    pairs = [*combinations(keys, 2)]
+    if len(keys) > _ALL_PAIRS:
+        own = {number: [key for key in keys if group[key] == number] for number in dict.fromkeys(map(group.get, keys))}
+        heads = combinations(sorted((some[0] for some in own.values()), key=keys.index), 2)
+        pairs = [*(pair for some in own.values() for pair in pairwise(some)), *heads]
+    return {BETWEEN.join(pair): "same" if group[pair[0]] == group[pair[1]] else "different" for pair in pairs}
 
 
 class Closure:

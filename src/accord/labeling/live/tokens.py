@@ -21,7 +21,7 @@ from accord.learners.perceptron import StructuredPerceptron
 from accord.structures.chains.sequence import Sequence
 from accord.views.text import TokenFeatures
 
-_FULL = 0.8  # seconds; a fit that takes longer is put off, and the new answers alone are learned first
+_FULL = 0.3  # seconds; a fit that takes longer is put off, and the new answers alone are learned first
 _ITERATIONS = 60
 _FRESH = 40  # answers that are learned on top of others, at most
 _SHORT = 3  # tokens; shorter sentences are asked about when no others are left
@@ -34,7 +34,7 @@ class LiveTokens:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.took = 0.0
+        self.pace = 0.0  # seconds that a sentence takes in a fit of all
 
     def candidates(self) -> list[str]:
         return self.project.keys
@@ -50,11 +50,8 @@ class LiveTokens:
             return None
         X, Y = self.tokens(list(usable)), list(usable.values())
         known = getattr(previous, "crf", None)
-        if known is not None and self.took > _FULL and known.structure_.labels_ == labels:
-            fresh = [k for k, v in usable.items() if previous.learned.get(k) != v]
-            if 0 < len(fresh) <= _FRESH:
-                crf = deepcopy(known).partial_fit(self.tokens(fresh), [usable[k] for k in fresh])
-                return TokenModel(self, crf, previous.word, previous.around, usable, is_whole=False)
+        if known is not None and self.pace * len(usable) > _FULL and known.structure_.labels_ == labels:
+            return self._on_top(previous, usable)
         began = time.monotonic()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an early stop is what is wanted
@@ -63,8 +60,18 @@ class LiveTokens:
                 StructuredPerceptron(Sequence(labels=labels), view, max_iter=5, random_state=0).fit(inputs, Y)
                 for view, inputs in ((TokenFeatures(0), X), (TokenFeatures(1), _around(X)))
             )
-        self.took = time.monotonic() - began
+        self.pace = (time.monotonic() - began) / len(usable)
         return TokenModel(self, crf, word, around, usable)
+
+    def _on_top(self, previous: TokenModel, usable: Answers) -> TokenModel:
+        """A model with one pass over the newest answers; what was taken back is unlearned by the next fit of all."""
+        if previous.learned == usable:
+            return previous
+        fresh = [k for k, v in usable.items() if previous.learned.get(k) != v][-_FRESH:]
+        crf = previous.crf
+        if fresh:
+            crf = deepcopy(crf).partial_fit(self.tokens(fresh), [usable[k] for k in fresh])
+        return TokenModel(self, crf, previous.word, previous.around, usable, is_whole=False)
 
     def _learner(self) -> CRF:
         structure = Sequence(labels=self.project.tags(), constraints="iob2" if self.project.spans else None)

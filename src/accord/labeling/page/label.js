@@ -161,6 +161,13 @@ async function undo() {
   try {
     const found = await ask("/api/undo", {});
     if (found.undone === null) return say("There is nothing to undo.");
+    if (found.group) { // several answers about pairs, given at once
+      await view("clusters", false);
+      cluster.show(found.group);
+      $("group-saved").textContent = "taken back";
+      return refresh();
+    }
+    if ($("view-label").hidden) await view("label");
     found.mine = found.before ?? null;
     show(found);
     $("saved").textContent = "taken back";
@@ -480,6 +487,74 @@ function pairEditor(room, found) {
   return { value: () => draft, press(event) { const found = choices[event.key]; if (found) answer(found[0]); return Boolean(found); } };
 }
 
+// Clusters: records that may be one thing or several. Every record has the number of a group; what is saved are answers
+// about pairs, and one undo takes all of them back.
+const cluster = {
+  found: null, groups: [], at: 0,
+  async next() { this.show((await ask("/api/group", {})).group); },
+  show(found) {
+    this.found = found;
+    this.groups = found ? [...found.groups] : [];
+    this.at = 0;
+    for (const id of ["group-accept", "group-skip", "group-keys"]) $(id).hidden = !found;
+    $("group-why").textContent = found ? "Records with the same number are the same thing. Press a number to move the marked record; what is right already needs nothing but Enter."
+      : "There is no group of three or more records in doubt. Questions about pairs go on under Label.";
+    $("group-keys").replaceChildren(keyButton("m", "Merge: all the same", () => this.all(() => 0)), keyButton("x", "Split: all different", () => this.all((k) => k)));
+    this.render();
+    if (found) $("group").focus({ preventScroll: true });
+  },
+  all(number) { this.groups = this.groups.map((_, k) => number(k)); this.render(); say(`${new Set(this.groups).size} groups`); },
+  put(k, number) {
+    this.groups[k] = number;
+    this.at = k;
+    this.render();
+    say(`Record ${k + 1} is in group ${number + 1}`);
+  },
+  render() {
+    const { found, groups } = this;
+    const room = $("group");
+    if (!found) return void room.replaceChildren();
+    const names = [...new Set(found.records.flatMap((one) => Object.keys(one)))].filter((name) => found.records.some((one) => one[name]));
+    const shown = Math.min(Math.max(...groups) + 2, found.records.length, 9);
+    room.style.setProperty("--n", String(names.length));
+    room.replaceChildren(make("div", { className: "row-head", "aria-hidden": "true" }, make("span", { textContent: "group" }), ...names.map((name) => make("span", { textContent: name }))),
+      ...found.records.map((record, k) => {
+        const first = found.records[groups.indexOf(groups[k])]; // of its group: what differs from it is marked, unless nearly all does
+        const chips = Array.from({ length: shown }, (_, number) => make("button", { type: "button", className: "chip", role: "radio", tabIndex: groups[k] === number ? 0 : -1,
+          "aria-checked": String(groups[k] === number), "aria-label": `group ${number + 1}`, textContent: `${number + 1}`, vars: { "--c": `var(--c${number % 12})` }, on: { click: () => this.put(k, number) } }));
+        const cells = names.map((name) => {
+          const value = String(record[name] ?? ""), [runs] = differing(value, String(first[name] ?? ""));
+          const most = runs.reduce((sum, [a, b]) => sum + b - a, 0) > 0.6 * value.length;
+          return make("span", { className: "cell", dir: "auto", "data-name": name }, ...marked(value, most ? [] : runs));
+        });
+        return make("div", { className: `record${k === this.at ? " cursor" : ""}`, role: "listitem", vars: { "--c": `var(--c${groups[k] % 12})` }, on: { click: () => { if (this.at !== k) { this.at = k; this.render(); } } } },
+          make("span", { className: "chips", role: "radiogroup", "aria-label": `Group of record ${k + 1}` }, ...chips), ...cells);
+      }));
+    room.querySelector(".cursor")?.scrollIntoView({ block: "nearest" });
+  },
+  async send(skip) {
+    if (!this.found || busy) return;
+    busy = true;
+    try {
+      const found = await ask("/api/regroup", { keys: this.found.keys, groups: this.groups, skip, token: word() });
+      $("group-saved").textContent = skip ? "" : `saved: ${found.done} answers about pairs`;
+      this.show(found.group);
+    } catch (error) { away(error instanceof Refusal ? error.message : "The server is away; try again when it is back."); }
+    busy = false;
+    refresh();
+  },
+  press(event) {
+    if (!this.found) return false;
+    const n = this.groups.length;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") { this.at = (this.at + (event.key === "ArrowDown" ? 1 : n - 1)) % n; this.render(); }
+    else if (/^[1-9]$/.test(event.key) && Number(event.key) <= n) { this.put(this.at, Number(event.key) - 1); this.at = Math.min(this.at + 1, n - 1); this.render(); }
+    else if (event.key === "m") this.all(() => 0);
+    else if (event.key === "x") this.all((k) => k);
+    else return false;
+    return true;
+  },
+};
+
 function numberEditor(room, found) {
   const p = found.proposal;
   const input = make("input", { type: "number", step: "any", "aria-label": "The number", inputMode: "decimal" });
@@ -623,6 +698,7 @@ async function load() {
   } catch (error) { if (error instanceof Refusal) { away(error.message); return null; } return false; }
   state = { ...state, ...found };
   $("file").textContent = `${found.name} · ${found.items.toLocaleString("en")} ${found.kind === "pairs" ? "records" : "items"} · ${found.answered.toLocaleString("en")} labeled`;
+  document.querySelector("nav [data-view=clusters]").hidden = found.kind !== "pairs";
   $("n-conflicts").textContent = found.conflicts;
   $("n-conflicts").hidden = !found.conflicts;
   $("model").textContent = found.model ? `${found.model}; the last training took ${found.seconds.toFixed(2)} s.` : "There is no model yet.";
@@ -699,6 +775,7 @@ function suspects(found) {
 const said = (value) => (value === null ? "" : Array.isArray(value) ? value.map((one) => one ?? "?").filter((one) => one !== "O").join(" ") || "no labels" : String(value)).slice(0, 200);
 
 const views = {
+  async clusters() { await cluster.next(); },
   async history() {
     const found = await ask("/api/history", {});
     $("history").replaceChildren(...found.map((event) => make("li", { className: event.undone && event.action !== "undo" ? "undone" : "" },
@@ -724,7 +801,7 @@ const views = {
   },
   async help() {
     const own = { tokens: [["← →", "to the next token; with Shift, select"], ["1 – 9", "label what is selected"], ["0", "no label"], ["u", "not sure about this token"], ["mouse", "drag to select; drag out of a span to extend it"]],
-      classes: [["1 – 9", "choose and go on"], ["↑ ↓", "choose"], ["/", "find a class"]], pairs: [["y", "the same"], ["n", "different"], ["u", "not sure"]],
+      classes: [["1 – 9", "choose and go on"], ["↑ ↓", "choose"], ["/", "find a class"]], pairs: [["y", "the same"], ["n", "different"], ["u", "not sure"], ["Clusters", "↑ ↓ to a record, 1 – 9 its group, m merge all, x split all"]],
       trees: [["1 – 4", "choose a tree"], ["click, Space", "select a bracket; with Shift, its neighbours"], ["r", "rename it, or put a bracket around the selected"], ["d", "remove a bracket"]],
       numbers: [["digits", "the number"]] }[state.kind] || [];
     const rows = [...own, ["Enter", "all right, next"], ["z", "undo, also what was answered days ago"], ["s", "skip"]];
@@ -733,19 +810,27 @@ const views = {
   async label() { $("question").focus({ preventScroll: true }); },
 };
 
-async function view(name) {
+async function view(name, filled = true) {
   for (const other of Object.keys(views)) $(`view-${other}`).hidden = other !== name;
   for (const button of document.querySelectorAll("nav button")) {
     if (button.dataset.view === name) button.setAttribute("aria-current", "page"); else button.removeAttribute("aria-current");
   }
-  try { await views[name](); } catch (error) { away(error instanceof Refusal ? error.message : "The server is away."); }
+  if (filled) try { await views[name](); } catch (error) { away(error instanceof Refusal ? error.message : "The server is away."); }
 }
 
 // -- everything together ---------------------------------------------------------------------------------------------
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || $("view-label").hidden) return;
+  const inClusters = !$("view-clusters").hidden;
+  if (event.ctrlKey || event.metaKey || event.altKey || ($("view-label").hidden && !inClusters)) return;
   if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
   const onButton = ["BUTTON", "A", "SUMMARY"].includes(event.target.tagName);
+  if (inClusters) {
+    if (cluster.press(event)) event.preventDefault();
+    else if (event.key === "Enter" && !onButton) { event.preventDefault(); cluster.send(false); }
+    else if (event.key === "s") cluster.send(true);
+    else if (event.key === "z") undo();
+    return;
+  }
   if (editor && !(onButton && (event.key === "Enter" || event.key === " ")) && editor.press(event)) return void event.preventDefault();
   if (event.key === "Enter" && !onButton && !$("accept").hidden) { event.preventDefault(); accept(); }
   else if (event.key === "z") { event.preventDefault(); undo(); }
@@ -781,6 +866,9 @@ function prepare() {
   $("accept").addEventListener("click", accept);
   $("undo").addEventListener("click", undo);
   $("skip").addEventListener("click", skip);
+  $("group-accept").addEventListener("click", () => cluster.send(false));
+  $("group-skip").addEventListener("click", () => cluster.send(true));
+  $("group-undo").addEventListener("click", undo);
   $("invite").addEventListener("click", async () => { try { $("link").value = `${location.origin}/?token=${(await ask("/api/invite", {})).token}`; } catch (error) { away(error.message); } });
   $("import-file").addEventListener("change", async () => {
     const [file] = $("import-file").files;
