@@ -1,8 +1,9 @@
 # Everything a newcomer or CI runs. Each target sets up the environment it needs and does nothing twice:
-# the stamp file in an environment is older than requirements.lock or pyproject.toml only when it must be redone.
+# the stamp file in an environment is older than its lock or pyproject.toml only when it must be redone.
 
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
+DOCS_VENV ?= .venv-docs
 STUDIO_VENV ?= .venv-label-studio
 SPACY_VENV ?= .venv-spacy
 
@@ -20,7 +21,7 @@ FUZZ_ARGS ?= --cases 50000
 DEMO_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-bridges fuzz lint format bench docs clean clean-all env
+.PHONY: help demo test test-all test-bridges fuzz lint format bench docs package clean clean-all env env-docs
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +33,7 @@ test: $(VENV)/.installed  ## run the tests (those on real data only where ACCORD
 	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
 test-all: $(VENV)/.installed  ## all tests, also those that take minutes
-	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS) -m ""
+	@HYPOTHESIS_PROFILE=default $(VENV)/bin/python -m pytest $(PYTEST_ARGS) -m ""
 
 test-bridges: $(VENV)/.installed $(STUDIO_VENV)/.installed $(SPACY_VENV)/.installed  ## the real Label Studio and spaCy
 	@$(SPACY_VENV)/bin/python -m pytest $(BRIDGES) tests/bridges/test_spacy.py src/accord/labeling/bridges/spacy_component.py
@@ -55,14 +56,20 @@ format: $(VENV)/.installed  ## let ruff rewrite the source
 bench: $(BENCH_VENV)/.installed  ## measure Accord against other tools; needs a data folder in ACCORD_DATA
 	@$(BENCH_VENV)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
-docs: $(VENV)/.installed  ## build the documentation as HTML in build/docs and check its links
-	@rm -rf build/docs
-	@$(VENV)/bin/python docs/build.py build/docs
+docs: $(DOCS_VENV)/.installed  ## build the site in build/docs: run the gallery, check all links
+	@rm -rf build/docs docs/api docs/auto_gallery
+	@$(DOCS_VENV)/bin/python -m sphinx -q -W --keep-going -j 2 -d build/doctrees -b html docs build/docs
+	@echo "the site is built; start at build/docs/index.html"
+
+package: $(DOCS_VENV)/.installed  ## build wheel and sdist in dist, and try them in an empty environment
+	@.ci/package $(DOCS_VENV)/bin/python
 
 env: $(VENV)/.installed  ## only set up the environment
 
+env-docs: $(DOCS_VENV)/.installed
+
 clean:  ## remove what was built and all caches
-	@rm -rf build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .numba_cache
+	@rm -rf build dist docs/api docs/auto_gallery .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .numba_cache
 	@find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-all: clean  ## remove the environments too
@@ -81,6 +88,12 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	$(call make-environment,$(VENV))
 	@$(VENV)/bin/python $(PIP_INSTALL) --no-deps -r requirements.lock
 	@$(VENV)/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(DOCS_VENV)/.installed: locks/docs.lock pyproject.toml
+	$(call make-environment,$(DOCS_VENV))
+	@$(DOCS_VENV)/bin/python $(PIP_INSTALL) --no-deps -r locks/docs.lock
+	@$(DOCS_VENV)/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 # Label Studio has versions of its own of nearly everything, and runs as a program of its own.

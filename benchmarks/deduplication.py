@@ -1,6 +1,6 @@
-"""De-duplication: Accord beside a plain baseline and the library dedupe, with the same labeled records. See README.md.
+"""De-duplication: Accord beside a plain baseline, dedupe and splink, with the same labeled records. See README.md.
 
-    python benchmarks/deduplication.py --data DIR --dedupe-python /path/to/venv/bin/python --output OUT
+    python benchmarks/deduplication.py --data DIR --dedupe-python PYTHON --splink-python PYTHON --output OUT
 
 Every table also comes as one column, in which all fields are joined to one text. The baseline is what fifteen lines do:
 cosines of character n-grams weighted by rarity, average linkage, and the cut that is best on the labeled records.
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
-from scipy.stats import ttest_rel
+from scipy.stats import ttest_1samp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from accord import Deduplicator
@@ -33,6 +33,8 @@ from accord.experiments.deduplication import N_LABELED, SETS, draw, scores
 THRESHOLDS = [k / 10 for k in range(1, 10)]
 OURS, UNLABELED, BASELINE = "accord", "accord, no labels", "n-grams, average linkage"
 OWN, TUNED = "dedupe, threshold 0.5", "dedupe, tuned threshold"
+SPLINK, SPLINK_ALONE, SPLINK_EVEN = "splink", "splink, no labels", "splink, no labels, threshold 0.5"
+WITH_LABELS = (BASELINE, OWN, TUNED, SPLINK)
 ONE_COLUMN = ", one column"
 SHOWN = {"pair_f1": "F1 of pairs", "b_cubed_f1": "B³ F1"}
 
@@ -65,15 +67,15 @@ def baseline(known: list[Any], given: np.ndarray, unknown: list[Any]) -> np.ndar
     return fcluster(tree(vectors[len(known) :]), cuts[best[best.size // 2]], "distance")
 
 
-def run_dedupe(python: str, task: dict[str, Any], limit: float) -> dict[str, Any]:
-    """The answer of ``deduplication_peer.py``."""
+def run_peer(python: str, program: str, task: dict[str, Any], limit: float) -> dict[str, Any]:
+    """The answer of one of the programs beside this one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "task.json"
         path.write_text(json.dumps(task), encoding="utf-8")
-        command = [python, str(Path(__file__).with_name("deduplication_peer.py")), str(path)]
+        command = [python, str(Path(__file__).with_name(program)), str(path)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
     if done.returncode:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "dedupe failed")
+        raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"{program} failed")
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -96,43 +98,65 @@ def contest(X: Any, Y: Any, repetition: int, options: argparse.Namespace) -> lis
     start = time.process_time()
     found = baseline(known, given, unknown)
     rows.append({"method": BASELINE, **scores(truth, found), "train_seconds": time.process_time() - start})
-    if options.dedupe_python:
-        view = RecordPairs().fit([[*known, *unknown]])
-        n_folds, rng = max(options.folds, 1), np.random.default_rng(repetition)
-        folds = folds_of_clusters(given, n_folds, rng)
-        task = {
-            "fields": view.fields_, "labeled": cleaned(view, known), "test": cleaned(view, unknown),
-            "clusters": given.tolist(), "folds": folds.tolist(), "seed": repetition, "n_pairs": options.pairs,
-            "thresholds": THRESHOLDS if options.folds else [],
-        }  # fmt: skip
-        try:
-            answer = run_dedupe(options.dedupe_python, task, options.limit)
-        except (RuntimeError, subprocess.TimeoutExpired) as error:
-            rows.append({"method": OWN, "failed": str(error)[:300]})
-            return rows
-        for name, key in ((OWN, "own"), (TUNED, "tuned")):
-            if key == "own" or options.folds:
-                used = {k: answer[k] for k in ("train_seconds", "apply_seconds")}
-                rows.append({"method": name, **scores(truth, np.array(answer[key])), **used})
+    peers = [
+        (options.dedupe_python, "deduplication_peer.py", {OWN: "own", TUNED: "tuned"}),
+        (options.splink_python, "deduplication_splink.py", {SPLINK: "tuned", SPLINK_ALONE: "own", SPLINK_EVEN: "even"}),
+    ]
+    task = peer_task(known, given, unknown, repetition, options) if any(python for python, *_ in peers) else {}
+    for python, program, answers in peers:
+        if python:
+            try:
+                answer = run_peer(python, program, task, options.limit)
+            except (RuntimeError, subprocess.TimeoutExpired) as error:
+                rows.append({"method": next(iter(answers)), "failed": str(error)[:300]})
+                continue
+            used = {k: answer[k] for k in ("train_seconds", "apply_seconds") if k in answer}
+            rows += [
+                {"method": name, **scores(truth, np.array(answer[key])), **used}
+                for name, key in answers.items()
+                if name != TUNED or options.folds
+            ]
     return rows
 
 
+def peer_task(
+    known: list[Any], given: np.ndarray, unknown: list[Any], repetition: int, options: argparse.Namespace
+) -> dict[str, Any]:
+    """What the other programs are told."""
+    view = RecordPairs().fit([[*known, *unknown]])
+    folds = folds_of_clusters(given, max(options.folds, 1), np.random.default_rng(repetition))
+    return {
+        "fields": view.fields_, "labeled": cleaned(view, known), "test": cleaned(view, unknown),
+        "clusters": given.tolist(), "folds": folds.tolist(), "seed": repetition, "n_pairs": options.pairs,
+        "thresholds": THRESHOLDS if options.folds else [],
+    }  # fmt: skip
+
+
 def report(rows: list[dict[str, Any]]) -> str:
-    """Means, standard errors, and paired t tests of Accord's default against the peer."""
+    """Means, standard errors, and paired t tests of Accord's default against the best peer, corrected by Holm."""
     lines = []
     methods = list(dict.fromkeys(row["method"] for row in rows if "failed" not in row))
     names = list(dict.fromkeys(row["data"] for row in rows))
     for metric, title in SHOWN.items():
-        lines += ["", f"{title} in %, mean ± standard error", "", f"| data | {' | '.join(methods)} | p |"]
-        lines.append("|---|" + "---:|" * (len(methods) + 1))
+        lines += ["", f"{title} in %, mean ± standard error", "", f"| data | draws | {' | '.join(methods)} | p |"]
+        lines.append("|---|" + "---:|" * (len(methods) + 2))
+        by = {data: _by_method(rows, data, metric, methods) for data in names}
+        p_values = holm({data: _p_value(by[data]) for data in names})
         for data in names:
-            here = [row for row in rows if row["data"] == data and metric in row]
-            by = {m: {r["repetition"]: 100 * r[metric] for r in here if r["method"] == m} for m in methods}
-            cells = [_mean(list(by[m].values())) for m in methods]
-            lines.append(f"| {data} | {' | '.join(cells)} | {_p_value(by, OURS)} |")
-    lines += ["", f"p: paired t test of {OURS} against the best of the others that had the labels (by its mean)."]
-    failed = [f"{row['data']} {row['repetition']}: {row['failed']}" for row in rows if "failed" in row]
-    return "\n".join(lines + [f"\ndedupe failed or took too long: {line}" for line in failed]) + "\n"
+            cells = [_mean(list(by[data][m].values())) for m in methods]
+            lines.append(f"| {data} | {len(by[data][OURS])} | {' | '.join(cells)} | {p_values[data]} |")
+    lines += [
+        "",
+        f"p: paired t test of {OURS} against the best of the others that had the labels (by its mean), corrected",
+    ]
+    lines[-1] += " for the number of tables by Holm's method; + where Accord is ahead, - where it is behind."
+    failed = [f"{row['data']} {row['repetition']}: {row['method']}: {row['failed']}" for row in rows if "failed" in row]
+    return "\n".join(lines + [f"\nfailed or took too long: {line}" for line in failed]) + "\n"
+
+
+def _by_method(rows: list[dict[str, Any]], data: str, metric: str, methods: list[str]) -> dict[str, dict[int, float]]:
+    here = [row for row in rows if row["data"] == data and metric in row]
+    return {m: {r["repetition"]: 100 * r[metric] for r in here if r["method"] == m} for m in methods}
 
 
 def _mean(values: list[float]) -> str:
@@ -142,16 +166,27 @@ def _mean(values: list[float]) -> str:
     return f"{np.mean(values):.2f} ± {error:.2f}"
 
 
-def _p_value(by: dict[str, dict[int, float]], ours: str) -> str:
-    peers = [m for m in (BASELINE, OWN, TUNED) if by.get(m)]
+def _p_value(by: dict[str, dict[int, float]]) -> tuple[float, str] | None:
+    """Of the draws that both have, and which way it goes; None where nothing can be said."""
+    peers = [m for m in WITH_LABELS if by.get(m)]
     if not peers:
-        return ""
+        return None
     peer = max(peers, key=lambda m: np.mean(list(by[m].values())))
-    shared = sorted(set(by[ours]) & set(by[peer]))
-    pairs = np.array([(by[ours][r], by[peer][r]) for r in shared])
-    if len(shared) < 2 or np.ptp(pairs[:, 0] - pairs[:, 1]) == 0:
-        return ""
-    return f"{ttest_rel(pairs[:, 0], pairs[:, 1]).pvalue:.3f}"
+    shared = sorted(set(by[OURS]) & set(by[peer]))
+    gains = np.array([by[OURS][r] - by[peer][r] for r in shared])
+    if len(shared) < 2 or np.ptp(gains) == 0:
+        return None
+    return float(ttest_1samp(gains, 0.0).pvalue), "+" if gains.mean() > 0 else "-"
+
+
+def holm(found: dict[str, tuple[float, str] | None]) -> dict[str, str]:
+    """Corrected p values as they are shown."""
+    shown, largest = dict.fromkeys(found, ""), 0.0
+    known = sorted((one, data) for data, one in found.items() if one is not None)
+    for rank, ((p, sign), data) in enumerate(known):
+        largest = max(largest, min(p * (len(known) - rank), 1.0))
+        shown[data] = f"{sign} {largest:.3f}"
+    return shown
 
 
 def main() -> None:
@@ -159,7 +194,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="the local data folder (default: ACCORD_DATA)")
     parser.add_argument("--output", type=Path, default=Path("deduplication-results"))
-    parser.add_argument("--dedupe-python", help="a Python with requirements-dedupe.lock; without it only Accord runs")
+    parser.add_argument("--dedupe-python", help="a Python with requirements-dedupe.lock; without it dedupe is left out")
+    parser.add_argument("--splink-python", help="a Python with requirements-splink.lock; without it splink is left out")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument(
         "--columns", choices=["fields", "one", "both"], default="both", help="tables as they are, as one"
@@ -173,7 +209,7 @@ def main() -> None:
         help="for dedupe's tuned threshold; 1: on the labeled records themselves, 0: none",
     )
     parser.add_argument("--pairs", type=int, default=10_000, help="pairs that dedupe learns from at most")
-    parser.add_argument("--limit", type=float, default=3600, help="seconds for one run of dedupe")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds for one run of a peer")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)

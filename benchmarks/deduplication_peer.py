@@ -38,14 +38,15 @@ def train(task: Any, labeled: list[int], seed: int) -> Any:
     matcher = dedupe.Dedupe(variables(task["fields"], records + task["test"]), num_cores=0, in_memory=True)
     data = {f"l{i}": dict(records[i]) for i in labeled} | {f"t{i}": dict(r) for i, r in enumerate(task["test"])}
     matcher.classifier.n_jobs = 1  # the same search in one process, so that its time can be measured
-    matcher.prepare_training(data)
     pairs = [(i, j) for a, i in enumerate(labeled) for j in labeled[:a]]
     matches = [pair for pair in pairs if clusters[pair[0]] == clusters[pair[1]]]
     distinct = [pair for pair in pairs if clusters[pair[0]] != clusters[pair[1]]]
     matches = random.sample(matches, min(len(matches), task["n_pairs"] // 2))
     distinct = random.sample(distinct, min(len(distinct), task["n_pairs"] - len(matches)))
     as_records = [[(data[f"l{i}"], data[f"l{j}"]) for i, j in chosen] for chosen in (matches, distinct)]
+    # Before blocking is prepared, as from a training file: its rules then know the words of these pairs.
     matcher.mark_pairs({"match": as_records[0], "distinct": as_records[1]})
+    matcher.prepare_training(data)
     matcher.train()
     return matcher
 

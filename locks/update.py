@@ -1,6 +1,7 @@
 """Write the lock files anew: every package that an extra needs, pinned, with the checksums of its files.
 
     python locks/update.py --index URL
+    .venv-docs/bin/python locks/update.py --index URL --only docs
     .venv-spacy/bin/python locks/update.py --index URL --only spacy
     .venv-label-studio/bin/python locks/update.py --index URL --installed label-studio
 
@@ -90,12 +91,12 @@ def main() -> None:
     if given.only is None and given.installed is None:
         files[ROOT / "locks" / "accord.lock"] = closure(project["dependencies"])
     for extra, needed in extras.items():
-        own = [text for text in needed if not text.startswith("accord[")]
+        own = [text for text in needed if not text.startswith(f"{project['name']}[")]
         named = {one for text in needed if text not in own for one in Requirement(text).extras}
         shared = [text for one in sorted(named) for text in extras[one]]
         path = ROOT / "requirements.lock" if extra == "dev" else ROOT / "locks" / f"{extra}.lock"
         if given.installed is None and given.only in (None, extra):
-            files[path] = closure(project["dependencies"] + own + shared + (build if extra == "dev" else []))
+            files[path] = closure(project["dependencies"] + own + shared + (build if extra in ("dev", "docs") else []))
     if given.installed is not None:
         here = {canonicalize_name(one.name): one.version for one in distributions()}
         files = {ROOT / "locks" / f"{given.installed}.lock": {name: f"{name}=={here[name]}" for name in here}}

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 import time
+import zlib
+from collections import defaultdict
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,10 +24,11 @@ STALE_SECONDS = 2 * 3600  # longer than any test run, so that a run going on els
 LONG_VARIANTS = re.compile(
     r"test_sklearn_checks\.py::test_checks\[(HMM|CoRLSR|CoPerceptron|SumOfViews)"
     r"|test_sklearn_checks\.py::test_checks_of_slower_learners\[Trans"
-    r"|test_sklearn_checks\.py::test_checks\w*\[(Classifier|StructuredSVM).*-check_(classifiers_train\("
+    r"|test_sklearn_checks\.py::test_checks\w*\[(Classifier|StructuredSVM).*-check_(classifiers_train"
     r"|estimator_sparse_matrix|sample_weight_equivalence|estimators_dtypes|dtype_object|classifier_data_not_an_array"
     r"|classifiers_classes|fit_idempotent|positive_only_tag|pipeline_consistency|n_features_in\b|supervised_y_2d"
-    r"|estimators_pickle\(|non_transformer)"
+    r"|estimators_pickle|estimator_sparse_array|fit_check_is_fitted|estimators_nan_inf|decision_proba_consistency"
+    r"|fit2d_predict1d|methods_subset_invariance|non_transformer)"
     r"|(test_scikit_learn|test_sample_weight|test_copies|test_predictions)\.py::.*\[(False-|True-)?gradient-co-svm"
     r"|test_facilities\.py::.*\[(CoSVM|Gradient\w+|Trans\w+|TypeConsistency|Tagger|Classifier|PCFG)-(?!GridSearchCV)"
     r"|test_facilities\.py::.*\[CoSVM"
@@ -39,13 +42,28 @@ LONG_VARIANTS = re.compile(
     r"|test_consensus_experiments\.py::.*\[coSVM, auto"
     r"|test_graph_kernels\.py::.*\[co-svm"
     r"|test_partial_labels\.py::.*better_than_dropped.*cutting planes"
+    r"|test_runner\.py::test_results_do_not_depend.*\[loky"
     r"|test_mail_http\.py::test_signals_end.*\[15"
     r"|test_tree_learners\.py::.*\[(sum of machines|gradient-co-svm)"
 )
-# The quick subset: what all others are made of, every learner once, and every kernel that decodes.
+# Tests with many variants (of a structure, a loss, a learner) that take long together: a third of the variants of each,
+# drawn by their names, runs every time, all of them in `make test-all`.
+FAMILIES = re.compile(
+    r"solver/test_(agreement|co_svm\w*|crf_optimum|every_output|gradient_svm|iteration_bound|sample_weight|svm_optimum"
+    r"|tree_optimum|tree_smooth)\.py"
+    r"|oracle/test_(constraint_features|every_structure|likely|plain_pcfg|subtrees|tree_violators|trees|wrong_outputs)\.py"
+    r"|contract/test_(batches|copies|facilities|predictions|sample_weight|scikit_learn|sklearn_checks)\.py"
+    r"|learners/test_(partial_labels|sum_of_views|tree_edges|tree_learners)\.py"
+    r"|federated/test_(hostile_sites|local_sites)\.py"
+    r"|integration/test_(cli_trees|cli_unlabeled|mail_crowds)\.py"
+    r"|real/test_(registry|treebanks)_real\.py"
+    r"|unit/(test_memory|test_settings|views/test_tied)\.py"
+)
+# The quick subset: what all others are made of, and every kernel that decodes. Learners take too long there: compiled
+# code that checks bounds cannot be kept, so that every process compiles its own.
 QUICK = [TESTS / "unit", *(TESTS / "unit" / name for name in ("datasets", "mail", "structures", "views"))]
-QUICK += [TESTS / "contract" / "test_predictions.py"]
 QUICK += [TESTS / "oracle" / f"test_{name}.py" for name in ("every_structure", "partition_decoders", "trees")]
+NOT_QUICK = [TESTS / "unit" / f"test_{name}.py" for name in ("memory", "registry", "settings", "tokenizer")]
 
 # Tests run side by side; threads for their small matrices would only wait for each other. Programs that tests start
 # inherit this. NumPy, which reads it, is not imported yet.
@@ -96,13 +114,13 @@ _use_kernel_cache()
 
 # No deadline: the first example pays for compiling a kernel. In CI the same examples every time.
 hypothesis.settings.register_profile("default", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=50)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before all tests run side by side, compile all kernels, each once: else every worker compiles most of them."""
-    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not os.environ.get("NUMBA_BOUNDSCHECK")
     if not everything or not config.getoption("numprocesses", 0) or os.environ.get("PYTEST_XDIST_WORKER"):
         return
     if not any(Path(os.environ["NUMBA_CACHE_DIR"]).iterdir()):
@@ -115,13 +133,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of QUICK are quick unless marked slow; others join the quick subset by their own mark.
 
     What is slow comes first, so that no worker is left alone with it at the end. Whole experiments on real data are
-    long.
+    long, and so are two thirds of the variants of FAMILIES.
     """
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    variants = defaultdict(list)
+    for item in items:
+        if FAMILIES.search(item.nodeid) and not LONG_VARIANTS.search(item.nodeid):
+            variants[item.nodeid.partition("[")[0]].append(item)
+    for family in variants.values():
+        family.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        for item in family[-(-len(family) // 3) :]:
+            item.add_marker(pytest.mark.long)
     for item in items:
         if "quick_run" in getattr(item, "fixturenames", ()) or LONG_VARIANTS.search(item.nodeid):
             item.add_marker(pytest.mark.long)
-        if (item.path in QUICK or item.path.parent in QUICK) and item.get_closest_marker("slow") is None:
+        in_quick = item.path not in NOT_QUICK and (item.path in QUICK or item.path.parent in QUICK)
+        if in_quick and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.quick)
 
 

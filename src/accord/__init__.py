@@ -7,7 +7,7 @@ from typing import Any
 
 from accord import registry
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [*sorted(name for name, entry in registry.TABLE.items() if entry.public), "__version__"]
 

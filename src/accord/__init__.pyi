@@ -3,6 +3,7 @@
 from accord.dedupe.deduplicator import Deduplicator as Deduplicator
 from accord.dedupe.index import RecordIndex as RecordIndex
 from accord.dedupe.pairs import RecordPairs as RecordPairs
+from accord.dedupe.stored_index import StoredIndex as StoredIndex
 from accord.exceptions import AccordError as AccordError
 from accord.exceptions import FormatError as FormatError
 from accord.exceptions import InfeasibleError as InfeasibleError

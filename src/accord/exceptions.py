@@ -5,13 +5,32 @@ They subclass the built-in error a scikit-learn user would expect, so ``except V
 
 
 class AccordError(Exception):
-    """Base of every error raised on purpose by Accord."""
+    """Base of every error raised on purpose by Accord.
+
+    Examples
+    --------
+    >>> import accord
+    >>> try:
+    ...     accord.CRF(accord.MultiClass()).fit([[1.0]], [])
+    ... except accord.AccordError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
 
 
 class InputError(AccordError, ValueError):
     """An argument cannot be used; the message names it, its index, what was expected and what to do.
 
     ``argument`` names one that may help; a program that calls it something else can show ``message`` and its own name.
+
+    Examples
+    --------
+    >>> from accord import Classifier, InputError
+    >>> try:
+    ...     Classifier(time_budget=-1).fit(["good", "bad"], ["yes", "no"])
+    ... except InputError as error:
+    ...     print("time_budget" in str(error))
+    True
     """
 
     def __init__(self, message: str, argument: str | None = None) -> None:
@@ -24,7 +43,14 @@ class InputTypeError(InputError, TypeError):
 
 
 class FormatError(InputError):
-    """A data file cannot be read; the message names the file and the line."""
+    """A data file cannot be read; the message names the file and the line.
+
+    Examples
+    --------
+    >>> from accord import FormatError
+    >>> str(FormatError("no label", "few.conll", 3))
+    'few.conll, line 3: no label'
+    """
 
     def __init__(
         self, message: str, path: str | None = None, line: int | None = None, argument: str | None = None
@@ -36,17 +62,45 @@ class FormatError(InputError):
 
 
 class InfeasibleError(AccordError, ValueError):
-    """No output satisfies the constraints (every allowed output scores minus infinity)."""
+    """No output satisfies the constraints (every allowed output scores minus infinity).
+
+    Examples
+    --------
+    >>> from accord import CRF, InfeasibleError, Sequence
+    >>> model = CRF(Sequence(constraints="iob2")).fit([["Ana", "Ruiz"]], [["B-PER", "I-PER"]])
+    >>> try:
+    ...     model.predict([["Ana"]], given=[["I-PER"]])  # a name cannot begin with I-PER
+    ... except InfeasibleError as error:
+    ...     print("infeasible")
+    infeasible
+    """
 
 
 class ModelFileError(AccordError, ValueError):
-    """A model file is truncated, foreign, damaged or of a newer format."""
+    """A model file is truncated, foreign, damaged or of a newer format.
+
+    Examples
+    --------
+    >>> import accord, tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     try:
+    ...         accord.load(file.name)
+    ...     except accord.ModelFileError:
+    ...         print("this is no model")
+    this is no model
+    """
 
 
 class NoParseWarning(UserWarning):
     """Sentences that a grammar cannot parse got pieces of trees; ``indices`` are their numbers.
 
     ``bracketed`` are those among them that have a tree, but none with the brackets that were given.
+
+    Examples
+    --------
+    >>> from accord import NoParseWarning
+    >>> NoParseWarning([3, 1]).indices
+    [1, 3]
     """
 
     def __init__(self, indices: list[int], bracketed: list[int] | None = None) -> None:

@@ -117,6 +117,9 @@ def _unpack(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
     former = getattr(cls, "former", {})
     missing = (getattr(cls, "__dataclass_fields__", {}).keys() & former.keys()) - fields.keys()
     out.__dict__.update(fields | {name: former[name] for name in sorted(missing)})
+    if any(name.endswith("_") for name in fields):  # it is fitted
+        for name, found in getattr(cls, "once_fixed", {}).items():
+            out.__dict__.setdefault(name, found(out))
     return out
 
 

@@ -116,6 +116,7 @@ TABLE = {
     "Deduplicator": _entry("model", "dedupe.deduplicator"),
     "RecordIndex": _entry("model", "dedupe.index"),
     "RecordPairs": _entry("model", "dedupe.pairs"),
+    "StoredIndex": _entry("other", "dedupe.stored_index"),
     "BatchDetector": _entry("other", "mail.detector"),
     "MailPairs": _entry("model", "mail.features"),
     "CollectiveSpamFilter": _entry("model", "mail.spam"),
@@ -176,7 +177,18 @@ def commands(kind: str, *, can: str = "", without: str = "") -> dict[str, str]:
 
 
 def register(cls: type) -> type:
-    """Make a class of your own known to model files: a decorator."""
+    """Make a class of your own known to model files: a decorator.
+
+    Examples
+    --------
+    >>> import accord
+    >>> @accord.register
+    ... class LineUp(accord.BaseStructure):
+    ...     pass
+    >>> accord.registry.is_stored("LineUp")
+    True
+    >>> entry = accord.registry.TABLE.pop("LineUp")  # forget it again
+    """
     if (taken := TABLE.get(cls.__name__)) and taken.module.startswith("accord."):
         raise InputError(f"{cls.__name__} is the name of a class of Accord; give yours another one")
     TABLE[cls.__name__] = Entry("part", cls.__module__, public=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 import bad_features  # noqa: F401 (registers its rows)
 import bad_partitions  # noqa: F401
 import bad_settings  # noqa: F401
+import bad_sources  # noqa: F401
 import bad_trees  # noqa: F401
 import pytest
 from bad_input import ROWS

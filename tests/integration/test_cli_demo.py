@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from cli_helpers import ok
 
-from accord.cli.demo import comparison, mails, numbers, records, sentences, sites, trees
+from accord.cli.demo import comparison, mails, numbers, records, sentences, sites, topics, trees
 from accord.evaluation import Results, Task
 
 TITLES = (
     "A tagged sentence",
     "A batch of mail",
+    "A class in a taxonomy",
     "A parse tree",
     "A cluster of records",
     "A regression curve",
@@ -30,6 +31,7 @@ def small(monkeypatch):
         (trees, {"N_UNLABELED": 10, "N_TEST": 15}),
         (records, {"N_LABELED": 25, "N_NEW": 30}),
         (mails, {"N_MAILS": 40}),
+        (topics, {"N_TEST": 60}),
         (numbers, {"N_UNLABELED": 40, "N_TEST": 50}),
         (sites, {"N_AGREED": 40, "N_TEST": 50}),
         (comparison, {"N_UNLABELED": 10, "N_TEST": 20}),

@@ -168,11 +168,11 @@ def test_cells():
 def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
-    with pytest.raises(MissingExtraError, match=r"pip install 'accord\[parquet\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'accord-ml\[parquet\]'"):
         named_rows("parquet", tmp_path / "t.parquet")
     told = run("train", tmp_path / "t.parquet", "-o", tmp_path / "m")
     assert told.exit_code != 0
-    assert "accord[parquet]" in told.stderr
+    assert "accord-ml[parquet]" in told.stderr
 
 
 def test_parquet_of_many_types(tmp_path):

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from accord.evaluation import draw, make_tasks, run_experiment, token_error, tune
 
-distributed = pytest.importorskip("distributed", reason="needs accord[dask]")
+distributed = pytest.importorskip("distributed", reason="needs accord-ml[dask]")
 
 
 def load_blobs():

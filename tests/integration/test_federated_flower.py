@@ -18,7 +18,7 @@ from accord.federated.engine import QUIET, require_flower
 try:
     require_flower()
 except MissingExtraError:
-    pytest.skip("needs accord[federated]", allow_module_level=True)
+    pytest.skip("needs accord-ml[federated]", allow_module_level=True)
 
 from flower_helpers import Federation, Problem, wait_until, write_keys
 

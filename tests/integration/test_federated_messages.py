@@ -14,7 +14,7 @@ from accord.federated.engine import QUIET, quiet_environment, require_flower
 try:
     require_flower()
 except MissingExtraError:
-    pytest.skip("needs accord[federated]", allow_module_level=True)
+    pytest.skip("needs accord-ml[federated]", allow_module_level=True)
 
 from flower_helpers import CONSTANTS, Problem
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, RecordDict
@@ -667,5 +667,5 @@ def test_flower_is_kept_from_calling_home(monkeypatch):
 
 def test_without_flower_the_error_tells_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "flwr.app", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'accord\[federated\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'accord-ml\[federated\]'"):
         require_flower()

@@ -12,7 +12,7 @@ from accord.labeling.service import open_service
 from accord.labeling.sessions import Doorkeeper
 from accord.labeling.store import Store
 
-starlette = pytest.importorskip("starlette.testclient", reason="the extra accord[label] is not installed")
+starlette = pytest.importorskip("starlette.testclient", reason="the extra accord-ml[label] is not installed")
 BASE = "http://127.0.0.1:8040"
 
 

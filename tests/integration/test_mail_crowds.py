@@ -14,7 +14,7 @@ import time
 import pytest
 from mail_helpers import MilterClient, simple_message, wait_until
 
-pytest.importorskip("fastapi", reason="needs accord[mail]")
+pytest.importorskip("fastapi", reason="needs accord-ml[mail]")
 resource = pytest.importorskip("resource", reason="needs limits of files")
 
 TOKEN = {"Authorization": "Bearer secret"}

@@ -17,10 +17,10 @@ import time
 import pytest
 from mail_helpers import SubjectDetector, simple_message, wait_until
 
-pytest.importorskip("fastapi", reason="needs accord[mail]")
-pytest.importorskip("uvicorn", reason="needs accord[mail]")
-pytest.importorskip("prometheus_client", reason="needs accord[mail]")
-pytest.importorskip("python_multipart", reason="needs accord[mail]")
+pytest.importorskip("fastapi", reason="needs accord-ml[mail]")
+pytest.importorskip("uvicorn", reason="needs accord-ml[mail]")
+pytest.importorskip("prometheus_client", reason="needs accord-ml[mail]")
+pytest.importorskip("python_multipart", reason="needs accord-ml[mail]")
 
 from accord.exceptions import AccordError, InputError
 from accord.mail import http_connections, http_service

@@ -74,14 +74,14 @@ def test_words(a, b, random):
     rows = [sorted(map(vocabulary.index, one)) for one in (a, b)]
     ptr, items = np.array([0, len(rows[0]), len(rows[0]) + len(rows[1])]), np.array(rows[0] + rows[1])
     out, shared, n_shared = np.empty((2, 2)), np.empty(1), np.empty(1)
-    strings.align_words(codes, starts, ptr, items, weights, 4, np.array([0, 1]), np.array([1, 0]), out)
+    strings.align_words(codes, starts, ptr, items, weights, 4, 4, np.array([0, 1]), np.array([1, 0]), out)
     expected = plain.aligned(a, b, dict(zip(vocabulary, weights)))
     np.testing.assert_allclose(out, [expected, expected])
     strings.shared_items(ptr, items, weights[items], np.array([0]), np.array([1]), n_shared, shared)
     assert shared[0] == pytest.approx(sum(weights[vocabulary.index(word)] for word in set(a) & set(b)))
     assert n_shared[0] == len(set(a) & set(b))
     strings.align_words(
-        codes, starts, ptr, items, weights, 0, np.array([0]), np.array([1]), out
+        codes, starts, ptr, items, weights, 4, 0, np.array([0]), np.array([1]), out
     )  # too many: equal ones
     shares = [shared[0] / sum(weights[vocabulary.index(word)] for word in one) for one in (a, b)]
     np.testing.assert_allclose(out[0], sorted(shares))

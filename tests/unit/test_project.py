@@ -8,12 +8,17 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from row_tables import each_row
 
+import accord
+
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = [
-    f"locks/{name}.lock" for name in ("accord", "dask", "encoders", "federated", "mail", "pandas", "parquet", "spacy")
+    f"locks/{name}.lock"
+    for name in ("accord", "dask", "docs", "encoders", "federated", "mail", "pandas", "parquet", "spacy")
 ]
 # Large, and no test needs them, or it is skipped without them: only in the locks of their extras.
 APART = {"onnxruntime": "encoders", "pyarrow": "parquet", "spacy": "spacy", "tokenizers": "encoders"}
+SITE = ("build", "myst-parser", "numpydoc", "pydata-sphinx-theme", "sphinx", "sphinx-copybutton", "sphinx-design")
+APART |= dict.fromkeys((*SITE, "sphinx-gallery", "twine"), "docs")
 PROGRAMS = ["locks/label-studio.lock"]
 LOCKS = ["requirements.lock", "benchmarks/requirements-peers.lock", *EXTRAS, *PROGRAMS]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -72,10 +77,13 @@ def test_peers_do_not_repin_what_the_main_lock_pins():
     assert not pins(LOCKS[0]).keys() & pins(LOCKS[1]).keys()
 
 
-@each_row("target", ["demo", "test", "test-all", "test-bridges", "fuzz", "lint", "bench", "docs", "clean", "help"])
+@each_row(
+    "target", ["demo", "test", "test-all", "test-bridges", "fuzz", "lint", "bench", "docs", "package", "clean", "help"]
+)
 def test_make_help_tells_every_promised_target(target):
     assert re.search(rf"^{target}:.*## \w", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 
 
-def test_changelog_tells_of_this_version():
-    assert f"## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+def test_all_files_name_this_version():
+    assert f"## [{accord.__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"\nversion: {accord.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")

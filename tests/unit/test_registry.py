@@ -45,7 +45,9 @@ def test_every_entry_exists_where_it_says():
         assert entry.can | entry.needs <= WORDS, name
         if entry.public:
             assert getattr(accord, name) is found
-            assert inspect.getdoc(found), f"{name} has no docstring"
+            assert ">>>" in (inspect.getdoc(found) or ""), (
+                f"{name} has no docstring with an example, which is a test, too"
+            )
     assert set(accord.__all__) == {name for name, entry in TABLE.items() if entry.public} | {"__version__"}
 
 

@@ -19,7 +19,7 @@ from accord.cli.data.layout import (
 )
 from accord.cli.data.reading import load, load_predictions, load_settled
 from accord.cli.help import GroupedCommand
-from accord.cli.models import load_model
+from accord.cli.models import load_model, source_options
 from accord.cli.option_types import Choice
 from accord.cli.program import debug_option
 from accord.cli.tasks import REGRESSION, SEQUENCE
@@ -43,6 +43,7 @@ _GROUPS = {"Data": ("format", "label_column", "predictions"), "Output": ("as_jso
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--n-jobs", type=int, help="Threads.  [default: as in training]")
 @quiet_option
+@source_options
 @reading_options
 @debug_option
 def evaluate(model: str | None, data: str | None, predictions: str | None, as_json: bool, **options: Any) -> None:
@@ -73,7 +74,7 @@ def evaluate(model: str | None, data: str | None, predictions: str | None, as_js
         if model is None or data is None:
             raise click.UsageError("Missing argument 'MODEL' or 'DATA'; give a model and labeled data.")
         with computing():
-            fitted = load_model(model, options["n_jobs"])
+            fitted = load_model(model, **options)
             layout = layout_of(fitted, reading, data, labeled=True)
             scores = score_model(fitted, layout, data, scoring)
     if as_json:

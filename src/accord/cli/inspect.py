@@ -11,7 +11,7 @@ import click
 from accord.cli.data.layout import TITLES, layout_of, reading_options, take_reading_options
 from accord.cli.data.reading import load
 from accord.cli.help import GroupedCommand
-from accord.cli.models import load_model
+from accord.cli.models import load_model, source_options
 from accord.cli.outputs.views import disagreement
 from accord.cli.program import debug_option
 from accord.cli.tasks import task_of
@@ -29,6 +29,7 @@ from accord.cli.terminal import computing
     help="Features per label to show; of trees, rules and features.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@source_options
 @reading_options
 @debug_option
 def inspect(model: str, data: str | None, top: int, as_json: bool, **options: Any) -> None:
@@ -49,7 +50,7 @@ def inspect(model: str, data: str | None, top: int, as_json: bool, **options: An
       accord inspect names.accord new.txt
       accord inspect names.accord --json | jq .labels
     """
-    fitted = load_model(model)
+    fitted = load_model(model, predicting=data is not None, **options)
     task = task_of(fitted)
     found = task.describe(fitted, top)
     if data is not None:

@@ -15,7 +15,7 @@ from accord.cli.data.batch import Batch
 from accord.cli.data.layout import TITLES, layout_of, reading_options, take_reading_options
 from accord.cli.data.reading import BATCH, batches
 from accord.cli.help import GroupedCommand
-from accord.cli.models import load_model
+from accord.cli.models import linked_views, load_model, source_options
 from accord.cli.option_types import Choice
 from accord.cli.outputs.results import Prediction, Predictor, Tokens, counted
 from accord.cli.outputs.trees import Pictures
@@ -61,6 +61,7 @@ _GROUPS = {
 )
 @click.option("--n-jobs", type=int, help="Threads.  [default: as in training]")
 @quiet_option
+@source_options
 @reading_options
 @debug_option
 def predict(model: str, data: str, **options: Any) -> None:
@@ -81,6 +82,7 @@ def predict(model: str, data: str, **options: Any) -> None:
       accord predict names.accord test.conll --marginals
       echo "the dog saw a cat" | accord predict parser.accord
       accord predict iris.accord new.csv --k-best 3
+      accord predict topics.accord new.csv --links more.csv
     \f
     Input is read and written in chunks, so it may be larger than memory. An empty line of text gives an empty line
     of output. For a parser of given tags (--terminals tags) the tokens are word/TAG, split at the last slash, or TAG
@@ -99,14 +101,16 @@ def predict(model: str, data: str, **options: Any) -> None:
     reading = take_reading_options(options)
     start = time.perf_counter()
     with computing():
-        fitted = load_model(model, options["n_jobs"])
+        fitted = load_model(model, **options)
         task = task_of(fitted)
         _check_wishes(fitted, task, options)
         form = _output_format(fitted, task, options)
         if task.writers[form] is not None:  # else it is a folder
             check_outputs({"--output": options["output"]}, (model, data))
         layout = layout_of(fitted, reading, data)
-        chunks = batches(layout, data, _chunk_size(data, options["chunk_size"]), labeled=False)
+        # new nodes have features of each other only if they come together
+        size = None if linked_views(fitted) else _chunk_size(data, options["chunk_size"])
+        chunks = batches(layout, data, size or sys.maxsize, labeled=False)
         predictor = task.predictor(fitted, options["k_best"], options["marginals"])
         encoding = "utf-8" if form == "text" else layout.encoding  # lines of drawings are in few encodings
         target = _opened(task.writers[form], predictor.labels(), options["output"], encoding)

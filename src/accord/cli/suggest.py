@@ -12,7 +12,7 @@ from accord.cli.data.batch import is_hidden
 from accord.cli.data.layout import TABLES, TITLES, Layout, layout_of, reading_options, take_reading_options
 from accord.cli.data.reading import load
 from accord.cli.help import GroupedCommand
-from accord.cli.models import load_model, seed_option
+from accord.cli.models import load_model, seed_option, source_options
 from accord.cli.option_types import Choice
 from accord.cli.places import check_outputs
 from accord.cli.program import debug_option
@@ -45,6 +45,7 @@ _OPEN, _NOT_ASKED = "_", "?"  # labels of CoNLL columns: to be filled in, and no
 @click.option("--output", "-o", default="-", show_default=True, help="File to write to; - is standard output.")
 @seed_option
 @quiet_option
+@source_options
 @reading_options
 @debug_option
 def suggest(model: str, data: str, **options: Any) -> None:
@@ -77,7 +78,7 @@ def suggest(model: str, data: str, **options: Any) -> None:
     reading = take_reading_options(options)
     settings = {name: options[name] for name in ("strategy", "unit", "random_state")}
     with computing():
-        fitted = load_model(model)
+        fitted = load_model(model, **options)
         check_outputs({"--output": options["output"]}, (model, data))
         write: Callable[[list[Any]], str]
         if isinstance(fitted, Deduplicator):

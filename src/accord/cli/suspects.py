@@ -83,14 +83,15 @@ def _layout(data: str, task_name: str | None, reading: dict[str, Any]) -> Layout
 
 def _learner(layout: Layout, batch: Batch, options: dict[str, Any]) -> Any:
     """A CRF with the features that `accord train` would take."""
-    unused = dict.fromkeys(["base_learner", "views", "taxonomy", "grammar", "vocabulary", *WORD_VIEWS])
+    sources = ["taxonomy", "grammar", "vocabulary", "encoder", "links", *WORD_VIEWS]
+    unused = dict.fromkeys(["base_learner", "views", *sources])
     chosen = {**options, **unused, "learner": "crf", "stream": False, "rules": ()}
     given = {"C": _PENALTY}
     if layout.is_table and isinstance(batch.X, list):
         return for_table(layout, given, chosen)
     learner = make_learner(layout.task, layout.view, given, chosen)
     if layout.task.name == "sequence":
-        from accord.learners.tagger import natural_structure
+        from accord.learners.tag_schemes import natural_structure
 
         learner.set_params(structure=natural_structure([y for y in batch.Y if y is not None]))
     return learner.set_params(verbose=0)

@@ -8,6 +8,7 @@ from accord.datasets.formats.taxonomy_file import read_taxonomy
 from accord.datasets.formats.treebank import iter_trees, read_trees, write_trees
 from accord.datasets.generators import embedded_ner, gaussian_classes, hmm_sequences, taxonomy_documents
 from accord.datasets.grammar import grammar_sentences
+from accord.datasets.many_people import many_people
 from accord.datasets.people import people
 from accord.datasets.registry import Dataset, available, data_home, load
 from accord.datasets.shapes import galaxy, gaussian_clusters, two_moons
@@ -30,6 +31,7 @@ __all__ = [
     "iter_text",
     "iter_trees",
     "load",
+    "many_people",
     "people",
     "read_conll",
     "read_csv",

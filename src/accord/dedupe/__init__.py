@@ -16,7 +16,15 @@ From a cell to an id, file by file:
 `self_training`   learning again from clusters found among unlabeled records
 `mixture`         similarities without labels
 `similarity`      similarities and clusters by what was learned
+`lookup_keys`     keys by which records are looked up, sorted on disk if need be
+`disk_index`      candidates of a table that does not fit into memory: its inverted index in files
+`big_tables`      such a table, clustered step by step
+`few_pairs`       one record compared with a few others
+`postings`        records by key in SQLite
+`decisions`       new records join clusters or open them, by what is in SQLite
+`redirects`       clusters put together and taken apart by people, with history
 `index`           a clustered table that grows, with stable ids: `RecordIndex`
+`stored_index`    the same in a file: `StoredIndex`
 `deduplicator`    the estimator: `Deduplicator`
 ================  =====================================================================================================
 """

@@ -20,14 +20,16 @@ from accord.dedupe.compared import ComparedPairs
 from accord.dedupe.decoding import Rule, cluster_pairs
 from accord.dedupe.labels import size_costs
 
-_STEP = 1.0  # of thresholds, in logarithms of odds
-_PATIENCE = 2  # thresholds in a row that are no better than the best one, and then no more are tried
-_CLEARLY_WORSE = 0.02  # of the mean of F1 and B3: below that nothing near is tried
-_MOST_STEPS = 10  # in each direction
+_WIDE = 2.0  # between thresholds that are tried first, in logarithms of odds; there are
+_MOST_STEPS = 4  # of them in each direction, until one is
+_HOPELESS = 0.15  # worse than the best one in the mean of F1 and B3; then
+_FINER = (1.0, 0.5)  # steps to either side of the best one
 _LOST = 0.05  # what a rule may be behind the best one so far at the threshold of that; its own is then not looked for
-_BETTER = 0.004  # what a later rule has to be better by
-_UNUSUAL = 0.002  # of the mean of F1 and B3: what a threshold that is off by 1 has to be better by
-RULES = (("average", True), ("correlation", True), ("average", False), ("correlation", False), ("components", True))
+_BETTER = 0.004  # what a later rule has to be better by, and
+_FEW = 0.3  # divided by the number of labeled clusters: few tell little apart
+_UNUSUAL = 0.002  # what a threshold other than 0 has to be better by, for each 1 that it is off
+_MANY = 100  # pairs of unlabeled records, to tell what share of them is similar
+RULES = (("average", False), ("average", True), ("correlation", False), ("correlation", True), ("components", True))
 
 
 class Similarity(NamedTuple):
@@ -117,6 +119,26 @@ class HeldOut:
         f1 = 2.0 * right / (true + joined) if true + joined else 1.0
         return Trial(similarity.name, linkage, sizes, threshold, *shares, f1, b_cubed)
 
+    def as_strict(self, similarity: Similarity, threshold: float) -> float:
+        """At which threshold all labels find as many similar pairs as the labels without each fold do at the given one.
+
+        Who has learned from more clusters has seen more records that are alike and different, and is stricter at the
+        same threshold; what is the same is what share of the table is similar.
+        """
+        left, right = self.compared.candidates
+        unlabeled = (left >= self.folds.size) & (right >= self.folds.size)
+        left, right = left[unlabeled], right[unlabeled]
+        if left.size < _MANY:
+            return threshold
+        final = np.sort(self.compared.scores(left, right, similarity.weights)) + similarity.bias
+        found = []
+        for weights, bias in (model for model in similarity.without if model is not None):
+            if weights is similarity.weights:  # nothing was learned
+                return threshold
+            n_less = np.count_nonzero(self.compared.scores(left, right, weights) + bias <= threshold)
+            found.append(final[max(n_less - 1, 0) : n_less + 1].mean())
+        return float(np.median(found))
+
     def _count(self, fold: int, labels: np.ndarray) -> _Counts:
         held_out = np.flatnonzero(self.folds == fold)
         judged = self.n if self.complete else self.folds.size
@@ -155,66 +177,64 @@ class HeldOut:
 
 
 def try_all(
-    held_out: HeldOut, similarity: Similarity, rules: Sequence[tuple[str, bool]], usual: float
+    held_out: HeldOut, similarity: Similarity, rules: Sequence[tuple[str, bool]], start: float = 0.0
 ) -> list[list[Trial]]:
     """Trials of rules (linkage, and whether sizes count), each with thresholds around what was best before it.
 
     None are tried after one that no other could be better than by enough.
     """
     rows: list[list[Trial]] = []
-    best, start = None, usual
+    best: Trial | None = None
     for linkage, sizes in rules:
-        if any(_smooth(row, usual).max() >= 1.0 - _BETTER for row in rows):
+        if any(_smooth(row).max() >= 1.0 - _BETTER for row in rows):
             break
         first = held_out.judge(similarity, linkage, sizes, start)
         if best is not None and first.value < best.value - _LOST:
             rows.append([first])
             continue
-        rows.append(_around(held_out, similarity, first))
+        rows.append(_around(held_out, similarity, first, best is None))
         best = max((trial for row in rows for trial in row), key=lambda trial: trial.value)
         start = best.threshold
     return rows
 
 
-def _around(held_out: HeldOut, similarity: Similarity, first: Trial) -> list[Trial]:
-    """Thresholds up and down from that of a trial until it gets worse, then between the best ones; all trials."""
+def _around(held_out: HeldOut, similarity: Similarity, first: Trial, wide: bool) -> list[Trial]:
+    """Thresholds around that of a trial, all if none are known to be good, and ever nearer to the best; all trials."""
 
-    def judge(step: int) -> Trial:
-        return held_out.judge(similarity, first.linkage, first.sizes, first.threshold + step * _STEP / 2.0)
+    def judge(threshold: float) -> Trial:
+        return held_out.judge(similarity, first.linkage, first.sizes, threshold)
 
-    tried = {0: first}
-    for direction in (2, -2):
-        no_better = 0
-        for step in range(1, _MOST_STEPS + 1):
-            before = max(trial.value for trial in tried.values())
-            trial = tried[direction * step] = judge(direction * step)
-            no_better = no_better + 1 if trial.value <= before else 0
-            if no_better >= _PATIENCE or trial.value < before - _CLEARLY_WORSE:
+    tried = {first.threshold: first}
+    for step in (_WIDE, -_WIDE) if wide else ():
+        for k in range(1, _MOST_STEPS + 1):
+            threshold = first.threshold + k * step
+            tried[threshold] = judge(threshold)
+            if tried[threshold].value < max(trial.value for trial in tried.values()) - _HOPELESS:
                 break
-    best = max(tried, key=lambda k: tried[k].value)
-    for k in (best - 1, best + 1):
-        tried[k] = judge(k)
-    return [tried[k] for k in sorted(tried)]
+    for step in _FINER:
+        best = max(tried, key=lambda threshold: tried[threshold].value)
+        tried |= {threshold: judge(threshold) for threshold in (best - step, best + step) if threshold not in tried}
+    return [tried[threshold] for threshold in sorted(tried)]
 
 
-def _smooth(row: list[Trial], usual: float) -> np.ndarray:
+def _smooth(row: list[Trial]) -> np.ndarray:
     """By what trials of a rule are compared: their values, neighbours included, less what is unusual about them."""
     values = np.array([trial.value for trial in row])
     around = np.pad(values, 1, mode="edge")
-    unusual = np.abs([trial.threshold - usual for trial in row])
+    unusual = np.abs([trial.threshold for trial in row])
     return (around[:-2] + 2.0 * values + around[2:]) / 4.0 - _UNUSUAL * unusual
 
 
-def choose(trials: list[list[Trial]], usual: float) -> Trial:
+def choose(trials: list[list[Trial]], n_clusters: int) -> Trial:
     """The best trial.
 
-    Neighbouring thresholds have a say, since a single one may be lucky, and so has what is usual: of thresholds that do
-    the same for the few held-out records, the nearest to it is taken.
+    Neighbouring thresholds have a say, since a single one may be lucky. Of thresholds that do the same for the few
+    held-out records, of so many clusters, that nearest to even odds is taken.
     """
     best, highest = trials[0][0], -np.inf
     for row in trials:
-        smooth = _smooth(row, usual)
-        if smooth.max() > highest + _BETTER:
+        smooth = _smooth(row)
+        if smooth.max() > highest + max(_BETTER, _FEW / n_clusters):
             best, highest = row[int(smooth.argmax())], float(smooth.max())
     return best
 

@@ -8,15 +8,19 @@ value or word that was never seen counts as the rarest.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import chain
 
 import numpy as np
 
-from accord.dedupe.packing import Growing, PackedStrings, RareTrigrams, Trigrams
+from accord.dedupe.packing import Growing, Numbers, PackedStrings, RareTrigrams, Trigrams, rows_of
 from accord.dedupe.values import parse_date, parse_number, plain_words
 from accord.kernels.records import strings
 
 MISSING = ["one is missing", "both are missing"]
-_MONTH = 30.0  # days after which closeness of dates has fallen to 1 / e
+MONTH = 30.0  # days after which closeness of dates has fallen to 1 / e
 _TEXT = [
     "equal", "equal and rare", "jaro-winkler", "edits", "longest common piece", "common beginning", "common end",
     "words", "rare words", "words aligned", "words contained", "trigrams", "numbers", "numbers differ",
@@ -32,9 +36,10 @@ WAYS = [
 ]  # fmt: skip
 COMPARISONS = {"text": _TEXT, "number": _NUMBER, "date": _DATE, "category": _CATEGORY}
 WHOLE = ["rare words", "rare trigrams"]  # comparisons of all cells of a record, one after another
-_LONGEST = 128  # characters of a text whose spelling is compared letter by letter
+LONGEST = 128  # characters of a text whose spelling is compared letter by letter
+_END = 4  # characters of a number
 _MOST_KEYS = 256  # by which a long text is looked up
-_MOST_WORDS = 24  # in which spelling errors are looked for
+MOST_WORDS = 24  # in which spelling errors are looked for
 
 
 class Frequencies:
@@ -49,9 +54,26 @@ class Frequencies:
         return np.log(self.n / np.minimum(counts, self.n)) / np.log(self.n)
 
 
+@lru_cache(maxsize=1 << 16)
+def text_key(text: str) -> int:
+    """A whole number below 0 for a text, the same in every program."""
+    return -1 - (int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1)
+
+
+def parts_of(kind: str, value: str) -> list[int]:
+    """Numbers of what a value is best known by: its longest words, the ends of a number, or the value itself."""
+    if kind == "text":
+        parts = sorted(set(value.split()), key=lambda word: (-len(word), word))[:2]
+    elif kind == "number":
+        parts = [value[:_END], value[-_END:]] if len(value) > _END else [value]
+    else:
+        parts = [value]
+    return [text_key(part) for part in dict.fromkeys(parts)]
+
+
 def _spellings(text: PackedStrings, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     out = np.empty((a.size, 5))
-    longest = min(text.longest, _LONGEST)
+    longest = min(text.longest, LONGEST)
     strings.compare(text.codes.array, text.starts.array, len(text.symbols), longest, a, b, out)
     return out
 
@@ -69,16 +91,24 @@ class Column:
     def __init__(self, value_counts: dict[str, int], word_counts: dict[str, int], n_records: int) -> None:
         self.frequencies = Frequencies(value_counts, n_records)
         self.words = Frequencies(word_counts, n_records)
-        self.index: dict[str, int] = {}
+        self.numbers_of = Numbers()
         self.rarity = Growing(np.float64)
         self.ids = Growing(np.int64)  # of every record; -1 where the cell is missing
+        self.value_keys = Growing(np.int64)
+        self.part_ptr, self.part_keys = Growing(np.int64), Growing(np.int64)
+        self.part_ptr.append([0])
 
-    def append(self, cells: list[str | None]) -> None:
+    @property
+    def n_values(self) -> int:
+        """Number of different values."""
+        return self.rarity.size
+
+    def append(self, cells: Sequence[str | None]) -> None:
         """Add the cells of more records."""
-        index, known = self.index, len(self.index)
-        self.ids.append([-1 if cell is None else index.setdefault(cell, len(index)) for cell in cells])
-        if len(index) > known:
-            fresh = list(index)[known:]
+        numbers, fresh = self.numbers_of(cells)
+        self.ids.append(numbers)
+        if fresh:
+            self.name(fresh)
             self.rarity.append(self.frequencies.rarity(fresh))
             self.pack(fresh)
 
@@ -93,10 +123,18 @@ class Column:
         if present.size:
             a, b = a[present], b[present]
             # the same two values often meet in many pairs of records
-            keys, inverse = np.unique(np.minimum(a, b) * len(self.index) + np.maximum(a, b), return_inverse=True)
-            low, high = keys // len(self.index), keys % len(self.index)
+            n = self.n_values
+            keys, inverse = np.unique(np.minimum(a, b) * n + np.maximum(a, b), return_inverse=True)
+            low, high = keys // n, keys % n
             out[present, :n_here] = self.values(low, high)[inverse]
         return out
+
+    def name(self, fresh: list[str]) -> None:
+        """Take in keys of values that are new, and of their parts."""
+        self.value_keys.append([text_key(value) for value in fresh])
+        parts = [parts_of(self.kind, value) for value in fresh]
+        self.part_keys.append([part for row in parts for part in row])
+        self.part_ptr.append(self.part_ptr.array[-1] + np.cumsum([len(row) for row in parts]))
 
     def pack(self, fresh: list[str]) -> None:
         """Take in values that are new."""
@@ -106,10 +144,12 @@ class Column:
         equal = a == b
         return np.column_stack([equal, equal * self.rarity.array[a]])
 
-    def keys(self) -> tuple[np.ndarray, np.ndarray]:
-        """Row pointers and keys by which a value is looked up: here the value itself."""
-        n = len(self.index)
-        return np.arange(n + 1), np.arange(n)
+    def keys(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Row pointers and keys by which values are looked up: here the value itself.
+
+        Keys are the same in every table, whatever else is in it.
+        """
+        return np.arange(values.size + 1), self.value_keys.array[values]
 
 
 class _Spoken(Column):
@@ -127,10 +167,12 @@ class _Spoken(Column):
         super().__init__(value_counts, word_counts, n_records)
         symbols = {" ": 0}
         self.text, self.spelling = PackedStrings(symbols), PackedStrings(symbols)
-        self.word_index: dict[str, int] = {}
+        self.word_numbers_of = Numbers()
         self.word_rarity = Growing(np.float64)
         self.word_ptr, self.word_ids = Growing(np.int64), Growing(np.int64)
         self.word_ptr.append([0])
+        self.word_squares, self.word_lengths = Growing(np.float64), Growing(np.float64)  # of words by how rare they are
+        self.most_words = 0
         self.grams = Trigrams()
         self.rare_grams = None if gram_counts is None else RareTrigrams(gram_counts, symbols, n_records)
         self.gram_squares, self.gram_lengths = Growing(np.float64), Growing(np.float64)
@@ -140,54 +182,63 @@ class _Spoken(Column):
         first = self.text.starts.size - 1
         self.text.append(fresh)
         self.grams.append(self.text, first)
-        if self.rare_grams is not None:
-            begin = self.gram_squares.size
-            self.gram_squares.append(self.rare_grams.squares(self.grams.keys.array[begin:]))
-            starts = self.grams.ptr.array[first:-1] - begin
-            self.gram_lengths.append(np.sqrt(np.add.reduceat(self.gram_squares.array[begin:], starts)))
+        keys = self.grams.keys.array[self.gram_squares.size :]
+        squares = np.ones(keys.size) if self.rare_grams is None else self.rare_grams.squares(keys)
+        self.gram_squares.append(squares)
+        self.gram_lengths.append(np.sqrt(_sums(squares, np.diff(self.grams.ptr.array[first:]))))
 
     def pack_words(self, fresh: list[str]) -> list[str]:
         """Take in the words of values that are new; returns words that are new."""
-        index, known = self.word_index, len(self.word_index)
-        rows = [sorted({index.setdefault(word, len(index)) for word in value.split()}) for value in fresh]
-        self.word_ids.append([word for row in rows for word in row])
-        self.word_ptr.append(self.word_ptr.array[-1] + np.cumsum([len(row) for row in rows]))
-        words = list(index)[known:]
+        split = [value.split() for value in fresh]
+        numbers, words = self.word_numbers_of(chain.from_iterable(split))
         # a word that all records have still says a little
         self.word_rarity.append(np.maximum(self.words.rarity(words), 0.05))
+        rows = np.repeat(np.arange(len(fresh)), [len(one) for one in split])
+        n = np.int64(self.word_rarity.size)
+        entries = np.unique(rows * n + np.array(numbers))  # sorted, without repetitions
+        ids, sizes = entries % n, np.bincount(entries // n, minlength=len(fresh))
+        self.word_ids.append(ids)
+        self.word_ptr.append(self.word_ptr.array[-1] + np.cumsum(sizes))
+        self.most_words = max(self.most_words, int(sizes.max()))
+        squares = self.word_rarity.array[ids] ** 2
+        self.word_squares.append(squares)
+        self.word_lengths.append(_sums(squares, sizes))
         return words
 
     def shared_words(self, weights: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of the words that two values share, and of all words of each value."""
-        n_shared, out, of_words = np.empty(a.size), np.empty(a.size), weights[self.word_ids.array]
-        strings.shared_items(self.word_ptr.array, self.word_ids.array, of_words, a, b, n_shared, out)
-        rows = np.repeat(np.arange(len(self.index)), np.diff(self.word_ptr.array))
-        return out, np.bincount(rows, of_words, len(self.index))
+        """Number and weights of the words that two values share; `weights` are of ``word_ids``."""
+        n_shared, out = np.empty(a.size), np.empty(a.size)
+        strings.shared_items(self.word_ptr.array, self.word_ids.array, weights, a, b, n_shared, out)
+        return n_shared, out
 
-    def rare_words(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def rare_words(self, shared: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Cosine of words, weighted by how rare they are."""
-        shared, totals = self.shared_words(self.word_rarity.array**2, a, b)
+        totals = self.word_lengths.array
         return np.minimum(shared / np.sqrt(totals[a] * totals[b]), 1.0)
 
     def trigrams(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Dice's measure of trigrams, and their cosine if they are weighted by how rare they are."""
         pointers, keys = self.grams.ptr.array, self.grams.keys.array
-        n_shared, shared, sizes = np.empty(a.size), np.empty(a.size), np.diff(pointers)
-        squares = np.ones(keys.size) if self.rare_grams is None else self.gram_squares.array
+        n_shared, shared = np.empty(a.size), np.empty(a.size)
+        squares = self.gram_squares.array
         strings.shared_items(pointers, keys, squares, a, b, n_shared, shared)
-        lengths = np.sqrt(sizes) if self.rare_grams is None else self.gram_lengths.array
-        return 2 * n_shared / (sizes[a] + sizes[b]), np.minimum(shared / (lengths[a] * lengths[b]), 1.0)
+        sizes, lengths = pointers[a + 1] - pointers[a] + (pointers[b + 1] - pointers[b]), self.gram_lengths.array
+        return 2 * n_shared / sizes, np.minimum(shared / (lengths[a] * lengths[b]), 1.0)
 
 
 class WholeColumn(_Spoken):
     """All cells of a record as one text: who moves words from one column to the other is no one else."""
+
+    def name(self, fresh: list[str]) -> None:
+        """Whole records are not looked up."""
 
     @property
     def n_comparisons(self) -> int:
         return len(WHOLE)
 
     def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.column_stack([self.rare_words(a, b), self.trigrams(a, b)[1]])
+        shared = self.shared_words(self.word_squares.array, a, b)[1]
+        return np.column_stack([self.rare_words(shared, a, b), self.trigrams(a, b)[1]])
 
 
 class TextColumn(_Spoken):
@@ -201,51 +252,65 @@ class TextColumn(_Spoken):
         gram_counts: dict[str, int] | None = None,
     ) -> None:
         super().__init__(value_counts, word_counts, n_records, gram_counts)
-        self.has_digit = Growing(np.float64)
+        self.has_digit = Growing(np.float64)  # of each word
+        self.word_digits, self.n_numbers = Growing(np.float64), Growing(np.float64)  # of ``word_ids``, of each value
+        self.word_keys = Growing(np.int64)
 
     @property
     def n_comparisons(self) -> int:
         return len(_TEXT) - (self.rare_grams is None)
 
     def pack_words(self, fresh: list[str]) -> list[str]:
+        begin = self.word_ids.size
         words = super().pack_words(fresh)
         self.spelling.append(words)
+        self.word_keys.append([text_key(word) for word in words])
         self.has_digit.append([float(any(c.isdigit() for c in word)) for word in words])
+        digits = self.has_digit.array[self.word_ids.array[begin:]]
+        self.word_digits.append(digits)
+        self.n_numbers.append(_sums(digits, np.diff(self.word_ptr.array[-len(fresh) - 1 :])))
         return words
 
     def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         out = np.empty((a.size, self.n_comparisons))
         out[:, :2] = super().values(a, b)
         out[:, 2:7] = _spellings(self.text, a, b)
-        rarity, digits = self.word_rarity.array, self.has_digit.array
-        shared, totals = self.shared_words(np.ones(rarity.size), a, b)
-        out[:, 7] = shared / (totals[a] + totals[b] - shared)
-        out[:, 8] = self.rare_words(a, b)
+        ptr = self.word_ptr.array
+        n_shared, shared = self.shared_words(self.word_squares.array, a, b)
+        out[:, 7] = n_shared / (ptr[a + 1] - ptr[a] + (ptr[b + 1] - ptr[b]) - n_shared)
+        out[:, 8] = self.rare_words(shared, a, b)
         two = np.empty((a.size, 2))
         strings.align_words(
-            self.spelling.codes.array, self.spelling.starts.array, self.word_ptr.array, self.word_ids.array, rarity,
-            _MOST_WORDS, a, b, two,
+            self.spelling.codes.array, self.spelling.starts.array, ptr, self.word_ids.array, self.word_rarity.array,
+            self.most_words, MOST_WORDS, a, b, two,
         )  # fmt: skip
         out[:, 9:11] = two
         out[:, 11], rare_trigrams = self.trigrams(a, b)
-        shared, totals = self.shared_words(digits, a, b)
-        both = (totals[a] > 0) & (totals[b] > 0)
-        out[:, 12] = np.where(both, shared / np.maximum(totals[a] + totals[b] - shared, 1), 0.0)
-        out[:, 13] = both & (shared == 0)
+        n_a, n_b = self.n_numbers.array[a], self.n_numbers.array[b]
+        both = (n_a > 0) & (n_b > 0)
+        if both.any():
+            shared = self.shared_words(self.word_digits.array, a, b)[1]
+            out[:, 12] = np.where(both, shared / np.maximum(n_a + n_b - shared, 1), 0.0)
+            out[:, 13] = both & (shared == 0)
+        else:
+            out[:, 12:14] = 0.0
         if self.rare_grams is not None:
             out[:, 14] = rare_trigrams
         return out
 
-    def keys(self) -> tuple[np.ndarray, np.ndarray]:
-        """Words and trigrams; words are numbered behind all trigrams."""
-        n_grams, n_words = np.diff(self.grams.ptr.array), np.diff(self.word_ptr.array)
-        ptr = np.concatenate([[0], np.cumsum(n_grams + n_words)])
-        keys = np.empty(ptr[-1], np.int64)
-        gram_places = np.repeat(ptr[:-1] - self.grams.ptr.array[:-1], n_grams) + np.arange(self.grams.keys.size)
-        word_places = np.repeat(ptr[:-1] + n_grams - self.word_ptr.array[:-1], n_words) + np.arange(self.word_ids.size)
-        keys[gram_places] = self.grams.keys.array
-        keys[word_places] = -1 - self.word_ids.array
-        return _signatures(ptr, keys)
+    def keys(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Words and trigrams."""
+        gram_ptr, grams = rows_of(self.grams.ptr.array, self.grams.keys.array, values)
+        word_ptr, words = rows_of(self.word_ptr.array, self.word_ids.array, values)
+        keys = np.empty(grams.size + words.size, np.int64)
+        keys[np.arange(grams.size) + np.repeat(word_ptr[:-1], np.diff(gram_ptr))] = self.text.lasting(grams)
+        keys[np.arange(words.size) + np.repeat(gram_ptr[1:], np.diff(word_ptr))] = self.word_keys.array[words]
+        return _signatures(gram_ptr + word_ptr, keys)
+
+
+def _sums(items: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Sums over rows of these sizes."""
+    return np.bincount(np.repeat(np.arange(sizes.size), sizes), items, sizes.size)
 
 
 def _signatures(ptr: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -276,9 +341,10 @@ class _SpelledColumn(Column):
         self.text.append([self.spelled(value) for value in fresh])
         self.grams.append(self.text, first)
 
-    def keys(self) -> tuple[np.ndarray, np.ndarray]:
+    def keys(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Trigrams of the spelling."""
-        return self.grams.ptr.array, self.grams.keys.array
+        ptr, grams = rows_of(self.grams.ptr.array, self.grams.keys.array, values)
+        return ptr, self.text.lasting(grams)
 
     def spelled(self, value: str) -> str:
         """The text that is compared."""
@@ -340,7 +406,7 @@ class DateColumn(_SpelledColumn):
             (part.array[a], part.array[b]) for part in self.parts
         )
         known = (number > 0) & (number_b > 0)
-        close = known * np.exp(-np.abs(number - number_b) / _MONTH)
+        close = known * np.exp(-np.abs(number - number_b) / MONTH)
         same_year, same_day = known & (year == year_b), known & (month == month_b) & (day == day_b)
         swapped = same_year & (month == day_b) & (day == month_b) & (month != day)
         edits = self.spelling(a, b)[:, 1]

@@ -10,6 +10,7 @@ guessed from the keys that they share: a line fitted to the pairs that were comp
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from accord.structures.partitions.partition import Partition
 
 LINKAGES = ("correlation", "average", "components")
 MAX_COMPONENT = 3000  # records; 4.5 million pairs
-_ALL_PAIRS = 300  # records of a component all of whose pairs are compared
+MOST_ALL_PAIRS = 300  # records of a component all of whose pairs are compared
 _BATCH = 1 << 20  # pairs scored at a time, of as many components as that takes
 
 Scores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # similarities of pairs of records
@@ -80,8 +81,8 @@ def cluster_table(
     def scores(left: np.ndarray, right: np.ndarray) -> np.ndarray:
         return table.scores(left, right, weights, n_jobs) + constant
 
-    similar = scores(*candidates)
-    return cluster_pairs(len(table), candidates, similar, scores, lambda: Closeness(table), rule, verbose=verbose)
+    similar, closeness = scores(*candidates), cache(lambda: Closeness(table))
+    return cluster_pairs(len(table), candidates, similar, scores, closeness, rule, verbose=verbose)
 
 
 def cluster_pairs(
@@ -106,7 +107,7 @@ def cluster_pairs(
     with Progress(sum(part.size for part in parts), "clustering", verbose) as progress:
         for part in (part for part in parts if part.size == 2):  # they are similar
             labels[part] = part[0]
-        for batch in _batches([part for part in parts if 2 < part.size <= _ALL_PAIRS]):
+        for batch in _batches([part for part in parts if 2 < part.size <= MOST_ALL_PAIRS]):
             pairs = [pair_numbers(part.size) for part in batch]
             a = np.concatenate([part[j] for part, (j, _) in zip(batch, pairs)])
             b = np.concatenate([part[k] for part, (_, k) in zip(batch, pairs)])
@@ -114,7 +115,7 @@ def cluster_pairs(
             for part, score in zip(batch, np.split(scores(a, b), ends)):
                 _name_clusters(labels, part, score, rule)
                 progress.advance(part.size)
-        for part in (part for part in parts if part.size > _ALL_PAIRS):
+        for part in (part for part in parts if part.size > MOST_ALL_PAIRS):
             _name_clusters(labels, part, _guessed(part, n, candidates, scores, closeness()), rule)
             progress.advance(part.size)
     return numbered(labels)
@@ -134,7 +135,7 @@ def _guessed(
     close = closeness.within(part)
     place = np.full(n, -1)
     place[part] = np.arange(part.size)
-    left, right = (place[side] for side in candidates)
+    left, right = (place[side] for side in candidates)  # those of other components may be missing
     inside = (left >= 0) & (right >= 0)
     later, earlier = np.maximum(left[inside], right[inside]), np.minimum(left[inside], right[inside])
     known = scores(part[later], part[earlier])
@@ -195,9 +196,10 @@ def small_parts(n: int, left: np.ndarray, right: np.ndarray, similar: np.ndarray
         graph = coo_array((np.ones(left.size), (left, right)), shape=(n, n))
         component = connected_components(graph, directed=False)[1]
         sizes = np.bincount(component)
-        order = np.argsort(component, kind="stable")
-        parts = np.split(order, np.cumsum(sizes)[:-1])
-        done += [part for part in parts if 2 <= part.size <= limit]
+        of_some = np.flatnonzero((sizes >= 2)[component] & (sizes <= limit)[component])
+        order = of_some[np.argsort(component[of_some], kind="stable")]
+        ends = np.flatnonzero(np.diff(component[order])) + 1
+        done += np.split(order, ends) if order.size else []
         large = sizes[component[left]] > limit
         left, right, similar, where = left[large], right[large], similar[large], component[left[large]]
         if not left.size:

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -39,7 +39,8 @@ from accord.dedupe.mixture import mixture
 from accord.dedupe.pairs import RecordPairs, as_records, check_fields
 from accord.dedupe.self_training import METHODS as SELF_TRAINING_METHODS
 from accord.dedupe.self_training import SELF_TRAINED, SelfTraining, no_copies, some_neighbourhoods
-from accord.dedupe.similarity import RecordSimilarity, rarity
+from accord.dedupe.similarity import RecordSimilarity
+from accord.dedupe.stored_index import StoredIndex
 from accord.dedupe.values import Record
 from accord.exceptions import InputError
 from accord.forms import FLAG, REPORT, array, fitted, items, optional
@@ -49,6 +50,8 @@ from accord.model_file import save
 from accord.progress import Progress
 from accord.settings import NUMBER, POSITIVE, check, generator, one_of, whole
 from accord.structures.partitions.partition import DECODERS
+
+_SPREAD = 6.0  # of similarities of candidates: few labels are easily told apart, and say little of how sure to be
 
 
 @dataclass(eq=False, repr=False)
@@ -283,10 +286,11 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         rng: np.random.Generator,
     ) -> None:
         """Similarity, rule and threshold by held-out clusters; `compared` has the labeled records first."""
-        slope = float(np.median([model.slope for model in models]))
+        spread = float(np.std(compared.scores(*compared.candidates, self.weights_)))
+        slope = min(float(np.median([model.slope for model in models])), _SPREAD / max(spread, 1e-9))
         held_out = HeldOut(compared, labeled.truth, labeled.folds, self.decoder)
         rules = [rule for rule in RULES if self.linkage in ("auto", rule[0])]
-        start = rarity(n_records, float(np.mean([members.size for members in labeled.sets])))
+        n_clusters = np.unique(labeled.truth).size
         n_folds = int(labeled.folds.max()) + 1
         guessed = mixture(self.view_, compared, np.empty(0, np.int64), rng)
         similarities = [
@@ -294,15 +298,15 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
             *alone(self.view_, labeled),
             guessed._replace(without=[(guessed.weights, guessed.bias)] * n_folds),
         ]
-        trials = [row for one in similarities for row in try_all(held_out, one, rules, start)]
+        trials = [row for one in similarities for row in try_all(held_out, one, rules)]
         self.n_calibration_, self.slope_ = float(n_records), slope
         if learn_again:
-            best = choose([row for row in trials if row[0].similarity == LEARNED], start)
+            best = choose([row for row in trials if row[0].similarity == LEARNED], n_clusters)
             costs = size_costs(labeled.truth) if best.sizes else np.zeros(1)
             rule = Rule(best.linkage, self.decoder, costs)
             training = SelfTraining(machines, labeled, compared, rule, best.threshold, rng)
             trials += self._learn_again(training, held_out, similarities, best)
-        chosen = choose(trials, start)
+        chosen = choose(trials, n_clusters)
         self.report_ = report(trials, chosen)
         self.linkage_ = chosen.linkage
         self.size_costs_ = size_costs(labeled.truth) if chosen.sizes else np.zeros(1)
@@ -311,7 +315,8 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         if self.self_trained_:
             self.machines_, weights, bias = training.learn(similarity.weights, similarity.bias)
             similarity = similarity._replace(weights=weights, bias=bias)
-        self.weights_, self.bias_ = similarity.weights / slope, (similarity.bias - chosen.threshold) / slope
+        threshold = held_out.as_strict(similarity, chosen.threshold)
+        self.weights_, self.bias_ = similarity.weights / slope, (similarity.bias - threshold) / slope
 
     def _learn_again(
         self, training: SelfTraining, held_out: HeldOut, similarities: list[Similarity], best: Trial
@@ -335,10 +340,17 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         return try_all(held_out, again, [(best.linkage, best.sizes)], best.threshold)
 
     # -- use ----------------------------------------------------------------------------------------------------
-    def index(self, records: Any = (), ids: Sequence[Hashable] = ()) -> RecordIndex:
-        """A table with its clusters that grows, see :class:`RecordIndex`."""
+    @overload
+    def index(self, records: Any = (), ids: Sequence[Hashable] = (), path: None = None) -> RecordIndex: ...
+    @overload
+    def index(self, records: Any = (), ids: Sequence[Hashable] = (), *, path: str | Path) -> StoredIndex: ...
+    def index(
+        self, records: Any = (), ids: Sequence[Hashable] = (), path: str | Path | None = None
+    ) -> RecordIndex | StoredIndex:
+        """A table with its clusters that grows: in memory, see :class:`RecordIndex`, or in a new file, see
+        :class:`StoredIndex`."""
         check_is_fitted(self, "weights_")
-        return RecordIndex(self, records, ids)
+        return RecordIndex(self, records, ids) if path is None else StoredIndex.create(path, self, records, ids)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`."""

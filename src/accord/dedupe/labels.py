@@ -53,6 +53,16 @@ def check_ids(ids: Any, n_records: int) -> np.ndarray:
     return out
 
 
+def check_record_ids(ids: Any, n_records: int) -> None:
+    """Refuse ids of an index that are missing, or that no file can hold."""
+    missing = np.flatnonzero(check_ids(ids, n_records) < 0)
+    if missing.size:
+        raise InputError(f"ids[{missing[0]}] is missing; every record of an index has an id (assign gives one)")
+    for i, name in enumerate(ids):
+        if not isinstance(name, (str, int, float, np.generic)):
+            raise InputError(f"ids[{i}] is a {type(name).__name__}; expected text or a number")
+
+
 def can_learn(truth: np.ndarray) -> bool:
     """Whether labeled records can be learned from: some are in one cluster, and some are not."""
     return 1 < np.unique(truth).size < truth.size

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
@@ -35,6 +39,93 @@ class Growing:
         return self._room[: self.size]
 
 
+class FileGrowing(Growing):
+    """The same in a file, for more than fits into memory; what is there already is kept."""
+
+    def __init__(self, path: Path, begins: np.ndarray) -> None:
+        self._path, self._dtype = path, begins.dtype
+        if not path.exists():
+            begins.tofile(path)
+        self.size = path.stat().st_size // self._dtype.itemsize
+        self._mapped = np.empty(0, self._dtype)
+
+    def append(self, items: ArrayLike) -> None:
+        items = np.asarray(items, self._dtype)
+        with open(self._path, "ab") as stream:
+            stream.write(items.tobytes())
+        self.size += items.size
+
+    @property
+    def array(self) -> np.ndarray:
+        if self._mapped.size != self.size:  # a mapping of nothing is an error
+            self._mapped = np.asarray(np.memmap(self._path, self._dtype, "r+", shape=(self.size,)))
+        return self._mapped
+
+
+def to_files(owner: object, folder: Path, name: str) -> None:
+    """Let all arrays of an object, and of the objects that it has, grow in files of a folder."""
+    for attribute, value in vars(owner).items():
+        if isinstance(value, Growing):
+            setattr(owner, attribute, FileGrowing(folder / f"{name}.{attribute}", value.array))
+        elif isinstance(value, list) and value and isinstance(value[0], Growing):
+            files = [FileGrowing(folder / f"{name}.{attribute}.{k}", one.array) for k, one in enumerate(value)]
+            setattr(owner, attribute, files)
+        elif isinstance(value, (PackedStrings, Trigrams)):
+            to_files(value, folder, f"{name}.{attribute}")
+
+
+class Numbers:
+    """Numbers of texts by first appearance."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def __call__(self, texts: Iterable[str | None]) -> tuple[list[int], list[str]]:
+        """The number of each, -1 for None, and those texts that are new."""
+        known, before = self._known, len(self._known)
+        numbers = [-1 if text is None else known.setdefault(text, len(known)) for text in texts]
+        return numbers, list(islice(reversed(known), len(known) - before))[::-1]
+
+
+class HashedNumbers(Numbers):
+    """The same for very many texts: kept are hashes of 64 bits."""
+
+    def __init__(self) -> None:
+        self._hashes: dict[int, int] = {}
+
+    def __call__(self, texts: Iterable[str | None]) -> tuple[list[int], list[str]]:
+        known, numbers, fresh = self._hashes, [], []
+        for text in texts:
+            n = len(known)
+            numbers.append(-1 if text is None else known.setdefault(hash(text), n))
+            if text is not None and len(known) > n:
+                fresh.append(text)
+        return numbers, fresh
+
+
+class AllNew(Numbers):
+    """A number of its own for every text, be it the same as another or not."""
+
+    def __init__(self, n: int = 0) -> None:
+        self._n = n
+
+    def __call__(self, texts: Iterable[str | None]) -> tuple[list[int], list[str]]:
+        numbers: list[int] = []
+        fresh: list[str] = []
+        for text in texts:
+            numbers.append(-1 if text is None else self._n + len(fresh))
+            fresh += [] if text is None else [text]
+        self._n += len(fresh)
+        return numbers, fresh
+
+
+def rows_of(ptr: np.ndarray, items: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Row pointers and items of some rows, one after another."""
+    sizes = ptr[rows + 1] - ptr[rows]
+    out = np.concatenate([[0], np.cumsum(sizes)])
+    return out, items[np.arange(out[-1]) + np.repeat(ptr[rows] - out[:-1], sizes)]
+
+
 class PackedStrings:
     """Strings as symbol numbers, one after another."""
 
@@ -43,6 +134,14 @@ class PackedStrings:
         self.codes, self.starts = Growing(np.int32), Growing(np.int64)
         self.starts.append([0])
         self.longest = 0
+        self._points = np.empty(0, np.int64)
+
+    def lasting(self, grams: np.ndarray) -> np.ndarray:
+        """Trigrams by what their letters are everywhere, not by the numbers that they have here."""
+        if self._points.size < len(self.symbols):
+            self._points = np.array([ord(c) for c in self.symbols], np.int64)
+        points = self._points
+        return points[grams >> 42] << 42 | points[grams >> 21 & _SYMBOL] << 21 | points[grams & _SYMBOL]
 
     def append(self, texts: list[str]) -> None:
         """Pack more strings."""

@@ -149,6 +149,10 @@ class RecordPairs(PairFeatures):
         table.append(as_records(records, "records"))
         return table
 
+    def plain_cells(self, records: Sequence[Record], first: int = 0) -> dict[str, list[str | None]]:
+        """Cells of each field as they are compared, None where they are missing; errors count records from `first`."""
+        return {name: self._values(name, _column(records, name, first)) for name in self.fields_}
+
     def pairs(self, objects: Any) -> np.ndarray:
         """Features (T * (T - 1) / 2, d) of the pairs of a set, in condensed order."""
         table = self.table(objects)
@@ -238,14 +242,18 @@ class RecordTable:
 
     def append(self, records: Sequence[Record]) -> None:
         """Add records at the end."""
-        cells = {name: self.view._values(name, _column(records, name)) for name in self.columns}
-        for name, column in self.columns.items():  # nothing is added if a cell of any record is bad
-            column.append(cells[name])
+        cells = self.view.plain_cells(records)  # nothing is added if a cell of any record is bad
+        self.append_plain(list(zip(*cells.values())))
+
+    def append_plain(self, rows: Sequence[Sequence[str | None]]) -> None:
+        """Add records at the end, given as rows of the cells that are compared."""
+        if not rows:
+            return
+        for column, cells in zip(self.columns.values(), zip(*rows)):
+            column.append(cells)
         if self.whole is not None:
-            rows = zip(*cells.values())
-            texts = (" ".join(cell[:_BEGINNING] for cell in row if cell is not None) for row in rows)
-            self.whole.append([text or None for text in texts])
-        self.n_records += len(records)
+            self.whole.append([whole_text(row) for row in rows])
+        self.n_records += len(rows)
 
     def compare(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Features of pairs of records, given by their places in the table."""
@@ -264,6 +272,11 @@ class RecordTable:
 
         map_threads(fill, ((first,) for first in range(0, left.size, CHUNK)), n_jobs)
         return out
+
+
+def whole_text(cells: Sequence[str | None]) -> str | None:
+    """All cells of a record as one text, None if there are none."""
+    return " ".join([cell[:_BEGINNING] for cell in cells if cell is not None]) or None
 
 
 def check_fields(fields: Any) -> None:
@@ -291,8 +304,12 @@ def as_records(records: Any, where: str) -> list[Record]:
     return out
 
 
-def _column(records: Sequence[Record], name: str) -> list[str | None]:
-    return [cell_text(record.get(name), f"field {name!r} of record {i}") for i, record in enumerate(records)]
+def _column(records: Sequence[Record], name: str, first: int = 0) -> list[str | None]:
+    cells = [record.get(name) for record in records]
+    return [
+        (cell.strip() or None) if type(cell) is str else cell_text(cell, f"field {name!r} of record {i}")
+        for i, cell in enumerate(cells, first)
+    ]
 
 
 def _word_counts(texts: Sequence[str]) -> dict[str, int]:

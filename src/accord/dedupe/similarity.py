@@ -8,11 +8,15 @@ tables suggest. Nothing is added for smaller tables.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from accord.dedupe.big_tables import BigTable
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.decoding import Rule, cluster_table
 from accord.dedupe.pairs import RecordPairs, RecordTable
@@ -64,6 +68,36 @@ class RecordSimilarity:
         return cluster_table(
             table, candidates, self.pair_weights(), self.constant(len(table)), rule, self.n_jobs, bool(self.verbose)
         )
+
+    def predict_chunks(
+        self, chunks: Iterable[Any], folder: str | Path, name: str = "", keep: bool = False
+    ) -> np.ndarray:
+        """Cluster numbers of the records of a table that comes in chunks and does not fit into memory.
+
+        They are those of :meth:`predict`. What does not fit is in files of `folder`, a few kilobytes for each record,
+        which are removed in the end unless `keep`. A program that was killed goes on where it was if it is started
+        again with the same folder; `name` tells tables apart, and chunks are read again only if they had not been read
+        to the end.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from accord import Deduplicator, datasets
+        >>> records, ids = datasets.people(20, random_state=0)
+        >>> model = Deduplicator(calibrate=False).fit(records, ids)
+        >>> found = model.predict_chunks([records[:9], records[9:]], tempfile.mkdtemp())
+        >>> found.tolist() == model.predict(records)
+        True
+        """
+        check_is_fitted(self, "weights_")
+        settings = [self.n_candidates, self.threshold, self.decoder, self.linkage_, self.bias_, self.slope_]
+        mark = blake2b(repr([settings, self.pair_weights().tolist(), self.size_costs_.tolist()]).encode())
+        big = BigTable(Path(folder), self.view_, f"{name} {mark.hexdigest()[:16]}", self.n_jobs, bool(self.verbose))
+        rule = Rule(self.linkage_, self.decoder, self.size_costs_)
+        found = big.cluster(chunks, self.n_candidates, self.pair_weights(), self.constant, rule)
+        if not keep:
+            big.remove()
+        return found
 
     def similarity(self, a: Record, b: Record, n_records: int = 2) -> float:
         """Similarity of two records, of a table of `n_records`: together if it is positive."""

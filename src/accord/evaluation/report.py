@@ -18,6 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accord import __version__
 from accord.evaluation.plots import figure_bytes, plot_results
 from accord.evaluation.registry import Metric, describe_metric
 from accord.evaluation.results import Results
@@ -28,7 +29,7 @@ from accord.files import write_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_PACKAGES = ("accord", "numpy", "scipy", "scikit-learn", "numba", "joblib", "matplotlib")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class _Section:
 
 def package_versions() -> dict[str, str]:
     """Versions of Python and of the packages that results depend on."""
-    versions = {"Python": platform.python_version()}
+    versions = {"Python": platform.python_version(), "accord": __version__}
     for name in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)

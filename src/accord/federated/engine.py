@@ -40,5 +40,5 @@ def require_flower() -> None:
         import flwr.app  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(
-            "federated runs need Flower, which is not installed; install it with: pip install 'accord[federated]'"
+            "federated runs need Flower, which is not installed; install it with: pip install 'accord-ml[federated]'"
         ) from error

@@ -1,4 +1,4 @@
-"""Federated co-regression over Flower: real sites on real networks (extra ``accord[federated]``).
+"""Federated co-regression over Flower: real sites on real networks (extra ``accord-ml[federated]``).
 
 The coordinator runs Flower's SuperLink and, with ``flwr run``, the app that :func:`write_app` writes. Every site runs
 ``python -m accord.federated.flower_node``. See ``docs/federated.md``.

@@ -23,7 +23,7 @@ try:
     from starlette.routing import Route
 except ImportError as error:
     raise MissingExtraError(
-        f"the page needs {error.name}, which is not installed; install it with: pip install 'accord[label]' "
+        f"the page needs {error.name}, which is not installed; install it with: pip install 'accord-ml[label]' "
         "(pairs of records can be asked about in a terminal, too: --terminal)"
     ) from error
 

@@ -36,6 +36,14 @@ class Suggestion(NamedTuple):
     part : tuple or None
         What of it to label: a span of tokens (start, end), a bracket (label, start, end) that may or may not be in the
         tree, a pair of records that may or may not belong together, or a group of records; None: all of it.
+
+    Examples
+    --------
+    >>> from accord import CRF, MultiClass, suggest
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
+    >>> best = suggest(CRF(MultiClass()).fit(X[:2], ["a", "b"]), X, 1, labeled=[0, 1])[0]
+    >>> best.index, best.part
+    (2, None)
     """
 
     index: int  # type: ignore[assignment]  # tuples have a method of that name, which nobody misses here

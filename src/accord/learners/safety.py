@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -87,43 +88,69 @@ def choose(
 
 def most_trusted(
     candidates: Sequence[Any],
-    errors: Callable[[Any, np.ndarray, np.ndarray], tuple[np.ndarray, float]],
+    counts: Callable[[Any, np.ndarray, np.ndarray], np.ndarray],
+    loss: Callable[[np.ndarray], float],
     n_labeled: int,
     n_inputs: int,
     rng: np.random.Generator,
+    seconds: float | None = None,
 ) -> tuple[Any, list[dict[str, Any]]]:
     """The first candidate that is not clearly worse than the best one, and what was seen.
 
     For candidates whose order says what to expect of them, because it was measured on other data: folds of few examples
     are too noisy to find the best one, but they notice what fails. Clearly worse is by more than ``DOUBT`` standard
-    errors of the difference over held-out examples. ``errors`` gives (errors of each held-out input, labels compared).
+    errors of the difference, by the jackknife over held-out examples. ``counts`` has a row for each held-out input, and
+    ``loss`` is that of a sum of rows. Supervised candidates, which take the least time, are tried first;
+    after ``seconds`` no other fit begins, and folds that are not finished do not count, unless it is the first one.
     """
     folds = labeled_folds(n_labeled, None, rng)[: FOLDS if n_labeled <= MANY else 1]
     if n_labeled < 2 or len(candidates) == 1:
         why = "nothing to choose from" if len(candidates) == 1 else "too few labeled examples to compare on"
         return candidates[0], [_entry(c, [], i == 0, why if i == 0 else "") for i, c in enumerate(candidates)]
     unlabeled = _some(np.arange(n_labeled, n_inputs), rng)
-    wrong: list[list[np.ndarray]] = [[] for _ in candidates]  # of each candidate, by fold
-    totals = []
-    for held_out in folds:
-        used = np.concatenate([np.setdiff1d(np.arange(n_labeled), held_out), unlabeled])
-        for c, candidate in enumerate(candidates):
-            found, total = errors(candidate, used, held_out)
-            wrong[c].append(found)
-        totals.append(total or 1.0)
-    counts = np.array([np.concatenate(found) for found in wrong], float)  # by candidate and example
-    best = counts[int(np.argmin(counts.sum(axis=1)))]
-    excess = counts - best
-    doubt = DOUBT * np.sqrt(((excess - excess.mean(axis=1, keepdims=True)) ** 2).sum(axis=1))
-    chosen = int(np.argmax(excess.sum(axis=1) <= doubt))
+    seen = _seen_in_time(candidates, counts, folds, n_labeled, unlabeled, seconds)
+    tried = {c: np.concatenate(found) for c, found in seen.items()}
+    losses = {c: loss(found.sum(axis=0)) for c, found in tried.items()}
+    best = min(sorted(tried), key=losses.__getitem__)
+    chosen = next(c for c in sorted(tried) if losses[c] - losses[best] <= _doubt(tried[c], tried[best], loss))
     report = []
     for c, candidate in enumerate(candidates):
         why = "clearly worse than the best" if c < chosen else ""
-        if c == chosen:
-            why = "fewest errors" if not excess[c].sum() else "first that is not clearly worse than the best"
-        rates = [float(found.sum() / total) for found, total in zip(wrong[c], totals)]
+        if c not in tried:
+            why = "not tried: the time was over"
+        elif c == chosen:
+            why = "fewest errors" if losses[c] == losses[best] else "first that is not clearly worse than the best"
+        rates = [loss(found.sum(axis=0)) for found in seen.get(c, ())]
         report.append(_entry(candidate, rates, c == chosen, why))
     return candidates[chosen], report
+
+
+def _seen_in_time(
+    candidates: Sequence[Any], counts: Callable[[Any, np.ndarray, np.ndarray], np.ndarray], folds: list[np.ndarray],
+    n_labeled: int, unlabeled: np.ndarray, seconds: float | None,
+) -> dict[int, list[np.ndarray]]:  # fmt: skip
+    """Counts of candidates, by fold, the same folds for all of them."""
+    began = time.monotonic()
+    seen: dict[int, list[np.ndarray]] = {}
+    for f, held_out in enumerate(folds):
+        used = np.concatenate([np.setdiff1d(np.arange(n_labeled), held_out), unlabeled])
+        found: dict[int, np.ndarray] = {}
+        for c in sorted(range(len(candidates)), key=lambda c: candidates[c].weight):
+            if f and c not in seen:
+                continue
+            if seconds is not None and (f or found) and time.monotonic() - began > seconds:
+                return seen or {c: [rows] for c, rows in found.items()}
+            found[c] = counts(candidates[c], used, held_out)
+        for c, rows in found.items():
+            seen.setdefault(c, []).append(rows)
+    return seen
+
+
+def _doubt(one: np.ndarray, other: np.ndarray, loss: Callable[[np.ndarray], float]) -> float:
+    """``DOUBT`` standard errors of the difference of losses [Efron 1979: the jackknife]."""
+    n, sums = len(one), [rows.sum(axis=0) for rows in (one, other)]
+    left = np.array([loss(sums[0] - a) - loss(sums[1] - b) for a, b in zip(one, other)])
+    return DOUBT * float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
 
 
 def _some(unlabeled: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 The labeled examples are cut into folds, and each fold is judged by a model of the others. Classes, tokens and
 constituents have probabilities. A span has a kind, and given where it begins and ends, a model of the spans of other
-folds says how probable that kind is; a second round learns without the most suspicious spans of the first.
+folds says how probable that kind is; a second round learns without the most suspicious spans of the first. Words have
+vectors from all sentences, and only the directions in which spans differ most are looked at: what a single span has
+says nothing about others, and can be learned by heart.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.base import clone
+from sklearn.utils.extmath import randomized_svd
 
 from accord.datasets.label_spans import extract_spans
 from accord.datasets.trees import as_tree, constituents
@@ -23,12 +26,14 @@ from accord.learners import inputs
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.crf import CRF
 from accord.learners.safety import labeled_folds
-from accord.learners.tagger import natural_structure
+from accord.learners.tag_schemes import natural_structure
+from accord.learners.tagger import are_words, word_vectors
 from accord.settings import generator, whole
 from accord.solvers import soft_classes
 from accord.structures.chains.multiclass import MultiClass
 
-C = 0.1  # of the model of spans
+C = 0.03  # of the model of spans
+DIRECTIONS = 600  # of features of spans, which leave out what only a few of them have
 LEFT_OUT = 0.05  # of the spans in the second round
 MODELS = 5  # that vote where there are no probabilities
 
@@ -206,8 +211,9 @@ def _of_spans(
     return [Suspect(i, start, end, kind, kinds[k], float(p)) for (i, kind, start, end), k, p in zip(spans, best, odds)]
 
 
-def _span_rows(learner: Any, X: Any, outputs: list[Any], spans: Sequence[Any]) -> sp.csr_array:
-    """Features of spans: the mean of their tokens', those of the first and the last one, and the words themselves."""
+def _span_rows(learner: Any, X: Any, outputs: list[Any], spans: Sequence[Any]) -> np.ndarray:
+    """Features of spans: the mean of their tokens', those of the first and the last one, the words themselves, and the
+    mean of their vectors; in few directions."""
     structure = inputs.new_structure(learner.structure or natural_structure([]), learner)
     seen = structure.view_inputs([x for _, chunk in inputs.chunks(X, max(1, len(outputs))) for x in chunk])
     rows = inputs.new_view(getattr(learner, "view", None), structure, seen).fit_rows(seen)
@@ -221,11 +227,21 @@ def _span_rows(learner: Any, X: Any, outputs: list[Any], spans: Sequence[Any]) -
     names = [repr(seen[i][start:end]) for i, _, start, end in spans]
     number = {name: k for k, name in enumerate(dict.fromkeys(names))}
     whole_name = sp.csr_array((np.full(len(names), 2.0), ([*range(len(names))], [number[name] for name in names])))
-    return sp.csr_array(sp.hstack([mean @ matrix, matrix[first], matrix[first + length - 1], whole_name]))
+    parts = [mean @ matrix, matrix[first], matrix[first + length - 1], whole_name]
+    if are_words(seen):
+        parts += [mean @ sp.csr_array(vectors.fit_rows(seen).matrix()) for vectors in word_vectors()]
+    return _directions(sp.csr_array(sp.hstack(parts)))
+
+
+def _directions(rows: sp.csr_array) -> np.ndarray:
+    shared = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]) > 1)
+    rows = sp.csr_array(sp.csc_array(rows)[:, shared])
+    left, sizes, _ = randomized_svd(rows, min(DIRECTIONS, *rows.shape), n_iter=3, random_state=0)
+    return np.asarray(left * sizes)
 
 
 def _crossed(
-    rows: sp.csr_array, given: np.ndarray, weights: np.ndarray, n_kinds: int, folds: Sequence[np.ndarray]
+    rows: np.ndarray, given: np.ndarray, weights: np.ndarray, n_kinds: int, folds: Sequence[np.ndarray]
 ) -> np.ndarray:
     """Probabilities (n_spans, n_kinds) of kinds, of each span by a model of the spans of other folds."""
     out = np.empty((given.size, n_kinds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
@@ -18,10 +19,11 @@ from accord.learners.crf import CRF
 from accord.learners.rule_labels import about, all_labels, kind_of, labels_by_rules
 from accord.learners.rules import as_rules
 from accord.learners.svm import StructuredSVM
+from accord.learners.tag_schemes import LOSSES, counts, metric_of, natural_structure
 from accord.learners.type_consistency import TypeConsistency
 from accord.packed.structure import Structure
-from accord.settings import example_weights, generator
-from accord.structures.chains.sequence import SCHEMES, Sequence
+from accord.settings import POSITIVE, either, example_weights, generator, one_of
+from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
 from accord.views.canonical import CanonicalFeatures
 from accord.views.compose import ConcatenatedViews
@@ -31,8 +33,6 @@ from accord.views.text import TokenFeatures
 
 # What a sentence with labels by rules counts for, beside sentences with labels and without any.
 RULE_WEIGHT, ALONE = 0.003, 0.03
-# Labels of a scheme begin with these letters.
-PREFIXES = {"iob2": "BI", "bioes": "BIES"}
 
 
 class Way(NamedTuple):
@@ -66,6 +66,11 @@ class Tagger(StructuredLearner):
         right is estimated, and rules that are right in less than 30 % of their matches are dropped. Without any labeled
         sentence rules are all there is to learn from; with some, these say whether rules are used. A model file does
         not hold the rules: a loaded model has ``rules=None``.
+    metric : "auto", "tokens" or "spans"
+        What held-out sentences are to say: the share of wrong tokens, or F1 of spans (labels B-type, I-type and O).
+        "auto": spans, if the labels are of that kind.
+    time_budget : float, optional
+        Seconds after which nothing else is tried; default: all that there is. What was chosen is then fitted.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -95,12 +100,15 @@ class Tagger(StructuredLearner):
     structure: Structure | None = None  # type: ignore[assignment]
     view: View | None = None
     rules: Any = None
+    metric: str = "auto"
+    time_budget: float | None = None
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
 
+    expects: ClassVar = {"metric": one_of("auto", *LOSSES), "time_budget": either(POSITIVE, None)}
     stored: ClassVar = {"report_": optional(REPORT), "rule_report_": optional(REPORT)}
-    former: ClassVar = {"rules": None}
+    former: ClassVar = {"rules": None, "metric": "tokens", "time_budget": None}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Tagger:
         """Train on labeled and unlabeled sentences (``y[i] is None``; in a sentence, ``None`` for single tokens).
@@ -109,6 +117,7 @@ class Tagger(StructuredLearner):
         sentences decide. A labeled sentence of weight 0 extends the feature space, and that is all.
         """
         self._check_params()
+        began = time.monotonic()
         outputs = inputs.output_list(X, y)
         weights = example_weights(sample_weight, len(outputs))
         each = np.ones(len(outputs)) if weights is None else weights
@@ -128,7 +137,8 @@ class Tagger(StructuredLearner):
         each, ruled = each[order], [ruled[i] for i in order]
         ways = self._ways(structure, text, pool, unlabeled.size > 0, any(y is not None for y in ruled), rng)
         ways = ways if given.size else [way for way in ways if way.by_rules]
-        way = self._choose(ways, X, y, ruled, each, given.size, rng)
+        left = None if self.time_budget is None else self.time_budget - (time.monotonic() - began)
+        way = self._choose(ways, X, y, ruled, each, given.size, left, rng)
         used = np.arange(order.size if way.weight else given.size)
         way.learner.set_params(verbose=self.verbose)
         model = _fitted(way, X, y, ruled, each, used)
@@ -147,7 +157,7 @@ class Tagger(StructuredLearner):
         if self.rules is None:
             return [None] * len(X), structure
         rules = as_rules(self.rules)
-        if X and not _are_words(X):
+        if X and not are_words(X):
             raise InputError("rules: X has no words to look for; expected texts, or lists of words")
         labeled = [outputs[i] if i in set(given.tolist()) else None for i in range(len(X))]
         labels = {label for y in labeled if y is not None for label in y} | {*(structure.labels or ())}
@@ -180,7 +190,7 @@ class Tagger(StructuredLearner):
             Way("SVM", 0.0, StructuredSVM(structure, text, C=0.1, **settings)),
             Way("CRF", 0.0, CRF(structure, text, **settings)),
         ]
-        if unlabeled and _are_words(X):
+        if unlabeled and are_words(X):
             rich = self._packed(ConcatenatedViews([clone(text.view), *word_vectors()]), X)
             vectors = CRF(structure, rich, C=30.0, tol=1e-4, max_iter=100, **settings)
             both = TypeConsistency(clone(vectors), strength=0.4, student_view=text, **settings)
@@ -191,21 +201,21 @@ class Tagger(StructuredLearner):
 
     def _choose(
         self, ways: list[Way], X: list[Any], Y: list[Any], ruled: list[Any], each: np.ndarray, n_labeled: int,
-        rng: np.random.Generator,
+        seconds: float | None, rng: np.random.Generator,
     ) -> Way:  # fmt: skip
         """The first way that is not clearly worse than another one on held-out labeled sentences."""
 
-        def errors(way: Way, used: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, float]:
+        self._metric = metric = metric_of(self.metric, Y[:n_labeled])
+
+        def errors(way: Way, used: np.ndarray, held_out: np.ndarray) -> np.ndarray:
             used = used if way.weight else used[used < n_labeled]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = _fitted(way._replace(learner=clone(way.learner)), X, Y, ruled, each, used)
             found = model.predict([X[i] for i in held_out])
-            wrong = [sum(a != b for a, b in zip(Y[i], y) if a is not None) for i, y in zip(held_out, found)]
-            known = [sum(label is not None for label in Y[i]) for i in held_out]
-            return each[held_out] * wrong, float(each[held_out] @ known)
+            return each[held_out, None] * counts(metric, [Y[i] for i in held_out], found)
 
-        chosen, self.auto_report_ = safety.most_trusted(ways, errors, n_labeled, len(X), rng)
+        chosen, self.auto_report_ = safety.most_trusted(ways, errors, LOSSES[metric], n_labeled, len(X), rng, seconds)
         return chosen
 
     # -- what is said about it --------------------------------------------------------------------------------------
@@ -225,6 +235,8 @@ class Tagger(StructuredLearner):
             advice = "label more sentences"
         else:
             brought = f"{100 * both:.1f} % of held-out tokens are wrong with them, {100 * alone:.1f} % without"
+            if self._metric == "spans":
+                brought = f"F1 of held-out spans is {100 - 100 * both:.1f} with them, {100 - 100 * alone:.1f} without"
             advice = "label more sentences: unlabeled ones did not help here"
             if way.weight:
                 advice = "correct some of the predictions for unlabeled sentences, and add these as labeled ones"
@@ -247,30 +259,6 @@ def _fitted(way: Way, X: list[Any], Y: list[Any], ruled: list[Any], each: np.nda
     return way.learner.fit([X[i] for i in places], labels, sample_weight=weights)
 
 
-def natural_structure(outputs: Seq[Any]) -> Sequence:
-    """A sequence of these labels, with the constraints that they look like and obey."""
-    try:
-        moves = {move for y in outputs if isinstance(y, inputs.LISTS) for move in _moves(list(y))}
-        labels = {label for move in moves for label in move if label is not None} - {"O"}
-    except TypeError:  # refused later, by a message that says where
-        return Sequence()
-    for scheme, prefixes in PREFIXES.items():
-        tags = bool(labels) and all(_is_tag(label, prefixes) for label in labels)
-        if tags and all(SCHEMES[scheme](*move) for move in moves):
-            return Sequence(constraints=scheme)
-    return Sequence()
-
-
-def _moves(y: list[Any]) -> list[tuple[Any, Any]]:
-    """Pairs of neighbouring labels, None for the start and the end; a token without a label has no neighbours."""
-    pairs = enumerate(zip([None, *y], [*y, None]))
-    return [(a, b) for i, (a, b) in pairs if (a is not None or i == 0) and (b is not None or i == len(y))]
-
-
-def _is_tag(label: Any, prefixes: str) -> bool:
-    return isinstance(label, str) and label[:1] in [*prefixes] and label[1:2] == "-" and len(label) > 2
-
-
 def word_vectors() -> list[View]:
     """Two kinds of vectors of words that unlabeled text teaches."""
     return [
@@ -282,7 +270,8 @@ def word_vectors() -> list[View]:
     ]  # fmt: skip
 
 
-def _are_words(X: Seq[Any]) -> bool:
+def are_words(X: Seq[Any]) -> bool:
+    """Whether inputs are lists of strings."""
     first = next((x for x in X if len(x)), ())
     return isinstance(first, (list, tuple)) and all(isinstance(token, str) for token in first)
 

@@ -164,7 +164,7 @@ class BatchDetector:
         Parameters
         ----------
         raw : bytes
-            The mail as it came; malformed mail is no error. Or its `sign`ature.
+            The mail as it came; malformed mail is no error. Or what `sign` makes of it.
         received : float, optional
             When it came (seconds since 1970); default: now. Only `max_age` looks at it: mails that came longer before
             leave the window.

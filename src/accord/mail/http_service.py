@@ -34,7 +34,7 @@ try:
     from starlette.requests import ClientDisconnect
 except ImportError as error:
     raise MissingExtraError(
-        f"the HTTP service needs {error.name}, which is not installed; install it with: pip install 'accord[mail]'"
+        f"the HTTP service needs {error.name}, which is not installed; install it with: pip install 'accord-ml[mail]'"
     ) from error
 
 LOG = logging.getLogger("accord.mail.http")

@@ -29,8 +29,8 @@ class BaseStructure(BaseEstimator):
     ``check_outputs(Y)``             outputs in the form that ``encode`` takes (default: as they are)
     ``encode(Y, tokens, index)``     outputs as an int32 array with an entry (a number, or a few) per row
     ``outputs(y, offsets, tokens)``  the way back
-    ``part_scores(context, unary,    what decoders take, from the scores of an input's rows (n_rows, n_nodes), the
-    transitions)``                   weights without rows, and ``context(tokens)``
+    ``part_scores``                  of ``(context, unary, transitions)``: what decoders take, from the scores of an
+                                     input's rows (n_rows, n_nodes), the weights without rows, and ``context(tokens)``
     ``k_best(parts, k)``             the k best outputs as arrays, with their scores
     ``score(parts, y)``              score of an output
     ``count_parts(y, counts)``       the (row, node) pairs that it has; transitions are added to ``counts``
@@ -40,6 +40,14 @@ class BaseStructure(BaseEstimator):
 
     With ``expectations(parts)`` and ``capabilities = {"likelihood"}`` the learners of probabilities work, too. All of
     what can be overridden is listed in :class:`accord.packed.structure.Structure`.
+
+    Examples
+    --------
+    >>> from accord import BaseStructure
+    >>> class Pairing(BaseStructure):
+    ...     pass  # as many methods of the table as the learner needs
+    >>> Pairing().n_nodes_
+    1
     """
 
     single_row = False

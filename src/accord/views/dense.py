@@ -71,6 +71,8 @@ class ArrayFeatures(View):
         "mean_": optional(array("f8", "n_columns")),
         "scale_": optional(array("f8", "n_columns", least=0)),
     }
+    # what files of earlier versions, which do not say it, mean: the constant was 1
+    once_fixed: ClassVar = {"bias_": lambda self: float(bool(self.bias))}
     agrees: ClassVar = {
         "n_dims_ is the number of columns in the window": lambda self: self.n_dims_ == self._size(),
         "mean_ and scale_ are there if standardize is": lambda self: (

@@ -7,9 +7,10 @@ downloaded unless you give the name of a model to a library that does it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def onnx(
 ) -> OnnxEncoder:
     """An encoder from two files: a network (``model.onnx``) and its tokenizer (``tokenizer.json``).
 
-    Needs ``pip install 'accord[encoders]'``, neither PyTorch nor a network connection.
+    Needs ``pip install 'accord-ml[encoders]'``, neither PyTorch nor a network connection.
 
     Parameters
     ----------
@@ -98,6 +99,49 @@ def spacy_pipeline(nlp: Any, *, name: str | None = None) -> Any:
     return SpacyEncoder(_library("spacy").load(nlp) if isinstance(nlp, (str, PathLike)) else nlp, name)
 
 
+_BY_LIBRARY: dict[str, Callable[[str], Any]] = {
+    "spacy": spacy_pipeline,
+    "transformers": transformer,
+    "sentence-transformers": sentence_transformer,
+}
+_KINDS = (
+    "a folder or file of an encoder (model.onnx and tokenizer.json; or as transformers, sentence-transformers or spaCy "
+    "save it), or LIBRARY:NAME"
+)
+
+
+def find_encoder(where: str | PathLike[str]) -> Any:
+    """The encoder in a folder or file, or that of a library, such as ``spacy:en_core_web_md``.
+
+    A folder has ``model.onnx`` (or ``onnx/model.onnx``) and ``tokenizer.json``, or is one that transformers,
+    sentence-transformers or spaCy have saved. Only a name after ``transformers:`` or ``sentence-transformers:`` may be
+    downloaded by these.
+    """
+    if not isinstance(where, (str, PathLike)) or not fspath(where):
+        raise InputError(f"where is {describe(where)}; expected {_KINDS}")
+    text = fspath(where)
+    library, colon, name = text.partition(":")
+    if colon and name and library in _BY_LIBRARY:
+        return _BY_LIBRARY[library](name)
+    path = Path(text)
+    if not path.exists():
+        raise InputError(f"{text!r} is not there; expected {_KINDS}, with one of {', '.join(_BY_LIBRARY)}")
+    folder = path if path.is_dir() else path.parent
+    networks = [folder / "model.onnx", folder / "onnx" / "model.onnx"] if path.is_dir() else [path]
+    network = next((one for one in networks if one.suffix == ".onnx" and one.is_file()), None)
+    tokenizers = (folder / "tokenizer.json", folder.parent / "tokenizer.json")
+    tokenizer = next((one for one in tokenizers if one.is_file()), None)
+    if network is not None and tokenizer is not None:
+        return onnx(network, tokenizer)
+    if network is None and path.is_dir():
+        marks = {"modules.json": "sentence-transformers", "config.cfg": "spacy", "config.json": "transformers"}
+        library = next((library for mark, library in marks.items() if (path / mark).is_file()), "")
+        if library:
+            return _BY_LIBRARY[library](text)
+    missing = "no tokenizer.json beside it" if network is not None else "nothing that is known as an encoder"
+    raise InputError(f"{text!r} has {missing}; expected {_KINDS}")
+
+
 def attach(model: Any, encode: Any, *, name: str | None = None) -> Any:
     """Give a loaded model its encoder back; the model is changed and returned.
 
@@ -141,8 +185,10 @@ def _library(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        extra = "'accord[encoders]'" if module in ("onnxruntime", "tokenizers") else module.replace("_", "-")
-        raise InputError(f"this encoder needs {module}, which is not installed: pip install {extra}") from error
+        extra, more = "'accord-ml[encoders]'", ""
+        if module not in ("onnxruntime", "tokenizers"):
+            extra, more = module.partition(".")[0].replace("_", "-"), f". ONNX files need no more than {extra}"
+        raise InputError(f"this encoder needs {module}, which is not installed: pip install {extra}{more}") from error
 
 
 class OnnxEncoder(SubwordEncoder):

@@ -12,6 +12,7 @@ graph and nowhere else.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,9 +24,10 @@ from accord.exceptions import InputError
 from accord.forms import any_of, array, fitted, optional, sparse
 from accord.packed.rows import Rows
 from accord.packed.tables import Table, as_table
-from accord.settings import FRACTION, NOT_NEGATIVE, POSITIVE, either, one_of, renamed, whole
-from accord.views.gram import check_memory, contents, distinct_rows
+from accord.settings import FRACTION, NOT_NEGATIVE, POSITIVE, Expected, either, one_of, renamed, whole
+from accord.views.gram import Units, check_memory, contents, distinct_rows
 from accord.views.kernel import ComparedRows, KernelFeatures, check_finite
+from accord.views.links import Links, read_links
 from accord.views.neighbours import component_sizes, inverse_features, laplacian_product, neighbour_graph
 
 _KERNELS = ("linear", "poly", "rbf")
@@ -33,6 +35,7 @@ _METHODS = ("regularised", "transductive")
 _N_NEIGHBORS = {"regularised": 5, "transductive": 10}
 _EDGES = {"regularised": "mutual", "transductive": "either"}
 _WEIGHTS = {"regularised": "heat", "transductive": "unit"}
+_JOINED = ("mutual", "either")
 _BLOCK = 4096  # rows of a table solved for at a time
 
 
@@ -55,9 +58,12 @@ class GraphFeatures(ComparedRows):
         Parameters of the base kernel.
     n_neighbors : int, optional
         Neighbours of a node, 5 (regularised) or 10 (transductive) by default; all other nodes if there are fewer.
-    edges : {"mutual", "either"}, optional
+    edges : {"mutual", "either"}, or links, optional
         Join two nodes if each is a neighbour of the other, as the paper does and the default of the regularised kernel;
         or if one is, the default of the transductive one. Model files that do not say it have ``"either"``.
+        Or join those that are known to belong together: pairs of rows of ``X`` in ``fit`` by number (tokens of
+        sequences are rows, counted through), perhaps with a weight, or what else `LinkedFeatures` takes. Then
+        `n_neighbors`, `weights` and `width` have nothing to say.
     weights : {"heat", "unit"}, optional
         Weights of the edges: ``exp(-distance^2 / width)``, the default of the regularised kernel, or 1, that of the
         transductive one.
@@ -120,7 +126,7 @@ class GraphFeatures(ComparedRows):
     _: KW_ONLY
     method: str = "regularised"
     n_neighbors: int | None = None
-    edges: str | None = None
+    edges: Any = None
     weights: str | None = None
     width: float | None = None
     ambient: float = 0.1
@@ -131,7 +137,10 @@ class GraphFeatures(ComparedRows):
 
     expects: ClassVar = {
         "method": one_of(*_METHODS),
-        "edges": one_of("mutual", "either", None),
+        "edges": Expected(
+            '"mutual", "either", None, or links: pairs of rows, a square matrix or a file',
+            lambda value: not isinstance(value, str) or value in _JOINED or Path(value).is_file(),
+        ),
         "weights": one_of("heat", "unit", None),
         "gamma": either(POSITIVE, None),
         "n_neighbors": either(whole(1), None),
@@ -170,14 +179,30 @@ class GraphFeatures(ComparedRows):
         units = self._fit_units(X)
         if units.numbers.size == 0:
             raise InputError("X has no rows; a graph needs rows to join")
-        heat = (self.weights or _WEIGHTS[self.method]) == "heat"
-        mutual = (self.edges or _EDGES[self.method]) == "mutual"
-        n_neighbors = self.n_neighbors or _N_NEIGHBORS[self.method]
-        self.graph_, self.width_ = neighbour_graph(units.matrix, n_neighbors, mutual, heat, self.width)
+        self.graph_, self.width_ = self._graph(units)
         fit = self._fit_regularised if self.method == "regularised" else self._fit_transductive
         table = fit(units.matrix)
         self.n_dims_ = table.shape[1]
         return units.rows(table, self.method == "transductive")
+
+    def _graph(self, units: Units) -> tuple[sp.csr_array, float]:
+        """Weights of the edges between distinct rows, given or found, and the width of the heat."""
+        edges = _EDGES[self.method] if self.edges is None else self.edges
+        if isinstance(edges, str) and edges in _JOINED:
+            heat = (self.weights or _WEIGHTS[self.method]) == "heat"
+            n_neighbors = self.n_neighbors or _N_NEIGHBORS[self.method]
+            return neighbour_graph(units.matrix, n_neighbors, edges == "mutual", heat, self.width)
+        given, n_rows = read_links(edges), units.numbers.size
+        rows = {str(row): str(unit) for row, unit in enumerate(units.numbers)}
+        unknown = next((name for name in given.ends() if name not in rows), None)
+        if unknown is not None:
+            raise InputError(f"edges has node {unknown!r}; expected numbers of rows of X, 0 to {n_rows - 1}")
+        renamed = Links([rows[name] for name in given.first], [rows[name] for name in given.second], given.weights)
+        return renamed.graph({str(unit): unit for unit in range(units.matrix.shape[0])}), 0.0
+
+    def _saved(self) -> dict[str, Any]:
+        """What model files hold: the graph, not the links that it was made from."""
+        return {**vars(self), "edges": self.edges if isinstance(self.edges, str) and self.edges in _JOINED else None}
 
     def transform(self, X: Any) -> Rows:
         """Features of inputs; the transductive kernel knows those of ``fit`` only and refuses others."""

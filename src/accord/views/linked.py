@@ -152,13 +152,13 @@ class LinkedFeatures(View):
             everyone = Nodes([str(row) for row in range(n_inputs(self.table))], self.table, NO_LINKS)
         if len(set(everyone.names)) != len(everyone.names):
             raise InputError(f"X has node {_twice(everyone.names)!r} twice; expected every node once")
-        self._check_numbers(everyone, given)
+        self._check_ends(everyone, given)
         self.view_ = new_view(self.view, everyone.own, self._default)
         rows = self.view_.fit_rows(everyone.own)
         if rows.n_rows != rows.n_inputs:
             raise InputError("a node has several rows of features; links join whole inputs, not tokens")
-        places = _places([*everyone.names, *_ends(given), *_ends(everyone.links)])
-        self.names_, self.graph_ = list(places), _joined(given, everyone.links).graph(places)
+        places = _places([*everyone.names, *given.ends(), *everyone.links.ends()])
+        self.names_, self.graph_ = list(places), given.joined(everyone.links).graph(places)
         own = self._weighted(sp.csr_array(rows.matrix()), fitting=True)
         self.own_ = _resized(own, len(self.names_))
         table = self._spread(self.graph_, self.own_)
@@ -167,12 +167,17 @@ class LinkedFeatures(View):
         units = np.array([places[name] for name in nodes.names], np.int64)
         return Rows.of_units(self._cached, units, np.arange(units.size + 1), shared=True)
 
-    def _check_numbers(self, nodes: Nodes, given: Links) -> None:
-        """Where nodes are numbers of rows, links must not lead anywhere else."""
-        if self.key is not None or not given.first:
-            return
+    def _check_ends(self, nodes: Nodes, given: Links) -> None:
+        """Links must be about some of the nodes, and where nodes are numbers of rows, lead nowhere else."""
         known = set(nodes.names)
-        unknown = next((name for name in [*given.first, *given.second] if name not in known), None)
+        if not given.first or (self.key is not None and not known.isdisjoint(given.ends())):
+            return
+        if self.key is not None:
+            raise InputError(
+                f"edges has no node of X: it has {given.first[0]!r}, {given.second[0]!r} and others, X has "
+                f"{', '.join(map(repr, nodes.names[:2]))} and others. Is {self.key!r} where the names are (key=)?"
+            )
+        unknown = next((name for name in given.ends() if name not in known), None)
         if unknown is not None:
             raise InputError(
                 f"edges has node {unknown!r}, but nodes are 0 to {len(nodes.names) - 1}. Give all of them to fit, "
@@ -224,6 +229,20 @@ class LinkedFeatures(View):
         return np.hstack([table, constant]) if isinstance(table, np.ndarray) else sp.hstack([table, constant], "csr")
 
     # -- using ------------------------------------------------------------------------------------------------------
+    def add_links(self, edges: Any) -> LinkedFeatures:
+        """Join further links to the fitted graph, also such of nodes to come; the view is changed and returned."""
+        check_is_fitted(self, "graph_")
+        given = read_links(edges)
+        places = _places([*self.names_, *given.ends()])
+        n_known = len(self.names_)
+        if self.key is None and len(places) > n_known:
+            new = list(places)[n_known]
+            raise InputError(f"edges has node {new!r}; without key=, nodes are those of fit, 0 to {n_known - 1}")
+        joined = sp.csr_array(_resized(self.graph_, len(places), square=True)).maximum(given.graph(places))
+        self.names_, self.graph_, self.own_ = list(places), sp.csr_array(joined), _resized(self.own_, len(places))
+        self.__dict__.pop("_cached", None)
+        return self
+
     def transform(self, X: Any) -> Rows:
         """Rows of nodes; new ones are joined to the graph by the links that they bring."""
         check_is_fitted(self, "graph_")
@@ -253,7 +272,7 @@ class LinkedFeatures(View):
     def _extended(self, nodes: Nodes, own: Table, places: dict[str, int]) -> tuple[Table, np.ndarray]:
         """Features of all nodes with new ones among them, and where those that were asked for are."""
         n_known = len(places)
-        places = _places([*places, *nodes.names, *_ends(nodes.links)])
+        places = _places([*places, *nodes.names, *nodes.links.ends()])
         more = nodes.links.graph(places)
         graph = sp.csr_array(_resized(self.graph_, len(places), square=True)).maximum(more)
         units = np.array([places[name] for name in nodes.names], np.int64)
@@ -314,14 +333,6 @@ def _twice(names: list[str]) -> str:
 
 def _places(names: Iterable[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(dict.fromkeys(names))}
-
-
-def _ends(links: Links) -> list[str]:
-    return [*links.first, *links.second]
-
-
-def _joined(a: Links, b: Links) -> Links:
-    return Links(a.first + b.first, a.second + b.second, np.concatenate([a.weights, b.weights]))
 
 
 def _resized(matrix: Table, n: int, square: bool = False) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
@@ -26,6 +27,15 @@ class Links(NamedTuple):
     first: list[str]
     second: list[str]
     weights: np.ndarray
+
+    def ends(self) -> list[str]:
+        """The nodes, as often as they have links."""
+        return [*self.first, *self.second]
+
+    def joined(self, others: Links) -> Links:
+        """These and others."""
+        weights = np.concatenate([self.weights, others.weights])
+        return Links(self.first + others.first, self.second + others.second, weights)
 
     def graph(self, places: Mapping[str, int]) -> sp.csr_array:
         """Weights (n_nodes, n_nodes) of the links in both directions; the larger one counts for both."""
@@ -103,16 +113,21 @@ def _from_matrix(edges: Any) -> Links:
 
 
 def _from_file(path: str | PathLike[str]) -> Links:
-    """Two nodes on every line, and perhaps a weight, with tabs, commas or blanks between them; # begins a comment."""
+    """Two nodes on every line, and perhaps a weight, with tabs, commas or blanks between them.
+
+    # begins a comment; a first line with a word for the weight names columns.
+    """
     first, second, weights = [], [], []
     name = source_name(path)
     for number, line in enumerate(iter_lines(path), start=1):
         if not line.strip() or line.startswith("#"):
             continue
-        fields = line.split("\t") if "\t" in line else line.split(",") if "," in line else line.split()
+        fields = line.split("\t") if "\t" in line else next(csv.reader([line])) if "," in line else line.split()
         try:
             weight = float(fields[2]) if len(fields) == 3 else 1.0
         except ValueError:
+            if number == 1:
+                continue
             weight = np.nan
         if len(fields) not in (2, 3) or not 0.0 <= weight < np.inf:
             raise FormatError(f"{line[:60]!r} is not two nodes and perhaps a weight", name, number)

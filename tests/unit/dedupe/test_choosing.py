@@ -111,6 +111,23 @@ def test_held_out_clusters_are_judged_by_the_book(case, complete):
     assert trial.b_cubed == pytest.approx(2 * p * r / (p + r))
 
 
+def test_all_labels_are_as_strict_as_some_of_them(case):
+    _, compared, truth, similarity = case
+    folds = folds_of_clusters(truth, 3, np.random.default_rng(0))
+    held_out = HeldOut(compared, truth, folds, "agglomerative")
+    assert held_out.as_strict(similarity, 1.5) == 1.5  # nothing was learned
+    stricter = similarity._replace(bias=-2.0, without=[(similarity.weights * one, 0.0) for one in (0.9, 1.0, 1.1)])
+    found = held_out.as_strict(stricter, 3.0)
+    left, right = compared.candidates
+    pairs = [(a, b) for a, b in zip(left, right) if min(a, b) >= truth.size]
+    products = [compared.table.compare(np.array([a]), np.array([b]))[0] @ similarity.weights for a, b in pairs]
+    shares = [np.mean([product * one > 3.0 for product in products]) for one in (0.9, 1.0, 1.1)]
+    assert shares[0] < shares[1] < shares[2]
+    assert np.mean([product - 2.0 > found for product in products]) == pytest.approx(shares[1], abs=0.01)
+    assert held_out.as_strict(stricter, 99.0) == pytest.approx(max(products) - 2.0)  # no pair, and
+    assert held_out.as_strict(stricter, -1.0) == pytest.approx(min(products) - 2.0)  # all of them
+
+
 def test_whether_whole_clusters_are_labeled_shows():
     records, ids = people(60, seed=3)
     ids, rng = np.array(ids), np.random.default_rng(0)
@@ -133,10 +150,11 @@ def test_the_best_trial_is_chosen():
     def row(name, *values):
         return [Trial(name, "average", True, float(t), 0.5, 0.5, v, v) for t, v in enumerate(values)]
 
-    assert choose([row("a", 0.1, 0.5, 0.8, 0.5)], 0.0).threshold == 2
-    assert choose([row("a", 0.8, 0.8, 0.8, 0.8)], 1.0).threshold == 1  # what is usual
-    assert choose([row("a", 0.8), row("b", 0.801)], 0.0).similarity == "a"
-    assert choose([row("a", 0.8), row("b", 0.9)], 0.0).similarity == "b"
+    assert choose([row("a", 0.1, 0.5, 0.8, 0.5)], 50).threshold == 2
+    assert choose([row("a", 0.8, 0.8, 0.8, 0.8)], 50).threshold == 0  # even odds
+    assert choose([row("a", 0.8), row("b", 0.801)], 50).similarity == "a"
+    assert choose([row("a", 0.8), row("b", 0.81)], 50).similarity == "b"
+    assert choose([row("a", 0.8), row("b", 0.81)], 5).similarity == "a"  # few clusters
 
 
 # -- without labels ---------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from accord import InputError
 from accord.labeling.bridges.label_config import project_name, read_label_config
 from accord.labeling.bridges.studio import Studio
 
-starlette = pytest.importorskip("starlette.testclient", reason="the extra accord[label] is not installed")
+starlette = pytest.importorskip("starlette.testclient", reason="the extra accord-ml[label] is not installed")
 from accord.labeling.bridges.studio_app import create_app  # noqa: E402
 
 TOKEN = "a-token-of-some-length"

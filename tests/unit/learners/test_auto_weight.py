@@ -11,6 +11,7 @@ from accord import ArrayFeatures, CoPerceptron, MultiClass, Select, Sequence, St
 from accord.datasets import gaussian_classes
 from accord.learners import consensus, safety
 from accord.learners.safety import Candidate, choose, labeled_folds, most_trusted
+from accord.learners.tag_schemes import LOSSES
 
 SUPERVISED, HALF, FULL = (
     Candidate(name, w, []) for name, w in [("one view", 0.0), ("two views", 0.5), ("two views", 1.0)]
@@ -93,9 +94,9 @@ def test_trust_decides_among_those_that_are_not_clearly_worse(errors, expected):
     candidates = [SUPERVISED, HALF, FULL][: len(errors)]
 
     def wrong(candidate, used, held_out):
-        return np.array(errors[candidates.index(candidate)])[held_out], 10
+        return np.array([[e, 10] for e in errors[candidates.index(candidate)]])[held_out]
 
-    found, report = most_trusted(candidates, wrong, 4, 4, np.random.default_rng(0))
+    found, report = most_trusted(candidates, wrong, LOSSES["tokens"], 4, 4, np.random.default_rng(0))
     assert found is expected
     assert [entry["chosen"] for entry in report] == [c is expected for c in candidates]
     for entry, own in zip(report, errors):
@@ -108,13 +109,31 @@ def test_one_fold_says_enough_about_many_examples(monkeypatch):
 
     def wrong(candidate, used, held_out):
         held.append(held_out)
-        return np.zeros(held_out.size), 1
+        return np.zeros((held_out.size, 2))
 
-    most_trusted([SUPERVISED, HALF], wrong, 12, 30, np.random.default_rng(0))
+    most_trusted([SUPERVISED, HALF], wrong, LOSSES["tokens"], 12, 30, np.random.default_rng(0))
     assert [h.size for h in held] == [3, 3]
     held.clear()
-    assert most_trusted([HALF, SUPERVISED], wrong, 1, 30, np.random.default_rng(0))[0] is HALF
+    assert most_trusted([HALF, SUPERVISED], wrong, LOSSES["tokens"], 1, 30, np.random.default_rng(0))[0] is HALF
     assert not held
+
+
+@pytest.mark.parametrize(
+    ("seconds", "supervised", "half"), [(0.5, 1, 0), (2.5, 1, 1), (4.5, 2, 2), (6.5, 3, 3), (None, 4, 4)]
+)
+def test_nothing_begins_after_the_time_is_over(monkeypatch, seconds, supervised, half):
+    """Every fit takes a second; supervised ones come first, and folds that were begun do not count."""
+    clock = [0.0]
+    monkeypatch.setattr(safety.time, "monotonic", lambda: clock[0])
+
+    def wrong(candidate, used, held_out):
+        clock[0] += 1.0
+        return np.array([[candidate is SUPERVISED, 1.0]] * held_out.size)
+
+    found, report = most_trusted([SUPERVISED, HALF], wrong, LOSSES["tokens"], 4, 4, np.random.default_rng(0), seconds)
+    assert found is (HALF if half else SUPERVISED)
+    assert [len(entry["fold_errors"]) for entry in report] == [supervised, half]
+    assert (report[1]["why"] == "not tried: the time was over") == (half == 0)
 
 
 def test_nothing_to_compare():

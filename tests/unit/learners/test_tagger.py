@@ -9,7 +9,9 @@ from row_tables import each_row
 import accord
 from accord import CRF, InputError, MultiClass, Sequence, Tagger, TokenFeatures
 from accord.datasets import embedded_ner
+from accord.evaluation import span_f1, token_error
 from accord.learners import safety
+from accord.learners.tag_schemes import LOSSES, counts, metric_of
 from accord.learners.tagger import Way, natural_structure
 
 X, Y = embedded_ner(40, random_state=0)
@@ -75,7 +77,7 @@ def test_three_lines_say_what_was_done(fitted):
     used, brought, advice = fitted.report_
     chosen = next(entry for entry in fitted.auto_report_ if entry["chosen"])
     assert used.startswith(f"used: {chosen['candidate']}, 5 labeled")
-    assert "% of held-out tokens are wrong" in brought
+    assert "F1 of held-out spans is" in brought
     assert advice.startswith("next: ")
 
 
@@ -124,6 +126,35 @@ def test_mistakes_are_named_where_they_are():
         Tagger().fit([], [])
 
 
+# -- what decides -----------------------------------------------------------------------------------------------------
+
+
+def test_losses_are_those_of_the_evaluation():
+    truth, found = Y[:20], [["O"] * len(y) if i % 3 == 0 else y[:-1] + ["B-PER"] for i, y in enumerate(Y[:20])]
+    assert LOSSES["spans"](counts("spans", truth, found).sum(axis=0)) == pytest.approx(1 - span_f1(truth, found))
+    assert LOSSES["tokens"](counts("tokens", truth, found).sum(axis=0)) == pytest.approx(token_error(truth, found))
+    hidden = [[None, *y[1:]] for y in truth]
+    assert counts("tokens", hidden, truth)[:, 1].tolist() == [len(y) - 1 for y in truth]
+    assert LOSSES["spans"](np.zeros(3)) == 0.0
+
+
+def test_the_metric_fits_the_labels():
+    assert metric_of("auto", Y[:5]) == "spans"
+    assert metric_of("auto", [[None, *Y[0][1:]]]) == metric_of("auto", [["PER", "O"]]) == "tokens"
+    assert metric_of("tokens", Y[:5]) == "tokens"
+    with pytest.raises(InputError, match="metric is 'spans', but the labels in Y are not all"):
+        Tagger(metric="spans").fit([["Ana", "left"], ["Tom", "is"]], [["PER", "O"], ["PER", "O"]])
+    with pytest.raises(InputError, match="metric is 'f1'; expected"):
+        Tagger(metric="f1").fit(X[:2], Y[:2])
+
+
+def test_a_short_time_leaves_the_strongest_supervised_learner():
+    model = Tagger(time_budget=1e-9, random_state=0).fit(X[:8], Y[:4] + [None] * 4)
+    tried = {entry["candidate"]: bool(entry["fold_errors"]) for entry in model.auto_report_}
+    assert tried == {"type consistency": False, "CRF with word vectors": False, "SVM": True, "CRF": False}
+    assert "used: SVM" in model.report_[0]
+
+
 # -- weights ----------------------------------------------------------------------------------------------------------
 
 
@@ -145,7 +176,7 @@ def test_weights_of_sentences_are_how_often_they_count(monkeypatch):
             safety, "labeled_folds", lambda *_, c=chosen: [np.flatnonzero(c % 3 == f) for f in range(3)]
         )
         rows = np.arange(12) if weights is not None else often
-        model = Tagger(Sequence(labels=labels))
+        model = Tagger(Sequence(labels=labels), metric="tokens")
         fits.append(model.fit([X[i] for i in rows], [Y[i] for i in rows], sample_weight=weights))
     weighted, repeated, plain = fits
     for one, other in zip(weighted.auto_report_, repeated.auto_report_, strict=True):

@@ -249,7 +249,7 @@ def test_spacy(monkeypatch):
 @pytest.mark.parametrize(
     ("make", "missing", "advice"),
     [
-        (lambda path: encoders.onnx(path, path), "onnxruntime", "pip install 'accord[encoders]'"),
+        (lambda path: encoders.onnx(path, path), "onnxruntime", "pip install 'accord-ml[encoders]'"),
         (lambda path: encoders.transformer("some/model"), "transformers", "pip install transformers"),
         (lambda path: encoders.sentence_transformer("m"), "sentence_transformers", "pip install sentence-transformers"),
         (lambda path: encoders.spacy_pipeline("en"), "spacy", "pip install spacy"),
@@ -260,4 +260,32 @@ def test_missing_libraries_are_named(make, missing, advice, monkeypatch, tmp_pat
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError) as error:
         make(tmp_path / "file")
-    assert str(error.value) == f"this encoder needs {missing}, which is not installed: {advice}"
+    assert str(error.value).startswith(f"this encoder needs {missing}, which is not installed: {advice}")
+    assert "'accord-ml[encoders]'" in str(error.value)
+
+
+def test_encoders_are_found_by_path_or_name(files, tmp_path, monkeypatch):
+    """Folders by the files in them; a name only with its library, so that a mistyped path downloads nothing."""
+    asked = []
+    for library in ("spacy", "transformers", "sentence-transformers"):
+        monkeypatch.setitem(encoders._BY_LIBRARY, library, lambda name, library=library: asked.append((library, name)))
+    assert encoders.find_encoder(tmp_path).name == encoders.find_encoder(str(tmp_path / "model.onnx")).name
+    marks = {"spacy": "config.cfg", "transformers": "config.json", "sentence-transformers": "modules.json"}
+    for library, mark in marks.items():
+        folder = tmp_path / library
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        (folder / mark).write_text("{}")
+        encoders.find_encoder(folder)
+        encoders.find_encoder(f"{library}:some/name")
+        assert asked[-2:] == [(library, str(folder)), (library, "some/name")]
+    (tmp_path / "deep" / "lone").mkdir(parents=True)
+    (tmp_path / "deep" / "lone" / "model.onnx").write_text("")
+    for where, message in (
+        ("some/name", "'some/name' is not there; expected a folder or file of an encoder"),
+        (tmp_path / "deep", "nothing that is known as an encoder"),
+        (tmp_path / "deep" / "lone", "no tokenizer.json beside it"),
+        (7, "where is 7"),
+    ):
+        with pytest.raises(InputError, match=message):
+            encoders.find_encoder(where)

@@ -185,6 +185,28 @@ def test_the_formula_of_the_paper_in_and_out_of_sample(parameters, kernel, ambie
     np.testing.assert_allclose(features(view.transform(A)), features(rows), atol=1e-7)
 
 
+def test_links_that_are_known_take_the_place_of_neighbours(tmp_path):
+    links = [(0, 3), (3, 5, 2.0), (7, 13), (1, 1)]
+    weights = np.zeros((14, 14))
+    for i, j, w in ((0, 3, 1.0), (3, 5, 2.0), (7, 13, 1.0)):
+        weights[i, j] = weights[j, i] = w
+    expected = plain_regularised(lambda a, b: rbf(a, b), A, np.vstack([A, B]), plain_laplacian(weights), 0.1, 0.9)
+    for edges in (links, weights, sp.csr_array(weights)):
+        view = GraphFeatures(gamma=0.7, edges=edges)
+        phi = np.vstack([features(view.fit_rows(A)), features(view.transform(B))])
+        np.testing.assert_allclose(phi @ phi.T, expected, rtol=1e-6, atol=1e-6)
+    model = StructuredPerceptron(MultiClass(), view=GraphFeatures(gamma=0.7, edges=links)).fit(A, ["a", "b"] * 7)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(accord.load(tmp_path / "m").predict(B), model.predict(B))
+    alone = GraphFeatures(edges=links, method="transductive", shift=0.1)
+    inverse = 10.0 * np.linalg.inv(plain_laplacian(weights) + 0.1 * np.eye(14))
+    np.testing.assert_allclose(products(alone.fit_rows(A)), inverse, rtol=1e-8, atol=1e-8)
+    # tokens are counted through all sentences, and equal ones are one node
+    view = GraphFeatures(TokenFeatures(window=0, position=False), edges=[(0, 4)]).fit(TEXT)
+    assert view.graph_.nnz == 2
+    assert view.graph_[0, 3] == 1.0  # Ana and runs, the fourth word
+
+
 @pytest.mark.parametrize("intrinsic", [0.9, 0.0])
 def test_landmarks_at_all_rows_give_the_exact_kernel(intrinsic):
     exact = GraphFeatures(gamma=0.7, intrinsic=intrinsic)
@@ -412,7 +434,9 @@ def test_a_base_kernel_of_a_standardised_view():
     [
         ({"method": "inductive"}, 'method is .inductive.; expected "regularised" or "transductive"'),
         ({"kernel": "precomputed"}, "kernel is 'precomputed'; expected one of linear, poly, rbf, or a function"),
-        ({"edges": "both"}, 'edges is .both.; expected "mutual", "either" or None'),
+        ({"edges": "both"}, 'edges is .both.; expected "mutual", "either", None, or links'),
+        ({"edges": [(0, 14)]}, "edges has node '14'; expected numbers of rows of X, 0 to 13"),
+        ({"edges": [(0, 1, -1)]}, r"edges\[0\] has the weight -1"),
         ({"weights": "cosine"}, 'weights is .cosine.; expected "heat", "unit" or None'),
         ({"n_neighbors": 0}, "n_neighbors is 0; expected a whole number, 1 or more"),
         ({"n_neighbors": 2.5}, "n_neighbors is 2.5"),

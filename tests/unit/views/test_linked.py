@@ -56,7 +56,7 @@ def test_features_are_those_of_matrix_powers(steps, restart):
 
 
 def test_ways_to_give_links(tmp_path):
-    (tmp_path / "links.txt").write_text("# a comment\n0\t1\n\n1,2\n2 0\n3 4 0.5\n")
+    (tmp_path / "links.txt").write_text("from,to,weight\n# a comment\n0\t1\n\n1,2\n2 0\n3 4 0.5\n")
     given = [
         [(0, 1), (1, 2), (2, 0), (3, 4, 0.5)],
         np.array([[0, 1, 1.0], [1, 2, 1], [2, 0, 1], [3, 4, 0.5]]),
@@ -109,6 +109,21 @@ def test_new_nodes_bring_their_links():
     np.testing.assert_allclose(features(part.transform([X[3]])), expected[[3]], atol=1e-12)
     alone = features(part.transform([("z", [0.0, 3.0, 4.0], [])]))
     np.testing.assert_allclose(alone[:, :3], [[0, 0.6, 0.8]], atol=1e-12)  # and the constant of the node itself
+
+
+def test_links_are_added_later():
+    names, edges = list("abcdef"), [(a, b) for a, b in ("ab", "bc", "ca", "de", "eb")]
+    X = list(zip(names, OWN.tolist()))
+    options = {"key": 0, "weighting": None, "steps": 3, "restart": 0.1}
+    expected = features(LinkedFeatures(edges, **options).fit_rows(X))
+    view = LinkedFeatures(edges[:3], **options).fit([x for x in X if x[0] not in "de"])
+    view.add_links(edges[3:])
+    np.testing.assert_allclose(features(view.transform(X[3:5])), expected[3:5], atol=1e-12)
+    with pytest.raises(InputError, match="edges has node '9'; without key=, nodes are those of fit, 0 to 5"):
+        LinkedFeatures(EDGES).fit(OWN).add_links([(0, 9)])
+    more = LinkedFeatures(EDGES[:3], weighting=None).fit(OWN).add_links(EDGES[3:])
+    whole = LinkedFeatures(EDGES, weighting=None).fit_rows(OWN)
+    np.testing.assert_allclose(features(more.transform(OWN)), features(whole), atol=1e-12)
 
 
 def test_frames():
@@ -170,6 +185,7 @@ def test_saved_models(tmp_path):
         (LinkedFeatures(EDGES, restart=2.0), OWN, "restart"),
         (LinkedFeatures(EDGES, key="id"), [{"u": 1.0}], r"X\[0\] .* has no 'id'"),
         (LinkedFeatures(EDGES, key=0), [("a", [1.0]), ("a", [2.0])], "'a' twice"),
+        (LinkedFeatures([("x", "y")], key=0), [("a", [1.0])], "edges has no node of X: it has 'x', 'y'"),
         (LinkedFeatures(EDGES, table=OWN), ["x"], "expected numbers of nodes"),
         (LinkedFeatures([("a", "b")], key=0), [("a", [["x", "y"], ["z"]])], "."),
     ],

@@ -68,6 +68,12 @@ class Layout:
         type=NAMES, help="Tables: columns that hold words.  [default: found out]")
     text_columns: tuple[str, ...] | None = _option(
         type=NAMES, help="Tables: columns of free text.  [default: found out]")
+    node_column: int | str | None = _option(
+        type=COLUMN,
+        help="Tables whose rows have links: column of the row's name.  [default: that with names of --links]")
+    link_column: int | str | None = _option(
+        type=COLUMN,
+        help="Tables: column of the names of rows that this one is linked with, blanks or commas between them.")
     feature_names: tuple[str, ...] | None = _option()
     zero_based: bool | None = _option(
         switch="--one-based", help="svmlight: number of the first feature.  [default: 1]")
@@ -91,6 +97,10 @@ class Layout:
             raise click.UsageError("--feature-columns are columns of a CoNLL file; give one, with --format conll")
         if self.text_columns and found not in TABLES:
             raise click.UsageError("--text-columns are columns of a table; give one, with --format csv")
+        if self.named and (found not in TABLES or task.numeric):
+            raise click.UsageError("links are between rows of a table that have classes; give one, with --format csv")
+        if self.link_column is not None and self.node_column is None:
+            raise click.UsageError("--link-column has names of other rows; say by --node-column where their names are")
         if self.unknown_label is not None and not task.hides_labels:
             raise click.UsageError(f"--unknown-label is a label of tokens or examples; {task.outputs} have none")
         return replace(self, format=found)
@@ -99,6 +109,16 @@ class Layout:
     def is_table(self) -> bool:
         """Whether the file has columns of features, whose kinds are found out."""
         return self.format in TABLES and not self.task.of_tokens
+
+    @property
+    def named(self) -> tuple[int | str, ...]:
+        """Columns of names of nodes, and of those that they are linked with; they are the first of all texts."""
+        return tuple(column for column in (self.node_column, self.link_column) if column is not None)
+
+    @property
+    def free_texts(self) -> tuple[str, ...]:
+        """Columns of free text to learn from."""
+        return tuple(name for name in self.text_columns or () if name not in self.named)
 
     @property
     def target(self) -> int | str:

@@ -28,18 +28,21 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
         header, target = True, _target(layout, rows.columns)
     table = read_csv(
         rows, target, layout.delimiter, header, layout.encoding,
-        categorical=layout.categorical, texts=layout.text_columns, finite=True,
+        categorical=layout.categorical, texts=layout.text_columns, first=layout.named, finite=True,
     )  # fmt: skip
-    if not table.feature_names:
+    if len(table.feature_names) <= len(layout.named):
+        found = "are no columns but names, links and labels" if layout.named else "is a single column"
         raise FormatError(
-            "there is a single column; expected one with labels (empty where there is none) and others to learn from",
+            f"there {found}; expected one with labels (empty where there is none) and others to learn from",
             source_name(source),
         )
     if header == "auto":  # without a header, columns are named by their numbers
         header = not all(name.isdigit() for name in table.feature_names)
+    node, link = [*table.texts[: len(layout.named)], None, None][:2]
     settled = replace(
         layout, label_column=target, header=header, feature_names=tuple(table.feature_names),
         categorical=tuple(table.categorical), text_columns=tuple(table.texts),
+        node_column=node, link_column=link,
     )  # fmt: skip
     y: list[Any] = layout.hide(list(table.y))
     return Batch(table.X, to_numbers(settled, kept, y) if layout.task.numeric else y), settled

@@ -28,7 +28,7 @@ def dedupe() -> None:
     """Find the records of a table that belong together, such as entries about the same person.
 
     `accord dedupe TABLE` is short for `accord dedupe learn TABLE`. Tables are CSV files with a header (gzip is
-    recognised; - is standard input).
+    recognised; - is standard input) or Parquet files, of any size.
 
     \b
     Examples:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from accord.cli.dedupe.big import BigRows, is_big, to_learn_from, work_option
 from accord.cli.dedupe.tables import FIELD, need_columns, read, table_options, with_column, write
 from accord.cli.models import lost_if_interrupted, optional_model_option, seed_option
 from accord.cli.option_types import NAMES, Choice
@@ -70,6 +71,7 @@ _N_WEIGHTS = 10  # of the strongest comparisons that a report shows
     help="Records that each record is compared with.",
 )  # fmt: skip
 @seed_option
+@work_option
 @table_options
 @debug_option
 @click.pass_context
@@ -82,6 +84,9 @@ def learn(ctx: click.Context, table: str, model: Path | None, clusters: str | No
 
     Without such a column, the table is clustered by how alike its records are, and written with one.
 
+    Of more than 50,000 records without labels that many, drawn at random, are learned from. Tables of more than 256 MB
+    are clustered from files of a folder beside them (see --work), with the same result.
+
     \b
     Examples:
       accord dedupe people.csv > clustered.csv
@@ -91,26 +96,32 @@ def learn(ctx: click.Context, table: str, model: Path | None, clusters: str | No
     """
     check_outputs({"--model": model, "--clusters": clusters}, (table, *options["unlabeled"]))
     label = options["label_column"]
-    labeled = read(table, options)
+    big = is_big(table, options)
+    labeled: Any = BigRows(table, options) if big else read(table, options)
     named = ctx.get_parameter_source("label_column") is not ParameterSource.DEFAULT
     if named or label in labeled.names:
         need_columns(labeled, [label], "which --label-column names")
-        ids = labeled.column(label)
+    fields = dict(options["fields"])
+    need_columns(labeled, [*fields, *options["ignore"]], "which --field or --ignore names")
+    without = {label, *options["ignore"]} if not fields else set()
+    known = label if label in labeled.names else None
+    if big:
+        records, ids = labeled.sample(known, without, options["random_state"])
     else:
-        ids = [None] * len(labeled.rows)
+        records, ids = labeled.records(without), labeled.column(label) if known else [None] * len(labeled.rows)
+    own = records
     unlabeled = all(one is None for one in ids)
     if model is None and not unlabeled:
         raise click.UsageError("Missing option '--model': the file to write")
     clusters = "-" if clusters is None and model is None else clusters
-    fields = dict(options["fields"])
-    need_columns(labeled, [*fields, *options["ignore"]], "which --field or --ignore names")
-    without = {label, *options["ignore"]} if not fields else set()
-    records = labeled.records(without)
+    if not big:
+        chosen = to_learn_from(ids, options["random_state"])
+        records, ids = [own[k] for k in chosen], [ids[k] for k in chosen]
     for name in options["unlabeled"]:
         more = read(name, options)
         need_columns(more, fields, "which --field names")
-        records += more.records(without)
-        ids += [None] * len(more.rows)
+        records = records + more.records(without)
+        ids = ids + [None] * len(more.rows)
     names = ("method", "decoder", "C", "threshold", "linkage", "calibrate", "self_training", "n_candidates", "n_jobs")
     settings = {name: options[name] for name in names}
     with lost_if_interrupted(model) if model else if_interrupted("nothing was written"), computing():
@@ -120,17 +131,23 @@ def learn(ctx: click.Context, table: str, model: Path | None, clusters: str | No
             fields or None, **settings, random_state=options["random_state"], verbose=int(not options["quiet"])
         )
         fitted.fit(records, ids)
-        found = fitted.predict(records[: len(labeled.rows)]) if clusters else []
+        found: Any = []
+        if clusters:
+            found = labeled.clusters(fitted, without) if big else fitted.predict(own)
     fitted.verbose = 0
     if model:
         fitted.save(model)
     if clusters:
-        write(*with_column(labeled, label, found), clusters, options)
+        if big:
+            labeled.write(label, found, clusters)
+        else:
+            write(*with_column(labeled, label, found), clusters, options)
     if fitted.interrupted_:
         raise Interrupted(f"{model} has what was learned from labeled records")
     if unlabeled and not options["quiet"]:
-        said = f"{len(records):,} records without labels in column {label!r}: clustered by how alike they are"
-        click.echo(f"{said}, {len(set(found)):,} clusters" if clusters else said, err=True)
+        n = len(found) or len(records)
+        said = f"{n:,} records without labels in column {label!r}: clustered by how alike they are"
+        click.echo(f"{said}, {1 + max(found):,} clusters" if clusters else said, err=True)
     if model and not options["quiet"] and clusters != "-":
         _report(fitted, ids, model)
 

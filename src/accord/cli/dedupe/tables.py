@@ -36,7 +36,7 @@ def read(source: str, options: dict[str, Any]) -> RecordRows:
     return table
 
 
-def need_columns(table: RecordRows, names: Any, why: str) -> None:
+def need_columns(table: Any, names: Any, why: str) -> None:
     """Complain about a column that is not there."""
     for name in names:
         if name not in table.names:
@@ -76,8 +76,9 @@ def with_column(table: RecordRows, name: str, cells: list[Any]) -> tuple[list[st
 def load_as(path: str, *kinds: str) -> Any:
     """A model or an index from a file."""
     import accord
+    from accord.dedupe.stored_index import is_index_file
 
-    found = accord.load(path)
+    found = accord.StoredIndex(path) if is_index_file(path) else accord.load(path)
     if type(found).__name__ not in kinds:
         raise InputError(f"{path} holds a {type(found).__name__}; `accord dedupe` needs a {' or a '.join(kinds)}")
     return found

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from accord.cli.dedupe.big import BigRows, is_big, work_option
 from accord.cli.dedupe.learn import needed
 from accord.cli.dedupe.tables import load_as, need_columns, read, records_for, table_options, with_column, write
 from accord.cli.places import check_outputs
@@ -21,6 +22,7 @@ from accord.exceptions import InputError
 @click.option("--output", "-o", default="-", show_default=True, help="File to write to; - is standard output.")
 @click.option("--threshold", type=float, help="Above 0 prefers precision.  [default: as in training]")
 @click.option("--index", "index_file", type=click.Path(path_type=Path), help="Also write an index for `assign`.")
+@work_option
 @table_options
 @debug_option
 def apply(
@@ -36,6 +38,11 @@ def apply(
       accord dedupe apply people.accord people-2.csv --index people.index > clustered.csv
     """
     check_outputs({"--output": output, "--index": index_file}, (model, table))
+    if is_big(table, options):
+        if index_file is not None:
+            raise click.UsageError("--index goes with tables that fit into memory; not with --work")
+        _apply_big(model, table, output, threshold, options)
+        return
     rows = read(table, options)
     with computing(), if_interrupted("nothing was written"):
         fitted = load_as(model, "Deduplicator")
@@ -44,10 +51,22 @@ def apply(
         ids = fitted.predict(records)
         if index_file is not None:
             fitted.verbose = 0
-            fitted.index(records, ids).save(index_file)
+            fitted.index(records, ids, path=index_file).close()
     write(*with_column(rows, options["label_column"], ids), output, options)
     if not options["quiet"]:
         click.echo(f"{len(ids):,} records, {len(set(ids)):,} clusters", err=True)
+
+
+def _apply_big(model: str, table: str, output: str, threshold: float | None, options: dict[str, Any]) -> None:
+    rows = BigRows(table, options)
+    with computing(), if_interrupted(f"what was done is in {rows.work}; the same command goes on from there"):
+        fitted = load_as(model, "Deduplicator")
+        _set(fitted, threshold, options)
+        need_columns(rows, fitted.view_.fields_, "which the model compares")
+        ids = rows.clusters(fitted, set())
+        rows.write(options["label_column"], ids, output)
+    if not options["quiet"]:
+        click.echo(f"{ids.size:,} records, {ids.max() + 1:,} clusters", err=True)
 
 
 @click.command(short_help="Give new records the ids of a clustered table, or fresh ones.")
@@ -80,8 +99,8 @@ def assign(
     label = options["label_column"]
     arriving = read(new, options)
     with computing(), if_interrupted("nothing was written"):
-        found = load_as(model, "Deduplicator", "RecordIndex")
-        is_index = type(found).__name__ == "RecordIndex"
+        found = load_as(model, "Deduplicator", "RecordIndex", "StoredIndex")
+        is_index = type(found).__name__ != "Deduplicator"
         fitted = found.model if is_index else found
         if is_index == (table is not None):
             raise click.UsageError(
@@ -89,6 +108,8 @@ def assign(
                 if is_index
                 else "Missing option '--table': the clustered table"
             )
+        if everything and is_index:
+            raise click.UsageError("--all goes with --table")
         before = fitted.threshold
         _set(fitted, threshold, options)
         known = None if is_index else _clustered(str(table), options)
@@ -96,15 +117,14 @@ def assign(
         given = index.assign_detailed(records_for(fitted, arriving))
     names, rows = with_column(arriving, label, [one.id for one in given])
     if everything:
-        if known is None:
-            raise click.UsageError("--all goes with --table")
+        assert known is not None
         if set(names) != set(known.names):
             raise InputError(
                 f"--all: {new} has the columns {', '.join(names)}, but {table} has {', '.join(known.names)}"
             )
         order = [names.index(name) for name in known.names]
         names, rows = known.names, [*known.rows, *([row[k] for k in order] for row in rows)]
-    if is_index:  # first: an id that somebody has seen must not be given again
+    if type(found).__name__ == "RecordIndex":  # first: an id that somebody has seen must not be given again
         fitted.threshold, fitted.verbose = before, 0
         index.save(model)
     write(names, rows, output, options)

@@ -35,9 +35,9 @@ _WIDTH = 100
 def demo(output: Path, repetitions: int, seed: int, n_jobs: int) -> None:
     """Show one example of every kind of output, and write a report with pictures.
 
-    A tagged sentence, a batch of mail, a parse tree, a cluster of records, a regression curve and a federated round,
-    each learned from few labels, mostly with unlabeled examples besides; and at the end an honest count of where these
-    helped.
+    A tagged sentence, a batch of mail, topics of a taxonomy, a parse tree, a cluster of records, a regression curve and
+    a federated round, each learned from few labels, mostly with unlabeled examples besides; and at the end an honest
+    count of where these helped.
 
     Needs no data and takes less than a minute, the first time longer than later: kernels are compiled then.
 

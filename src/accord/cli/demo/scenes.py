@@ -11,8 +11,9 @@ from accord.cli.demo.records import records
 from accord.cli.demo.scene import Scene
 from accord.cli.demo.sentences import names
 from accord.cli.demo.sites import sites
+from accord.cli.demo.topics import topics
 from accord.cli.demo.trees import trees
 
 __all__ = ["SCENES", "compare"]
 
-SCENES: tuple[Callable[[int], Scene], ...] = (names, mails, trees, records, curve, sites)
+SCENES: tuple[Callable[[int], Scene], ...] = (names, mails, topics, trees, records, curve, sites)

@@ -35,7 +35,10 @@ def describe_structured(model: Any, sizes: dict[str, int]) -> dict[str, Any]:
 def weight_sizes(model: Any) -> dict[str, int]:
     """How many features and weights there are."""
     weights = model.weights_
+    graphs = [part.graph_ for part in made_of(model.view_) if type(part).__name__ == "LinkedFeatures"]
+    linked = {"nodes": graphs[0].shape[0], "links": graphs[0].nnz // 2} if graphs else {}
     return {
+        **linked,
         "features": int(weights.unary.shape[0]),
         "weights": int(weights.size),
         "nonzero_weights": int((weights.flat() != 0).sum()),

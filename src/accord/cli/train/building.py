@@ -14,6 +14,8 @@ from accord.cli.train.parameters import CLASSES, LEARNERS, REGRESSORS, WORD_VIEW
 from accord.registry import TABLE, commands, find
 
 _FILES = ("taxonomy", "grammar")  # arguments of structures that come from files
+# Views that go with vectors of an encoder, and how long these are beside them.
+_ENCODED = {"tokens": 6.0, "texts": 1.0}
 WORD_CLASSES = 256  # kinds of words that --canonical adds to those of type consistency
 
 
@@ -49,8 +51,8 @@ def make_learner(
     features = _features(task, view, given, options) if view else None
     if learner == task.learner and view == "numbers" and not parameters_of(view, given) and "kernel" not in given:
         features = None
-    if view == "texts" and columns is not None and (_others(columns) or len(columns.text_columns or ()) > 1):
-        features = _beside_texts(features, columns, parameters_of("dicts", given))
+    if columns is not None and columns.text_columns:
+        features = _of_table(features, columns, parameters_of("dicts", given), options["links"])
     if base:
         parts["learner"] = _class(base)(structure, view=features, **parts, **parameters_of(base, given))
     if split:
@@ -68,7 +70,7 @@ def make_learner(
 
 def for_table(layout: Layout, given: dict[str, Any], options: dict[str, Any]) -> Any:
     """The estimator for a table that turned out to hold words; what is said about columns of numbers is dropped."""
-    view = "texts" if layout.text_columns else "dicts"
+    view = "texts" if layout.free_texts else "dicts"
     own = parameters_of("numbers", given).keys() - parameters_of(options["learner"], given).keys()
     others = {name: value for name, value in given.items() if name not in own - parameters_of(view, given).keys()}
     return make_learner(layout.task, view, others, options, layout)
@@ -83,6 +85,7 @@ def _refuse(learner: str, view: str, given: dict[str, Any], options: dict[str, A
     """Options that choose a class which this model cannot have."""
     entry = TABLE[LEARNERS[learner]]
     views, about_words = options["views"], [f"--{name}" for name in WORD_VIEWS if options[name]]
+    added = about_words + ["--encoder"] * (options["encoder"] is not None)
     if views and "views" not in entry.can:
         several = ", ".join(commands("learner", can="views"))
         raise click.UsageError(f"--views is for learners of several views ({several}), not {learner}")
@@ -93,11 +96,11 @@ def _refuse(learner: str, view: str, given: dict[str, Any], options: dict[str, A
     if options["base_learner"] and not entry.base:
         made = " and ".join(e.command for e in TABLE.values() if e.base)
         raise click.UsageError(f"--base-learner is what {made} are made of; {learner} has none")
-    if views == "token-surface" and (view != "tokens" or "kernel" in given or about_words):
+    if views == "token-surface" and (view != "tokens" or "kernel" in given or added):
         others = " or ".join(name for name in commands("split") if name != views)
         raise click.UsageError(f"--views token-surface splits the features of plain tokens; use {others}")
-    if about_words and not view:
-        raise click.UsageError(f"{about_words[0]} adds features, and {learner} has none")
+    if added and not view:
+        raise click.UsageError(f"{added[0]} adds features, and {learner} has none")
     of_words = about_words + ([f"--learner {learner}"] if "words" in entry.needs else [])
     if of_words and view != "tokens":
         raise click.UsageError(f"{of_words[0]} needs sentences of plain tokens (no --feature-columns)")
@@ -129,6 +132,8 @@ def _features(task: Task, view: str, given: dict[str, Any], options: dict[str, A
     else:
         features = _class(view)(**parameters_of(view, given))
     about_words = {name: _about_words(name, options) for name in WORD_VIEWS if options[name]}
+    if options["encoder"] is not None and view in _ENCODED:
+        about_words["encoder"] = _vectors(options, view)
     if about_words:
         from accord.views.compose import ConcatenatedViews
 
@@ -146,18 +151,36 @@ def _others(columns: Layout | None) -> list[str]:
     return [name for name in columns.feature_names if name not in (columns.text_columns or ())]
 
 
-def _beside_texts(features: Any, columns: Layout, given: dict[str, Any]) -> Any:
-    """Views of every column of free text and, if there are others, of all of them together; see `read_csv`."""
+def _of_table(features: Any, columns: Layout, given: dict[str, Any], links: str | None) -> Any:
+    """Views of every column of free text and, if there are others, of all of them together; see `read_csv`.
+
+    If rows have names, these and the names that they are linked with come first.
+    """
     from sklearn.base import clone
 
     from accord.views.compose import ConcatenatedViews
+    from accord.views.linked import LinkedFeatures
     from accord.views.select import Select
 
-    texts = columns.text_columns or ()
-    views = {name: Select(k, clone(features)) for k, name in enumerate(texts)}
+    views = {name: clone(features) for name in columns.free_texts}
     if _others(columns):
-        views["other columns"] = Select(len(texts), _class("dicts")(**{"standardize": True, **given}))
-    return ConcatenatedViews(views)
+        views["other columns"] = _class("dicts")(**{"standardize": True, **given})
+    if len(views) == 1:
+        (made,) = views.values()
+    else:
+        made = ConcatenatedViews({name: Select(k, view) for k, (name, view) in enumerate(views.items())})
+    if not columns.named:
+        return made
+    return LinkedFeatures(links, made, key=0, links=1 if columns.link_column is not None else None)
+
+
+def _vectors(options: dict[str, Any], view: str) -> Any:
+    """Those of the encoder, about as long as the other features."""
+    from accord.views.encoded import EncoderFeatures
+
+    encode = options["encoder"]
+    name = getattr(encode, "name", None) or options["encoder_name"]
+    return EncoderFeatures(encode, name=name, bias=False, scale=_ENCODED[view], cache=options["encoder_cache"])
 
 
 def _about_words(name: str, options: dict[str, Any]) -> Any:

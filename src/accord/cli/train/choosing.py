@@ -8,11 +8,12 @@ import click
 
 from accord.cli.data.layout import guess_format, task_of_file
 from accord.cli.tasks import SEQUENCE, TASKS, Task
-from accord.cli.train.parameters import LEARNERS, PARAMETERS, WORD_VIEWS
+from accord.cli.train.parameters import LEARNERS, PARAMETERS
 from accord.registry import commands
 
 # Options that name files. Those of the second group are read at any place, so that standard input will not do.
-_STREAMS, _FILES = ("valid", "grammar"), ("taxonomy", "embeddings", "vocabulary", "clusters")
+_STREAMS, _FILES = ("valid", "grammar"), ("taxonomy", "embeddings", "vocabulary", "clusters", "links")
+_LEARNED = ("distributional", "canonical")  # views that the default learner of unlabeled sentences has itself
 
 
 def check_inputs(data: str, options: dict[str, Any]) -> None:
@@ -28,6 +29,8 @@ def check_inputs(data: str, options: dict[str, Any]) -> None:
     if options["stream"] and options["learner"] not in (None, *able):
         names = " and ".join(able)
         raise click.UsageError(f"--stream works with the learners {names}, not with {options['learner']}")
+    if options["stream"] and (options["links"] or options["encoder"]):
+        raise click.UsageError("--links and --encoder look at all examples at once; leave --stream out")
     if options["stream"] and options["unlabeled"]:
         raise click.UsageError("--stream and --unlabeled do not go together; put unlabeled sentences into DATA")
 
@@ -56,7 +59,7 @@ def default_learner(task: Task, given: dict[str, Any], options: dict[str, Any]) 
     """What learns if nobody says it: the best for the task, or a CRF if only other learners have what is asked for."""
     best = "tagger" if task is SEQUENCE and (options["unlabeled"] or options["rules"]) else task.learner
     own = {p.name for p in PARAMETERS if best in p.defaults or not set(p.defaults) & set(LEARNERS)}
-    asks = any(options[name] for name in ("stream", "views", "base_learner", *WORD_VIEWS))
+    asks = any(options[name] for name in ("stream", "views", "base_learner", *_LEARNED))
     return best if given.keys() <= own and not asks else "crf"
 
 

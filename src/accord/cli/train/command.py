@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from accord.cli.data.layout import FORMATS, TITLES, Layout, reading_options, take_reading_options
+from accord.cli.data.nodes import with_node_column
 from accord.cli.data.reading import BATCH
 from accord.cli.evaluate import score_model
-from accord.cli.models import lost_if_interrupted, optional_model_option, seed_option
+from accord.cli.models import encoder_options, lost_if_interrupted, optional_model_option, seed_option
 from accord.cli.option_types import Choice
 from accord.cli.outputs.results import Trained, counted
 from accord.cli.places import check_outputs
@@ -44,6 +45,7 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
       accord train train.conll --model names.accord --constraints iob2
       accord train few.conll --unlabeled many.txt --learner co-svm -o names.accord
       accord train --unlabeled many.txt --rules towns.txt:LOC -o names.accord
+      accord train papers.csv --links citations.csv -o topics.accord
       accord train iris.csv --label-column species --dry-run
       accord train houses.csv --learner rlsr --label-column price -o h.accord
       accord train wsj.mrg --clean --max-length 20 --learner svm -o parser.accord
@@ -68,6 +70,9 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
     More examples:
       accord train --labeled few.conll --unlabeled many.txt --output names.accord
       accord train few.conll --unlabeled many.txt --learner sum-of-views --distributional -o names.accord
+      accord train papers.csv --node-column id --link-column cites -o topics.accord
+      accord train few.conll --unlabeled many.txt --encoder minilm/ -o names.accord
+      accord train train.conll --clusters brown.txt --embeddings glove.txt -o names.accord
       accord train train.conll --model names.accord --learner perceptron --max-iter 15 --window 2
       accord train iris.csv --model iris.accord --label-column species --learner svm --C 10 --kernel rbf
       accord train few.mrg --unlabeled many.txt --grammar more.mrg --learner co-svm -o parser.accord
@@ -78,7 +83,7 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
 
 # What --help shows; --help-all shows the rest.
 _GROUPS = {
-    "Data": ("labeled", "unlabeled", "format", "label_column", "unknown_label", "rules", "valid"),
+    "Data": ("labeled", "unlabeled", "format", "label_column", "unknown_label", "rules", "links", "valid"),
     "Model": (
         "model",
         "task",
@@ -136,6 +141,12 @@ _GROUPS = {
 )  # fmt: skip
 @click.option("--vocabulary", metavar="FILE", help="The word of each row of the matrix of --embeddings.")
 @click.option("--clusters", metavar="FILE", help="Add Brown clusters from a file of bits and words, or JSON.")
+@encoder_options
+@click.option(
+    "--links", metavar="FILE",
+    help="Classes of table rows with links between them, such as citations: two names of rows on every line, and "
+    "perhaps a weight. Rows may be of --unlabeled files, too.",
+)  # fmt: skip
 @click.option("--taxonomy", metavar="FILE", help="Classes: child<TAB>parent edges or A/B/C paths, one per line.")
 @click.option("--grammar", metavar="FILE", help="Trees: a further treebank, whose rules may be used; nothing else is "
               "learned from it.")  # fmt: skip
@@ -197,12 +208,19 @@ def _labeled_data(data: str | None, labeled: str | None, options: dict[str, Any]
 def _plan(data: str, model: Path | None, options: dict[str, Any]) -> Plan:
     """What is to be trained; the files that the structure needs are read."""
     reading, given = take_reading_options(options), given_parameters(options)
-    read = (options[name] for name in ("embeddings", "vocabulary", "clusters", "taxonomy", "grammar", "valid"))
+    read = (options[name] for name in ("embeddings", "vocabulary", "clusters", "links", "taxonomy", "grammar", "valid"))
     lists = [rule.rpartition(":")[0] for rule in options["rules"] if not rule.startswith("regex:")]
     check_outputs({"--model": model}, (data, *options["unlabeled"], *lists, *read))
     check_inputs(data, options)
     task = with_terminals(choose_task(data, reading, given, options), given.get("terminals", ""))
     layout = Layout(task, **reading).for_file(data, task.labeled_format)
+    if options["links"] is not None:
+        layout = with_node_column(layout, data, options["links"])
+    if options["encoder"] is not None:
+        from accord.views.encoders import find_encoder
+
+        options["encoder_name"] = options["encoder"]
+        options["encoder"] = find_encoder(options["encoder"])
     if options["grammar"] is not None:
         from accord.cli.data.treebanks import read_grammar
 

@@ -47,13 +47,17 @@ def _columns(plan: Plan, found: Understood) -> Iterable[tuple[str, str]]:
             yield "features", f"the token and columns {', '.join(map(str, layout.feature_columns))}"
     if layout.is_table:
         names, words, texts = layout.feature_names or (), layout.categorical or (), layout.text_columns or ()
+        if layout.named:
+            links = [layout.link_column, plan.options["links"]]
+            yield "names of rows", str(layout.node_column)
+            yield "links", " and ".join(str(one) for one in links if one is not None)
         yield "label column", str(layout.target) if layout.target != -1 else "the last"
         if layout.format == "csv":
             yield "header", "yes" if layout.header else "no"
         for kind, columns in (
             ("numbers", [name for name in names if name not in (*words, *texts)]),
             ("words", [name for name in names if name in words]),
-            ("free text", [name for name in names if name in texts]),
+            ("free text", list(layout.free_texts)),
         ):
             if columns:
                 yield f"columns of {kind}", _some(columns, _COLUMNS)

@@ -64,8 +64,10 @@ def read(plan: Plan) -> Understood:
         raise InputError(f"{plan.data} has no {layout.task.outputs}{longest}")
     if layout.is_table and isinstance(X, list):
         learner = for_table(layout, plan.given, plan.options)
-        if layout.text_columns:
+        if layout.free_texts:
             note(_about_texts(layout))
+    if plan.options["encoder"] and not (layout.free_texts or layout.view == "tokens"):
+        raise InputError(f"--encoder is for words and texts, and {plan.data} has none; see --text-columns")
     sizes = {plan.data: len(Y)}
     for name in plan.options["unlabeled"]:
         more = _load_unlabeled(layout, name, plan.options["unlabeled_format"])
@@ -106,8 +108,8 @@ def fit(plan: Plan) -> tuple[Trained, Layout]:
 
 def _about_texts(layout: Layout) -> str:
     """What was understood of a table with free text."""
-    texts, names = layout.text_columns or (), layout.feature_names or ()
-    others = len(names) - len(texts)
+    texts, names = layout.free_texts, layout.feature_names or ()
+    others = len(names) - len(layout.text_columns or ())
     beside = f", beside {others} other column{'s' * (others > 1)}" if others else ""
     return f"free text: {', '.join(texts)} (words, tf-idf){beside}; --text-columns or --categorical say otherwise"
 

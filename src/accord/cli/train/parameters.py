@@ -50,7 +50,13 @@ PARAMETERS = [
         "Whether to learn from unlabeled examples; auto: if held-out labels say that they help.",
         Choice(["auto", "always", "never"]),
     ),
-    Parameter("time_budget", same(None, "classifier"), "Seconds after which nothing else is tried.", float),
+    Parameter(
+        "time_budget", same(None, "classifier", "tagger"), "Seconds after which nothing else is tried.", float
+    ),
+    Parameter(
+        "metric", same("auto", "tagger"), "What held-out sentences are to say: wrong tokens, or F1 of spans.",
+        Choice(["auto", "tokens", "spans"]),
+    ),
     Parameter("norm", same(1, "svm", "co-svm"), "Power of the slacks.", Choice(["1", "2"])),
     Parameter(
         "rescaling", same("margin", "svm", "co-svm", *SMOOTH), "What the loss scales.", Choice(["margin", "slack"])

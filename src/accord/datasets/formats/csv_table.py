@@ -154,7 +154,7 @@ def is_free_text(cells: Sequence[str]) -> bool:
 
 def _build(
     rows: list[tuple[int, list[str]]], names: list[str], label: int | None, categorical: list[str] | None,
-    texts: list[str] | None, file: str, finite: bool,
+    texts: list[str] | None, file: str, finite: bool, first: Sequence[str] = (),
 ) -> Table:  # fmt: skip
     """Turn numbered rows into features and labels; column kinds that are None are found out."""
     columns = list(zip(*(row for _, row in rows))) if rows else [()] * len(names)
@@ -162,7 +162,7 @@ def _build(
     features = {name: columns[k] for k, name in enumerate(names) if k != label}
     numeric: dict[str, np.ndarray] = {}
     for name, cells in features.items():
-        if name in (*(categorical or ()), *(texts or ())):
+        if name in (*first, *(categorical or ()), *(texts or ())):
             continue
         values = floats(cells)
         if values is not None:
@@ -174,7 +174,7 @@ def _build(
     if texts is None:
         possible = [] if categorical is not None else [name for name in features if name not in numeric]
         texts = [name for name in possible if is_free_text(features[name])]
-    texts = [name for name in texts if name in features]
+    texts = [name for name in dict.fromkeys([*first, *texts]) if name in features]
     kinds = [name for name in features if name not in numeric and name not in texts]
     if finite:
         _refuse_missing(rows, names, numeric, bool(kinds or texts), file)
@@ -248,6 +248,7 @@ def read_csv(
     *,
     categorical: Sequence[Column] | None = None,
     texts: Sequence[Column] | None = None,
+    first: Sequence[Column] = (),
     finite: bool = False,
 ) -> Table:
     """Read a table into features and classes.
@@ -267,6 +268,8 @@ def read_csv(
         Columns to read as words; all others but ``texts`` must then be numeric. By default found out from the data.
     texts : sequence of int or str, optional
         Columns of free text; by default none if ``categorical`` is given, else found out from the data.
+    first : sequence of int or str, optional
+        Columns that are the first ones of ``texts`` whatever they look like, such as names of nodes.
     finite : bool
         Refuse cells such as ``nan`` in numeric columns, and empty ones in tables of numbers, and name line and column.
 
@@ -293,7 +296,7 @@ def read_csv(
     numbered = list(reader.checked())
     if reader.header == "auto":
         below = [floats(column) for column in zip(*(row for _, row in numbered[1:]))]
-        named = {*(categorical or ()), *(texts or ())} & {*numbered[0][1]}
+        named = {*(categorical or ()), *(texts or ()), *first} & {*numbered[0][1]}
         if all(values is None for values in below) and not named and not _names_texts(numbered):
             raise FormatError(
                 "no column is numeric, so it cannot be told whether the first row is a header; say whether it is",
@@ -305,7 +308,8 @@ def read_csv(
     names = reader.take_header()
     words = _named(categorical, names, reader.name, "categorical", "categorical")
     free = _named(texts, names, reader.name, "free text", "texts")
-    return _build(list(reader.rows), names, reader.label_index(names), words, free, reader.name, finite)
+    kept = _named(first, names, reader.name, "the first texts", "first") or ()
+    return _build(list(reader.rows), names, reader.label_index(names), words, free, reader.name, finite, kept)
 
 
 def iter_csv(

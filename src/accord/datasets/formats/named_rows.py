@@ -73,7 +73,7 @@ def _parquet(source: Source) -> NamedRows:
     except ImportError:
         raise MissingExtraError(
             f"{name}: a Parquet file needs pyarrow, which is not installed; install it with: "
-            "pip install 'accord[parquet]'"
+            "pip install 'accord-ml[parquet]'"
         ) from None
     if source == "-":
         raise FormatError("a Parquet file is not read from front to back; give its path", name)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike, fspath
 from typing import NamedTuple
 
 from accord.datasets.formats.csv_table import TableReader
+from accord.datasets.formats.named_rows import NamedRows, named_rows
 from accord.datasets.formats.source import Source
 
 
@@ -42,7 +44,9 @@ class RecordRows(NamedTuple):
 
 
 def read_records(source: Source, delimiter: str | None = None, encoding: str = "utf-8") -> RecordRows:
-    """Read a delimited table with a header; a row with more or fewer cells than the header is an error that says where.
+    """Read a delimited table with a header, or a Parquet file.
+
+    A row with more or fewer cells than the header is an error that says where.
 
     Examples
     --------
@@ -50,9 +54,20 @@ def read_records(source: Source, delimiter: str | None = None, encoding: str = "
     >>> read_records(io.StringIO("name,city\\nAnn,\\n")).records()
     [{'name': 'Ann', 'city': None}]
     """
-    reader = TableReader(source, None, delimiter, True, encoding)
+    names, rows, name = iter_records(source, delimiter, encoding)
+    return RecordRows(names, list(rows), name)
+
+
+def iter_records(
+    source: Source, delimiter: str | None = None, encoding: str = "utf-8"
+) -> tuple[list[str], Iterator[list[str]], str]:
+    """Header, rows one after another, and name of a table that may be too large for memory, see `read_records`."""
+    rows: Source | NamedRows = source
+    if isinstance(source, (str, PathLike)) and fspath(source).endswith(".parquet"):
+        rows = named_rows("parquet", source)
+    reader = TableReader(rows, None, delimiter, True, encoding)
     names = reader.take_header()
-    return RecordRows(names, [row for _, row in reader.checked()], reader.name)
+    return names, (row for _, row in reader.checked()), reader.name
 
 
 def format_records(names: Sequence[str], rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:

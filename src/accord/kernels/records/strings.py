@@ -200,16 +200,14 @@ def _mark_shared(words, i, i_end, j, j_end, shared_i, shared_j):
 
 
 @kernel
-def align_words(codes, word_starts, indptr, words, weights, most, left, right, out):
+def align_words(codes, word_starts, indptr, words, weights, n_words, most, left, right, out):
     """How much of each string's words the other one has, by weight, spelling errors and initials included.
 
     ``words[indptr[v]:indptr[v + 1]]`` are the words of string ``v``, as sorted numbers of packed words. ``out[p]`` are
-    the smaller and the larger share of the two strings. Where one has more than ``most`` words, only equal words count:
-    so many say enough, and to look for spelling errors among all of them takes long.
+    the smaller and the larger share of the two strings. No string has more than ``n_words`` words. Where one has more
+    than ``most``, only equal words count: so many say enough, and to look for spelling errors among all of them takes
+    long.
     """
-    n_words = 0
-    for v in range(indptr.size - 1):
-        n_words = max(n_words, indptr[v + 1] - indptr[v])
     shared = np.empty((2, n_words), np.bool_)
     for p in range(left.size):
         i, i_end = indptr[left[p]], indptr[left[p] + 1]

@@ -153,7 +153,8 @@ def _spacy() -> tuple[Any, Any]:
         import spacy.tokens
     except ImportError as error:
         raise MissingExtraError(
-            f"the format spacy needs {error.name}, which is not installed; install it with: pip install 'accord[spacy]'"
+            f"the format spacy needs {error.name}, which is not installed; install it with: "
+            "pip install 'accord-ml[spacy]'"
         ) from error
     return spacy, spacy.tokens
 

@@ -242,7 +242,8 @@ class PairModel:
 
 def _around(near: Any, a: int, b: int, covered: set[int]) -> list[int]:
     """Two records and those that are linked to them most probably, step by step, as many as people sort."""
-    records, waiting = set(), [(-1.0, a), (-1.0, b)]
+    records: set[int] = set()
+    waiting = [(-1.0, a), (-1.0, b)]
     while waiting and len(records) < MOST_GROUPED:
         _, one = heappop(waiting)
         if one not in records:

@@ -1,0 +1,263 @@
+"""Tables that do not fit into memory, clustered from files of a folder, step by step.
+
+The steps are those in memory, and so is the result: records are packed, their keys sorted, candidates found, compared,
+and clustered. What was done is kept, so a program that was killed goes on where it was: packing and sorting begin
+again, searching and comparing go on with the next block.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accord.dedupe import disk_index
+from accord.dedupe.blocking import Closeness, Index
+from accord.dedupe.columns import Column, WholeColumn
+from accord.dedupe.decoding import MOST_ALL_PAIRS, Rule, cluster_pairs, small_parts
+from accord.dedupe.disk_index import Parts
+from accord.dedupe.lookup_keys import KeyFiles, keys_of
+from accord.dedupe.packing import AllNew, HashedNumbers, PackedStrings, to_files
+from accord.dedupe.pairs import RecordPairs, RecordTable, as_records
+from accord.exceptions import InputError
+from accord.files import write_file
+from accord.kernels.records import blocking
+from accord.progress import Progress
+from accord.threads import map_threads
+
+_STATE = "accord-work.json"
+_ROWS = 20_000  # records whose candidates are searched at a time
+_BITS = 7  # of keys, by which they are sorted in 128 parts
+_PAIR = np.dtype([("left", "<i8"), ("right", "<i8")])
+_SCORED = np.dtype([("left", "<i8"), ("right", "<i8"), ("score", "<f8")])
+
+
+class BigTable:
+    """A table in a folder, whose records come in chunks; `name` tells it from others."""
+
+    def __init__(self, folder: Path, view: RecordPairs, name: str, n_jobs: int | None, verbose: bool) -> None:
+        self.folder, self.view, self.n_jobs, self.verbose = folder, view, n_jobs, verbose
+        self.state: dict[str, Any] = {"name": name, "done": [], "n_records": 0}
+        self.table = RecordTable(view)
+        if (folder / _STATE).exists():
+            found = json.loads((folder / _STATE).read_text("utf-8"))
+            if found["name"] != name:
+                raise InputError(f"{folder} has what was done of another table or by another model; remove it first")
+            self.state = found
+        elif folder.exists() and any(folder.iterdir()):
+            raise InputError(f"{folder} is a folder with other files; name an empty one, or one that is not there")
+        folder.mkdir(parents=True, exist_ok=True)
+        self._save()
+
+    def cluster(
+        self,
+        chunks: Iterable[Any],
+        n_candidates: int,
+        weights: np.ndarray,
+        constant: Callable[[int], float],
+        rule: Rule,
+    ) -> np.ndarray:
+        """Cluster numbers by first appearance."""
+        if (self.folder / "clusters").exists():
+            return np.fromfile(self.folder / "clusters", np.int64)
+        if "packed" in self.state["done"]:
+            self._open()
+        else:
+            self._pack(chunks)
+        index = self._index()
+        self._search(index, n_candidates)
+        n_parts = self._pair()
+        self._compare(n_parts, weights)
+        found = self._clusters(n_parts, index, weights, constant(len(self.table)), rule)
+        _write(self.folder / "clusters", found)
+        return found
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder)
+
+    # -- records and their keys --------------------------------------------------------------------------------------
+    def _pack(self, chunks: Iterable[Any]) -> None:
+        self._clear("")
+        for name, column in self._columns():
+            to_files(column, self.folder, name)
+            column.numbers_of = AllNew() if isinstance(column, WholeColumn) else HashedNumbers()
+            if hasattr(column, "word_numbers_of"):
+                column.word_numbers_of = HashedNumbers()
+        keys = KeyFiles(self.folder, _BITS)
+        with Progress(None, "reading", self.verbose) as progress:
+            for chunk in chunks:
+                first, records = len(self.table), as_records(chunk, "chunks")
+                self.table.append_plain(list(zip(*self.view.plain_cells(records, first).values())))
+                if records:
+                    keys.add(keys_of(self.table, np.arange(first, len(self.table))), first)
+                progress.advance(len(records))
+        self.state["n_records"] = len(self.table)
+        self.state["columns"] = {name: _said(column) for name, column in self._columns()}
+        for _, column in self._columns():
+            column.numbers_of = AllNew()  # what is known is needed no more
+            if hasattr(column, "word_numbers_of"):
+                column.word_numbers_of = AllNew()
+        self._done("packed")
+
+    def _open(self) -> None:
+        for name, column in self._columns():
+            to_files(column, self.folder, name)
+            _say(column, self.state["columns"][name])
+        self.table.n_records = self.state["n_records"]
+
+    def _columns(self) -> Iterator[tuple[str, Column]]:
+        for k, column in enumerate(self.table.columns.values()):
+            yield f"column{k}", column
+        if self.table.whole is not None:
+            yield "whole", self.table.whole
+
+    def _index(self) -> Index:
+        if "sorted" in self.state["done"]:
+            return disk_index.open_index(self.folder)
+        self._clear("index.")
+        keys = KeyFiles(self.folder, _BITS, fresh=False)
+        with Progress(2, "sorting keys", self.verbose) as progress:
+            keys.sort()
+            progress.advance()
+            index = disk_index.build(self.folder, keys, len(self.table), len(self.table.columns))
+        self._done("sorted")
+        keys.remove()
+        return index
+
+    # -- candidates ----------------------------------------------------------------------------------------------------
+    def _search(self, index: Index, n_candidates: int) -> None:
+        if "paired" in self.state["done"]:
+            return
+        n = len(self.table)
+        starts = [begin for begin in range(0, n, _ROWS) if not self._near(begin).exists()]
+        with Progress(n, "searching", self.verbose) as progress:
+            progress.advance(n - len(starts) * _ROWS if starts else n)
+
+            def search(begin: int) -> None:
+                end = min(begin + _ROWS, n)
+                found, scores = np.empty((end - begin, n_candidates), np.int64), np.empty((end - begin, n_candidates))
+                blocking.nearest(*index, begin, end, False, n_candidates, found, scores)
+                row, place = np.nonzero(found >= 0)
+                other = found[row, place]
+                pairs = np.empty(row.size, _PAIR)
+                pairs["left"], pairs["right"] = np.maximum(row + begin, other), np.minimum(row + begin, other)
+                _write(self._near(begin), pairs)
+                progress.advance(end - begin)
+
+            map_threads(search, ((begin,) for begin in starts), self.n_jobs)
+
+    def _pair(self) -> int:
+        """Pairs in parts, each once, sorted; the number of parts."""
+        if "paired" not in self.state["done"]:
+            self._clear("pairs-")
+            blocks = [self._near(begin) for begin in range(0, len(self.table), _ROWS)]
+            n_pairs = sum(path.stat().st_size for path in blocks) // _PAIR.itemsize
+            parts = Parts(self.folder, "pairs", _PAIR, len(self.table), n_pairs)
+            for path in blocks:
+                pairs = np.fromfile(path, _PAIR)
+                parts.add(pairs, pairs["left"])
+            self.state["n_parts"] = parts.n_parts
+            self._done("paired")
+            self._clear("near-")
+        return int(self.state["n_parts"])
+
+    def _compare(self, n_parts: int, weights: np.ndarray) -> None:
+        left_over = [k for k in range(n_parts) if not self._scored(k).exists()]
+        n = len(self.table)
+        with Progress(n_parts, "comparing", self.verbose) as progress:
+            progress.advance(n_parts - len(left_over))
+            for k in left_over:
+                pairs = np.fromfile(self.folder / f"pairs-{k}", _PAIR)
+                keys = np.unique(pairs["left"] * n + pairs["right"])
+                out = np.empty(keys.size, _SCORED)
+                out["left"], out["right"] = keys // n, keys % n
+                out["score"] = self.table.scores(keys // n, keys % n, weights, self.n_jobs)
+                _write(self._scored(k), out)
+                progress.advance()
+
+    # -- clusters ------------------------------------------------------------------------------------------------------
+    def _clusters(self, n_parts: int, index: Index, weights: np.ndarray, constant: float, rule: Rule) -> np.ndarray:
+        """Of the candidates those that are similar are kept in memory, and others of large components."""
+        n = len(self.table)
+        pairs = self._gather(n_parts, lambda some: some["score"] + constant > 0)
+        left, right = np.ascontiguousarray(pairs["left"]), np.ascontiguousarray(pairs["right"])
+        large = np.full(n, -1)
+        for k, part in enumerate(small_parts(n, left, right, pairs["score"] + constant, n)):
+            if part.size > MOST_ALL_PAIRS:
+                large[part] = k
+        if large.max(initial=-1) >= 0:
+            pairs = self._gather(
+                n_parts,
+                lambda some: (
+                    (some["score"] + constant > 0)
+                    | ((large[some["left"]] >= 0) & (large[some["left"]] == large[some["right"]]))
+                ),
+            )
+            left, right = np.ascontiguousarray(pairs["left"]), np.ascontiguousarray(pairs["right"])
+
+        def scores(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            return self.table.scores(a, b, weights, self.n_jobs) + constant
+
+        closeness = Closeness(self.table, index)
+        return cluster_pairs(
+            n, (left, right), pairs["score"] + constant, scores, lambda: closeness, rule, verbose=self.verbose
+        )
+
+    def _gather(self, n_parts: int, wanted: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        found = []
+        for k in range(n_parts):
+            some = np.fromfile(self._scored(k), _SCORED)
+            found.append(some[wanted(some)])
+        return np.concatenate(found) if found else np.empty(0, _SCORED)
+
+    # -- files ---------------------------------------------------------------------------------------------------------
+    def _near(self, begin: int) -> Path:
+        return self.folder / f"near-{begin}"
+
+    def _scored(self, part: int) -> Path:
+        return self.folder / f"scored-{part}"
+
+    def _done(self, step: str) -> None:
+        self.state["done"].append(step)
+        self._save()
+
+    def _save(self) -> None:
+        write_file(self.folder / _STATE, json.dumps(self.state))
+
+    def _clear(self, begins: str) -> None:
+        """Remove what an unfinished step has left."""
+        for path in self.folder.iterdir():
+            if path.name.startswith(begins) and path.name != _STATE:
+                path.unlink()
+
+
+def _write(path: Path, entries: np.ndarray) -> None:
+    """Write a file that is whole if it is there."""
+    unfinished = path.with_name(f"unfinished-{path.name}")
+    entries.tofile(unfinished)
+    os.replace(unfinished, path)
+
+
+def _said(column: Column) -> dict[str, Any]:
+    """What comparisons ask of a column beside its arrays."""
+    packed = [value for value in vars(column).values() if isinstance(value, PackedStrings)]
+    return {
+        "symbols": list(packed[0].symbols) if packed else [],
+        "longest": [one.longest for one in packed],
+        "most_words": getattr(column, "most_words", 0),
+    }
+
+
+def _say(column: Column, said: dict[str, Any]) -> None:
+    packed = [value for value in vars(column).values() if isinstance(value, PackedStrings)]
+    for one, longest in zip(packed, said["longest"]):
+        one.longest = longest
+        one.symbols.update((c, k) for k, c in enumerate(said["symbols"]))
+    if hasattr(column, "most_words"):
+        column.most_words = said["most_words"]

@@ -1,0 +1,228 @@
+"""Keys by which records are looked up: words, trigrams and values of fields, the same numbers in every table and file.
+
+Of a table that does not fit into memory they are sorted on disk, in buckets by their first bits (:class:`KeyFiles`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from accord.dedupe.columns import parts_of, text_key
+from accord.dedupe.packing import rows_of
+from accord.dedupe.pairs import RecordTable
+
+MAX_RECORDS = 500  # a key of more records says too little to be looked at
+MOST_KEYS = 256  # of one cell; of a longer text the rarest ones have to do
+_ENTRY = np.dtype([("key", "<u8"), ("record", "<u4"), ("field", "<u4")])
+_STEP = 65536.0
+LARGE = 20_000  # records of a table above which keys of two fields together are used
+_MOST_JOINT = 32  # such keys of one record
+_VALUE, _PART, _JOINT = 1 << 20, 2 << 20, 3 << 20  # beside numbers of fields
+
+
+class RecordKeys(NamedTuple):
+    """Keys of records: the place of the record, the number of its field, and the key itself."""
+
+    row: np.ndarray
+    field: np.ndarray
+    key: np.ndarray
+
+
+def keys_of(table: RecordTable, records: np.ndarray) -> RecordKeys:
+    """Keys of some records of a table; rows are places in `records`.
+
+    Behind those of all fields come those of two fields together, for large tables, as if they were of one more field.
+    """
+    parts = []
+    for number, column in enumerate(table.columns.values()):
+        ids = column.ids.array[records]
+        here = np.flatnonzero(ids >= 0)
+        ptr, keys = column.keys(ids[here])
+        fields = np.full(keys.size, number)
+        parts.append((np.repeat(here, np.diff(ptr)), fields, mixed(keys, fields)))
+    row, key = joint_keys(table, records)
+    parts.append((row, np.full(key.size, len(table.columns)), key))
+    row, field, key = (np.concatenate(part) for part in zip(*parts))
+    return RecordKeys(row, field, key)
+
+
+def joint_keys(table: RecordTable, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, in order, and keys of whole values, and of parts of two fields together.
+
+    In a large table too many records have a word or a trigram to look at all of them; few have two of these.
+    """
+    columns = list(table.columns.values())
+    rows, keys, ragged = [], [], []
+    for number, column in enumerate(columns):
+        ids = column.ids.array[records]
+        here = np.flatnonzero(ids >= 0)
+        rows.append(here)
+        keys.append(mixed(column.value_keys.array[ids[here]], _VALUE + number))
+        ptr, parts = rows_of(column.part_ptr.array, column.part_keys.array, ids[here])
+        sizes = np.zeros(ids.size, np.int64)
+        sizes[here] = np.diff(ptr)
+        ragged.append((sizes, np.cumsum(sizes) - sizes, mixed(parts, _PART + number)))
+    for a, b in _two_of(len(columns)):
+        (n_a, first_a, parts_a), (n_b, first_b, parts_b) = ragged[a], ragged[b]
+        sizes = n_a * n_b
+        row = np.repeat(np.arange(sizes.size), sizes)
+        place = np.arange(row.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        one, other = first_a[row] + place // n_b[row], first_b[row] + place % n_b[row]
+        wanted = slice(None) if a != b else one < other
+        rows.append(row[wanted])
+        keys.append(_joint(parts_a[one[wanted]], parts_b[other[wanted]]))
+    row, key = np.concatenate(rows), np.concatenate(keys)
+    order = np.lexsort((key, row))
+    row, key = row[order], key[order]
+    kept = (
+        np.arange(row.size) - np.searchsorted(row, row) < _MOST_JOINT
+    )  # those that others have as well are there, too
+    return row[kept], key[kept]
+
+
+def _two_of(n_fields: int) -> list[tuple[int, int]]:
+    """Pairs of fields; a single one is taken twice."""
+    return [(0, 0)] if n_fields == 1 else [(a, b) for b in range(n_fields) for a in range(b)]
+
+
+def _joint(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return mixed((a ^ (b << np.uint64(1))).view(np.int64), _JOINT)
+
+
+def _joint_keys_of_one(kinds: Sequence[str], cells: Sequence[str | None]) -> np.ndarray:
+    there = [number for number, cell in enumerate(cells) if cell is not None]
+    values = [text_key(str(cells[number])) for number in there]
+    parts = [parts_of(kinds[number], str(cells[number])) for number in there]
+    fields = [number for number, own in zip(there, parts) for _ in own]
+    scattered = mixed(
+        np.array([*values, *(part for own in parts for part in own)], np.int64),
+        np.array([*(_VALUE + number for number in there), *(_PART + number for number in fields)], np.int64),
+    )
+    ends = np.cumsum([len(values), *(len(own) for own in parts)]).tolist()
+    place = dict(zip(there, pairwise(ends)))
+    pairs = [
+        (one, other)
+        for a, b in _two_of(len(kinds))
+        if a in place and b in place
+        for one in range(*place[a])
+        for other in range(*place[b])
+        if a != b or one < other
+    ]
+    both = np.array(pairs, np.int64).reshape(-1, 2)
+    keys = [scattered[: len(values)], _joint(scattered[both[:, 0]], scattered[both[:, 1]])]
+    return np.sort(np.concatenate(keys))[:_MOST_JOINT]
+
+
+def keys_of_one(kinds: Sequence[str], cells: Sequence[str | None]) -> RecordKeys | None:
+    """The same of one record that is in no table, given the cells that are compared; None if a text is long."""
+    keys: list[int] = []
+    fields: list[int] = []
+    for number, (kind, cell) in enumerate(zip(kinds, cells)):
+        if cell is None:
+            continue
+        if len(cell) > MOST_KEYS:
+            return None
+        if kind == "category":
+            own = {text_key(cell)}
+        else:
+            padded = f" {cell} "
+            own = {_gram_key(padded[k : k + 3]) for k in range(len(cell))}
+            if kind == "text":
+                own.update(map(text_key, cell.split()))
+        keys += own
+        fields += [number] * len(own)
+    field, joint = np.array(fields, np.int64), _joint_keys_of_one(kinds, cells)
+    key = np.concatenate([mixed(np.array(keys, np.int64), field), joint])
+    field = np.concatenate([field, np.full(joint.size, len(kinds))])
+    return RecordKeys(np.zeros(field.size, np.int64), field, key)
+
+
+@lru_cache(maxsize=1 << 16)
+def _gram_key(three: str) -> int:
+    return ord(three[0]) << 42 | ord(three[1]) << 21 | ord(three[2])
+
+
+def mixed(keys: np.ndarray, field: np.ndarray | int) -> np.ndarray:
+    """Keys of fields, scattered over all numbers of 64 bits; different ones of a field stay different."""
+    out = keys.astype(np.uint64) + (np.atleast_1d(field).astype(np.uint64) + np.uint64(1)) * np.uint64(
+        0x9E3779B97F4A7C15
+    )
+    out = (out ^ (out >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    out = (out ^ (out >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return out ^ (out >> np.uint64(31))
+
+
+def key_weights(frequency: np.ndarray, n_records: int) -> np.ndarray:
+    """How much keys of so many records count: the logarithm of their rarity.
+
+    In steps of 2 ** -16: sums of squares are then exact, and do not depend on the order in which they are summed.
+    """
+    return np.round(np.log(n_records / np.minimum(frequency, n_records)) * _STEP) / _STEP
+
+
+class KeyFiles:
+    """Keys of very many records in a folder: added in blocks, then read sorted, bucket by bucket."""
+
+    def __init__(self, folder: Path, bits: int, fresh: bool = True) -> None:
+        self.bits = bits  # of a key that say its bucket
+        self._files = [folder / f"keys-{bucket}" for bucket in range(1 << bits)]
+        for path in self._files if fresh else ():
+            path.write_bytes(b"")
+
+    def add(self, keys: RecordKeys, first: int) -> None:
+        """Add keys of records whose numbers begin at `first`."""
+        entries = np.empty(keys.key.size, _ENTRY)
+        entries["key"], entries["record"], entries["field"] = keys.key, keys.row + first, keys.field
+        if not self.bits:
+            self._append(0, entries)
+            return
+        bucket = (keys.key >> np.uint64(64 - self.bits)).astype(np.int64)
+        order = np.argsort(bucket, kind="stable")
+        ends = np.searchsorted(bucket[order], np.arange((1 << self.bits) + 1))
+        for b in range(1 << self.bits):
+            self._append(b, entries[order[ends[b] : ends[b + 1]]])
+
+    def _append(self, bucket: int, entries: np.ndarray) -> None:
+        with open(self._files[bucket], "ab") as stream:
+            stream.write(entries.tobytes())
+
+    def sort(self) -> None:
+        """Sort every bucket by key, then by record."""
+        for path in self._files:
+            entries = np.fromfile(path, _ENTRY)
+            entries[np.argsort(entries["key"], kind="stable")].tofile(path)  # records come in order
+
+    def buckets(self, n_fields: int) -> Iterator[SortedKeys]:
+        """Buckets in the order of their keys, of the first fields."""
+        for path in self._files:
+            entries = np.fromfile(path, _ENTRY)
+            entries = entries[entries["field"] < n_fields]
+            key = np.ascontiguousarray(entries["key"])
+            starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if key.size else np.empty(0, int)
+            record, field = entries["record"].astype(np.int64), entries["field"].astype(np.int64)
+            yield SortedKeys(key[starts], np.append(starts, key.size), field, record)
+
+    def remove(self) -> None:
+        """Remove the files."""
+        for path in self._files:
+            path.unlink(missing_ok=True)
+
+
+class SortedKeys(NamedTuple):
+    """Different keys, where the entries of each begin, and field and record of every entry."""
+
+    keys: np.ndarray
+    ptr: np.ndarray
+    field: np.ndarray
+    record: np.ndarray
+
+    def lengths(self, n_records: int, out: np.ndarray) -> None:
+        """Add the squared weights to those of every record and field: `out` of shape (records, fields)."""
+        weights = key_weights(np.diff(self.ptr), n_records)
+        np.add.at(out, (self.record, self.field), np.repeat(weights**2, np.diff(self.ptr)))
