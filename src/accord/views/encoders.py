@@ -7,7 +7,7 @@ downloaded unless you give the name of a model to a library that does it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
@@ -99,7 +99,11 @@ def spacy_pipeline(nlp: Any, *, name: str | None = None) -> Any:
     return SpacyEncoder(_library("spacy").load(nlp) if isinstance(nlp, (str, PathLike)) else nlp, name)
 
 
-_BY_LIBRARY = {"spacy": spacy_pipeline, "transformers": transformer, "sentence-transformers": sentence_transformer}
+_BY_LIBRARY: dict[str, Callable[..., Any]] = {
+    "spacy": spacy_pipeline,
+    "transformers": transformer,
+    "sentence-transformers": sentence_transformer,
+}
 _KINDS = (
     "a folder or file of an encoder (model.onnx and tokenizer.json; or as transformers, sentence-transformers or spaCy "
     "save it), or LIBRARY:NAME"
