@@ -10,6 +10,7 @@ import pytest
 from cli_helpers import ok, run
 from record_cases import people
 
+from accord import load
 from accord.dedupe.self_training import SelfTraining
 from accord.structures.partitions.losses import pair_counts
 
@@ -120,10 +121,14 @@ def test_a_table_without_labels_is_clustered(tmp_path):
     assert ok("dedupe", "apply", tmp_path / "m.accord", table, "-q") == (tmp_path / "out.csv").read_text()
 
 
-def test_explain(folder):
+def test_explain(folder, tmp_path):
     out = ok("dedupe", "explain", folder / "m.accord", folder / "train.csv", 1, 2)
     assert "name: " in out
     assert "similarity in a table of" in out
+    model = load(folder / "m.accord")
+    model.size_costs_ = np.array([0.0, 0.0, 0.0, 1.5, 2.5])
+    model.save(tmp_path / "sizes.accord")
+    out = ok("dedupe", "explain", tmp_path / "sizes.accord", folder / "train.csv", 1, 2)
     assert "needed in clusters of 3: " in out
     assert " or more: " in out.splitlines()[-1]
 
