@@ -3,7 +3,6 @@
 
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
-DOCS_VENV ?= .venv-docs
 STUDIO_VENV ?= .venv-label-studio
 SPACY_VENV ?= .venv-spacy
 
@@ -56,17 +55,17 @@ format: $(VENV)/.installed  ## let ruff rewrite the source
 bench: $(BENCH_VENV)/.installed  ## measure Accord against other tools; needs a data folder in ACCORD_DATA
 	@$(BENCH_VENV)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
-docs: $(DOCS_VENV)/.installed  ## build the site in build/docs: run the gallery, check all links
+docs: $(VENV)/.docs-installed  ## build the site in build/docs: run the gallery, check all links
 	@rm -rf build/docs docs/api docs/auto_gallery
-	@$(DOCS_VENV)/bin/python -m sphinx -q -W --keep-going -j 2 -d build/doctrees -b html docs build/docs
+	@$(VENV)/bin/python -m sphinx -q -W --keep-going -j 2 -d build/doctrees -b html docs build/docs
 	@echo "the site is built; start at build/docs/index.html"
 
-package: $(DOCS_VENV)/.installed  ## build wheel and sdist in dist, and try them in an empty environment
-	@.ci/package $(DOCS_VENV)/bin/python
+package: $(VENV)/.docs-installed  ## build wheel and sdist in dist, and try them in an empty environment
+	@.ci/package $(VENV)/bin/python
 
 env: $(VENV)/.installed  ## only set up the environment
 
-env-docs: $(DOCS_VENV)/.installed
+env-docs: $(VENV)/.docs-installed
 
 clean:  ## remove what was built and all caches
 	@rm -rf build dist docs/api docs/auto_gallery .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .numba_cache
@@ -90,10 +89,9 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(VENV)/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(DOCS_VENV)/.installed: locks/docs.lock pyproject.toml
-	$(call make-environment,$(DOCS_VENV))
-	@$(DOCS_VENV)/bin/python $(PIP_INSTALL) --no-deps -r locks/docs.lock
-	@$(DOCS_VENV)/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+# What the documentation needs beside, of the same versions as far as both have it.
+$(VENV)/.docs-installed: $(VENV)/.installed locks/docs.lock
+	@$(VENV)/bin/python $(PIP_INSTALL) --no-deps -r locks/docs.lock
 	@touch $@
 
 # Label Studio has versions of its own of nearly everything, and runs as a program of its own.

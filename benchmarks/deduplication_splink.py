@@ -7,7 +7,8 @@ A task is the JSON file that ``deduplication_peer.py`` describes. Answered are p
 
 Comparisons are those of its documentation: Jaro-Winkler at two thresholds for short texts, with term frequencies;
 Levenshtein for numbers and dates; equality for categories; the share of common words, at four thresholds, for texts
-that are longer than names. Tables are small, so every pair is compared and no duplicate is lost by blocking.
+that are longer than names. Compared are pairs that are equal in some column that is no category, and of a table of one
+column all pairs, so that none is lost.
 """
 
 import json
@@ -71,7 +72,8 @@ def comparison(column: str, kind: str) -> Any:
 
 
 def linker(table: pd.DataFrame, kinds: dict[str, str]) -> Any:
-    """All pairs of a table, compared; of a single column both its words and its letters are."""
+    """Pairs of a table, compared; of a single column both its words and its letters are."""
+    blocks = [column for column, kind in kinds.items() if kind != "category"] or list(kinds)
     comparisons = [comparison(column, kind) for column, kind in kinds.items()]
     if len(kinds) == 1:
         (column,) = kinds
@@ -80,7 +82,7 @@ def linker(table: pd.DataFrame, kinds: dict[str, str]) -> Any:
     settings = SettingsCreator(
         link_type="dedupe_only",
         comparisons=comparisons,
-        blocking_rules_to_generate_predictions=["1 = 1"],
+        blocking_rules_to_generate_predictions=[block_on(column) for column in blocks] if len(kinds) > 1 else ["1 = 1"],
         additional_columns_to_retain=["cluster"],
     )
     return connect(table, settings)
@@ -132,7 +134,7 @@ def partition(first: int, last: int, pairs: Any, threshold: float) -> list[int]:
     for i, j, p in zip(*pairs):
         if p >= threshold and min(i, j) >= first and max(i, j) < last:
             parent[max(root(i), root(j))] = min(root(i), root(j))
-    return [root(i) - first for i in range(first, last)]
+    return [int(root(i)) - first for i in range(first, last)]
 
 
 def f1(truth: np.ndarray, found: np.ndarray) -> float:

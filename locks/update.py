@@ -1,7 +1,7 @@
 """Write the lock files anew: every package that an extra needs, pinned, with the checksums of its files.
 
     python locks/update.py --index URL
-    .venv-docs/bin/python locks/update.py --index URL --only docs
+    .venv/bin/python locks/update.py --index URL --only docs
     .venv-spacy/bin/python locks/update.py --index URL --only spacy
     .venv-label-studio/bin/python locks/update.py --index URL --installed label-studio
 

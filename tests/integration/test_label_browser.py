@@ -1,13 +1,10 @@
 """A person at the page: Chromium is driven through a whole session of each kind, over kill -9 and reloads."""
 
-import os
-import re
 import shutil
 import signal
-import subprocess
 
 import pytest
-from cli_helpers import process
+from label_server import Server
 from labeling_cases import files_of, project_of, right_answer
 
 from accord.labeling.formats.files import read_labels
@@ -41,25 +38,6 @@ def browser():
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
         chromium.close()
-
-
-class Server:
-    """`accord label` as a process of its own."""
-
-    def __init__(self, *args):
-        self.process = process("label", *args, "--no-browser", stderr=subprocess.PIPE, text=True)
-        self.link = None
-        for line in self.process.stderr:
-            if found := re.search(r"http://\S+", line):
-                self.link = found.group()
-                break
-        assert self.link, "the server ended"
-        self.port = re.search(r":(\d+)/", self.link).group(1)
-
-    def kill(self, number=signal.SIGKILL):
-        os.kill(self.process.pid, number)
-        self.process.wait(20)
-        self.process.stderr.close()
 
 
 def key_of(page):
@@ -210,6 +188,47 @@ def test_mouse_unsure_tokens_new_labels_and_scripts_from_right_to_left(browser, 
             "(e.labels && e.labels.length) || e.textContent)).length"
         )
         assert unnamed == 0
+    finally:
+        context.close()
+        server.kill(signal.SIGTERM)
+
+
+def test_clusters_are_merged_and_split_by_keys_and_by_mouse(browser, tmp_path):
+    names = ["Ann Lee", "A. Lee", "Anne Lee", "Ann Leigh", "Bob Kay", "B. Kay", "Bobby Kay"]
+    (tmp_path / "people.csv").write_text("name,town\n" + "".join(f"{name},Rome\n" for name in names))
+    path = tmp_path / "s.sqlite"
+    server = Server(tmp_path / "people.csv", "--pairs", "--store", path, "--port", 0)
+    context = browser.new_context(color_scheme="dark", viewport={"width": 390, "height": 844})
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    try:
+        page.goto(server.link)
+        page.wait_for_selector(".pair")
+        page.get_by_role("button", name="Clusters").click()
+        saved, records = page.locator("#group-saved"), page.locator("#group .record")
+        records.first.wait_for()
+        n = records.count()
+        assert 3 <= n <= len(names)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        shown = page.locator("#group").inner_text()
+        for press in ("m", "ArrowDown", "2", "Enter"):  # all the same, but for the second one
+            page.keyboard.press(press)
+        sync_api.expect(saved).to_contain_text("saved")
+        said = list(Store(path).truth().values())
+        assert (said.count("different"), said.count("same")) == (n - 1, (n - 1) * (n - 2) // 2)
+        page.keyboard.press("z")
+        sync_api.expect(saved).to_have_text("taken back")
+        assert Store(path).truth() == {}
+        assert page.locator("#group .record").count() == n
+        page.keyboard.press("x")
+        records.nth(1).locator(".chip").first.click()  # the second one is as the first, by mouse
+        page.locator("#group-accept").click()
+        sync_api.expect(saved).to_contain_text("saved")
+        said = list(Store(path).truth().values())
+        assert said.count("same") == 1
+        assert len(said) == n * (n - 1) // 2
+        assert "Lee" in shown
+        assert errors == []
     finally:
         context.close()
         server.kill(signal.SIGTERM)

@@ -186,16 +186,21 @@ def try_all(
     rows: list[list[Trial]] = []
     best: Trial | None = None
     for linkage, sizes in rules:
-        if any(_smooth(row).max() >= 1.0 - _BETTER for row in rows):
+        if cannot_be_better(rows):
             break
         first = held_out.judge(similarity, linkage, sizes, start)
-        if best is not None and first.value < best.value - _LOST:
+        if cannot_be_better([[first]]) or (best is not None and first.value < best.value - _LOST):
             rows.append([first])
             continue
         rows.append(_around(held_out, similarity, first, best is None))
         best = max((trial for row in rows for trial in row), key=lambda trial: trial.value)
         start = best.threshold
     return rows
+
+
+def cannot_be_better(rows: list[list[Trial]]) -> bool:
+    """Whether a trial is so good that none could be better by enough."""
+    return any(_smooth(row).max() >= 1.0 - _BETTER for row in rows)
 
 
 def _around(held_out: HeldOut, similarity: Similarity, first: Trial, wide: bool) -> list[Trial]:

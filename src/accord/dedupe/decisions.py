@@ -16,7 +16,7 @@ import numpy as np
 from accord.dedupe import postings
 from accord.dedupe.decoding import cost_of_size
 from accord.dedupe.few_pairs import FewPairs
-from accord.dedupe.lookup_keys import keys_of, keys_of_one
+from accord.dedupe.lookup_keys import fewer_keys_of, fewer_keys_of_one
 from accord.dedupe.pairs import RecordTable
 from accord.dedupe.similarity import RecordSimilarity
 from accord.dedupe.values import Record
@@ -86,11 +86,11 @@ class Decisions:
     # -- one record after another ---------------------------------------------------------------------------------
     def decide(self, plain: list[str | None], raw: list[Any] | None, number: int) -> Assignment:
         """Decide about a record; it is added under `number`, if there is something to keep of it."""
-        keys = keys_of_one(self.kinds, plain)
+        keys = fewer_keys_of_one(self.kinds, plain)
         if keys is None:
             table = self.model.view_.table()
             table.append_plain([plain])
-            keys = keys_of(table, np.arange(1))
+            keys = fewer_keys_of(table, np.arange(1))
         near, sums, found = postings.look_up(self.db, keys, number + 1, self.model.n_candidates)
         # those that are far behind the nearest are compared later, if at all
         n_first = max(min(_FIRST * near.size // 100, int(np.count_nonzero(sums >= _BEHIND * sums[:1]))), 1)

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from accord.dedupe.choosing import RULES, HeldOut, Similarity, Trial, choose, report, try_all
+from accord.dedupe.choosing import RULES, HeldOut, Similarity, Trial, cannot_be_better, choose, report, try_all
 from accord.dedupe.compared import ComparedPairs
 from accord.dedupe.decoding import LINKAGES, Rule
 from accord.dedupe.index import RecordIndex
@@ -298,7 +298,9 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
             *alone(self.view_, labeled),
             guessed._replace(without=[(guessed.weights, guessed.bias)] * n_folds),
         ]
-        trials = [row for one in similarities for row in try_all(held_out, one, rules)]
+        trials: list[list[Trial]] = []
+        for one in similarities:
+            trials += [] if cannot_be_better(trials) else try_all(held_out, one, rules)
         self.n_calibration_, self.slope_ = float(n_records), slope
         if learn_again:
             best = choose([row for row in trials if row[0].similarity == LEARNED], n_clusters)

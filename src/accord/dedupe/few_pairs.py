@@ -19,6 +19,7 @@ from accord.kernels.records import strings
 
 Cells = Sequence["str | None"]
 _BOUNDARY = np.int64(ord(" "))
+_LETTERS = 512  # numbers of letters below this need not be made smaller
 _MANY = 100  # trigrams, above which they are not sorted by insertion
 
 
@@ -91,8 +92,10 @@ class _Packed:
         self.left, self.right, self.pairs, values = self._lay_out()
         points = _points(values)
         self.starts = _ends([len(value) for value in values])
-        letters, codes = np.unique(points, return_inverse=True)
-        self.codes, self.n_letters = codes.astype(np.int32), letters.size
+        self.codes, self.n_letters = points.astype(np.int32), int(points.max(initial=0)) + 1
+        if self.n_letters > _LETTERS:
+            letters, codes = np.unique(points, return_inverse=True)
+            self.codes, self.n_letters = codes.astype(np.int32), letters.size
         n_worded = self.pairs[self.n_worded]
         self.words = self._words(n_worded)
         self.grams = self._trigrams(points, n_worded)

@@ -21,6 +21,7 @@ MAX_RECORDS = 500  # a key of more records says too little to be looked at
 MOST_KEYS = 256  # of one cell; of a longer text the rarest ones have to do
 _ENTRY = np.dtype([("key", "<u8"), ("record", "<u4"), ("field", "<u4")])
 _STEP = 65536.0
+_DIGITS = ("number", "date")
 LARGE = 20_000  # records of a table above which keys of two fields together are used
 _MOST_JOINT = 32  # such keys of one record
 _VALUE, _PART, _JOINT = 1 << 20, 2 << 20, 3 << 20  # beside numbers of fields
@@ -119,12 +120,20 @@ def _joint_keys_of_one(kinds: Sequence[str], cells: Sequence[str | None]) -> np.
     return np.sort(np.concatenate(keys))[:_MOST_JOINT]
 
 
-def keys_of_one(kinds: Sequence[str], cells: Sequence[str | None]) -> RecordKeys | None:
+def fewer_keys_of(table: RecordTable, records: np.ndarray) -> RecordKeys:
+    """The same without runs of digits of numbers and dates, which are too many to be written down one by one."""
+    found = keys_of(table, records)
+    left_out = [k for k, kind in enumerate(table.view.fields_.values()) if kind in _DIGITS]
+    kept = ~np.isin(found.field, left_out)
+    return RecordKeys(*(part[kept] for part in found))
+
+
+def fewer_keys_of_one(kinds: Sequence[str], cells: Sequence[str | None]) -> RecordKeys | None:
     """The same of one record that is in no table, given the cells that are compared; None if a text is long."""
     keys: list[int] = []
     fields: list[int] = []
     for number, (kind, cell) in enumerate(zip(kinds, cells)):
-        if cell is None:
+        if cell is None or kind in _DIGITS:
             continue
         if len(cell) > MOST_KEYS:
             return None
@@ -133,8 +142,7 @@ def keys_of_one(kinds: Sequence[str], cells: Sequence[str | None]) -> RecordKeys
         else:
             padded = f" {cell} "
             own = {_gram_key(padded[k : k + 3]) for k in range(len(cell))}
-            if kind == "text":
-                own.update(map(text_key, cell.split()))
+            own.update(map(text_key, cell.split()))
         keys += own
         fields += [number] * len(own)
     field, joint = np.array(fields, np.int64), _joint_keys_of_one(kinds, cells)

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.dedupe.lookup_keys import MAX_RECORDS, MOST_KEYS, KeyFiles, RecordKeys, key_weights, keys_of
+from accord.dedupe.lookup_keys import MAX_RECORDS, MOST_KEYS, KeyFiles, RecordKeys, fewer_keys_of, key_weights
 from accord.dedupe.pairs import RecordTable
 
 SCHEMA = "CREATE TABLE keys (key INTEGER PRIMARY KEY, share REAL, postings BLOB)"
 _POSTING = np.dtype([("record", "<u4"), ("scale", "<f4")])
 _PARAMETERS = 128  # of a statement that asks for keys
-_ENOUGH = 2000  # postings of the rarest keys that are looked at, and then no more
+_ENOUGH = 1500  # postings of the rarest keys that are looked at, and then no more
 
 
 class Found(NamedTuple):
@@ -84,7 +84,7 @@ def add_all(db: sqlite3.Connection, tables: Iterable[RecordTable], n_records: in
     with TemporaryDirectory(prefix="accord-") as folder:
         files, first = KeyFiles(Path(folder), (n_records >> 15).bit_length()), 0  # a bucket has some million entries
         for table in tables:
-            files.add(keys_of(table, np.arange(len(table))), first)
+            files.add(fewer_keys_of(table, np.arange(len(table))), first)
             first += len(table)
         files.sort()
         lengths = np.zeros((n_records, n_fields))

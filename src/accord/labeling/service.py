@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from hashlib import blake2s
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -167,11 +168,14 @@ class Service:
 
     # -- what was done ------------------------------------------------------------------------------------------------
     def history(self, annotator: str | None, before: int | None = None) -> list[dict[str, Any]]:
-        """The latest events."""
-        return [
-            {**event._asdict(), "text": self.short(event.item)}
-            for event in self.store.history(annotator, before=before)
-        ]
+        """The latest events; those of one act are one."""
+        found = self.store.history(annotator, before=before)
+        told = []
+        for (_, _, action), events in groupby(found, key=lambda event: (event.at, event.annotator, event.action)):
+            first, *others = events
+            value = f"{1 + len(others)} answers about pairs" if others and action == "answer" else first.value
+            told.append({**first._asdict(), "value": value, "text": self.short(first.item)})
+        return told
 
     def short(self, key: str) -> str:
         """The beginning of an item."""

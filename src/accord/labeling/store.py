@@ -199,10 +199,11 @@ class Store:
                 return []
             act = f"{columns} AND at = ? {open_ones} ORDER BY id DESC"
             events = [_event(row) for row in db.execute(act, (annotator, last[1])).fetchall()]
+            now = time.time()
             for event in events:
                 undo = db.execute(
                     "INSERT INTO events (at, annotator, item, action, undone) VALUES (?, ?, ?, 'undo', ?)",
-                    (time.time(), annotator, event.item, event.id),
+                    (now, annotator, event.item, event.id),
                 ).lastrowid
                 db.execute("UPDATE events SET undone = ? WHERE id = ?", (undo, event.id))
                 self._restore(db, event)

@@ -8,7 +8,7 @@ from record_cases import people
 
 import accord
 from accord import Deduplicator, InputError
-from accord.dedupe import decoding
+from accord.dedupe import choosing, decoding
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.choosing import HeldOut, Similarity, Trial, choose
 from accord.dedupe.compared import ComparedPairs
@@ -201,11 +201,14 @@ def test_the_report_says_what_was_chosen(monkeypatch):
     (chosen,) = [row for row in model.report_ if row["chosen"]]
     assert chosen["linkage"] == model.linkage_
     assert chosen["f1"] >= max(row["f1"] + row["b_cubed"] for row in model.report_) / 2 - 0.1
-    assert {row["similarity"] for row in model.report_} == {"learned", "whole record: rare trigrams", "mixture"}
+    assert {row["similarity"] for row in model.report_} == {"learned"}  # none can be better
+    assert chosen["f1"] > 0.99
     assert f1(truth, model.predict(others)) > 0.85
+    monkeypatch.setattr(choosing, "_BETTER", -1.0)  # nothing is good enough
     named = Deduplicator(FIELDS, random_state=0, self_training=False, tol=0.05, linkage="components")
     named.fit([*records, *others], [*ids, *[None] * len(others)])
     assert named.linkage_ == "components"
+    assert {row["similarity"] for row in named.report_} == {"learned", "whole record: rare trigrams", "mixture"}
 
 
 def test_views_of_earlier_versions_compare_as_they_did():

@@ -14,7 +14,7 @@ from record_cases import people
 
 from accord import Deduplicator, InputError, StoredIndex
 from accord.dedupe import decisions, postings
-from accord.dedupe.lookup_keys import keys_of, keys_of_one
+from accord.dedupe.lookup_keys import fewer_keys_of, fewer_keys_of_one
 from accord.exceptions import ModelFileError
 
 FIELDS = {"name": "text", "street": "text", "born": "date"}
@@ -66,8 +66,8 @@ def test_one_by_one_leaves_the_same_keys_as_all_at_once(model, tmp_path):
     table = model.view_.table(records)
     for k in range(len(records)):
         keys, one = (
-            keys_of(table, np.array([k])),
-            keys_of_one(list(FIELDS.values()), index._decisions.plain(records)[k]),
+            fewer_keys_of(table, np.array([k])),
+            fewer_keys_of_one(list(FIELDS.values()), index._decisions.plain(records)[k]),
         )
         assert set(zip(keys.field.tolist(), keys.key.tolist())) == set(zip(one.field.tolist(), one.key.tolist()))
 
@@ -223,7 +223,7 @@ def test_a_killed_program_loses_nothing_that_it_said(path):
         assert all(known[name] == one for name, one in said.items())
         assert index._decisions.db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         # no record without its keys, and none twice
-        keys = keys_of(index.model.view_.table(records), np.arange(len(records)))
+        keys = fewer_keys_of(index.model.view_.table(records), np.arange(len(records)))
         true = Counter(keys.key.view(np.int64).tolist())
         for key, share, own in index._decisions.db.execute("SELECT key, share, postings FROM keys"):
             listed = np.frombuffer(own, postings._POSTING)["record"]

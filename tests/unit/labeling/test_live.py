@@ -272,7 +272,12 @@ def test_clusters_are_sorted_and_taken_back_at_once(tmp_path):
         )
     trainer.step()
     assert service.group(found["keys"])["groups"] == sorted(groups)  # answers hold
+    assert [one["value"] for one in service.history("ana")] == [f"{n} answers about pairs"]
     assert len(service.undo("ana")) == n
+    assert [(one["action"], bool(one["undone"])) for one in service.history("ana")] == [
+        ("undo", True),
+        ("answer", True),
+    ]
     assert service.store.truth() == {}
     assert service.undo("ana") == []
     keys, twice = found["keys"], [project.keys[0]] * 2
