@@ -84,7 +84,7 @@ html_css_files = ["accord.css"]
 html_js_files = ["accord.js"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "experiments": [], "which": []}  # pages without others beside them
 html_theme_options = {
     "logo": {"text": "Accord"},
     "navbar_end": ["theme-switcher"],
@@ -134,6 +134,8 @@ def _read(app: Sphinx, docname: str, source: list[str]) -> None:
         except (KeyError, ValueError):
             page = target
         path = os.path.relpath(page, (DOCS / docname).parent)
+        if page.suffix == ".md" and not page.is_relative_to(DOCS):
+            return f"path:{path}"  # no page of the site: the file itself
         return f"{path}#{url.fragment}" if url.fragment else path
 
     source[0] = _LINK.sub(moved, source[0])
