@@ -78,7 +78,7 @@ def test_large_components_are_guessed_where_nothing_is_left_to_guess(case, monke
     table, rule = compared.table, Rule(linkage, "agglomerative", np.zeros(1))
     settings = (similarity.weights, -2.5, rule)
     before = cluster_table(table, candidate_pairs(table, len(table)), *settings)
-    monkeypatch.setattr(decoding, "_ALL_PAIRS", 2)
+    monkeypatch.setattr(decoding, "MOST_ALL_PAIRS", 2)
     found = cluster_table(table, candidate_pairs(table, len(table)), *settings)
     np.testing.assert_array_equal(found, before)
     # some are: no other clusters, or nearly none
