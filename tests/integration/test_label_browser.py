@@ -40,6 +40,9 @@ def browser():
         chromium.close()
 
 
+sync_api.expect.set_options(timeout=60_000)  # the machine may be busy, or kernels be compiled
+
+
 def key_of(page):
     return page.locator("#question").get_attribute("data-key")
 
@@ -94,7 +97,7 @@ def test_a_session(kind, browser, tmp_path):
     server = Server(*args, "--port", 0)
     errors, said = [], {}
     context = browser.new_context()
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(server.link)
