@@ -66,8 +66,8 @@ FAMILIES = re.compile(
     r"|real/test_(registry|treebanks)_real\.py"
     r"|unit/(test_memory|test_settings|views/test_tied)\.py"
 )
-# The quick subset: what all others are made of, and decoders of chains and clusterings. Learners and trees take too long
-# there: compiled code that checks bounds cannot be kept, so that every process compiles its own.
+# The quick subset: what all others are made of, and decoders of chains and clusterings. Learners and trees take too
+# long there: compiled code that checks bounds cannot be kept, so that every process compiles its own.
 QUICK = [TESTS / "unit", *(TESTS / "unit" / name for name in ("datasets", "mail", "structures", "views"))]
 QUICK += [TESTS / "oracle" / f"test_{name}.py" for name in ("every_structure", "partition_decoders")]
 NOT_QUICK = [TESTS / "unit" / f"test_{name}.py" for name in ("memory", "registry", "settings", "tokenizer")]
