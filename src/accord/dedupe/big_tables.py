@@ -18,12 +18,13 @@ import numpy as np
 
 from accord.dedupe import disk_index
 from accord.dedupe.blocking import Closeness, Index
-from accord.dedupe.columns import Column, WholeColumn
+from accord.dedupe.column import Column
 from accord.dedupe.decoding import MOST_ALL_PAIRS, Rule, cluster_pairs, small_parts
 from accord.dedupe.disk_index import Parts
 from accord.dedupe.lookup_keys import KeyFiles, keys_of
 from accord.dedupe.packing import AllNew, HashedNumbers, PackedStrings, to_files
 from accord.dedupe.pairs import RecordPairs, RecordTable, as_records
+from accord.dedupe.text_columns import WholeColumn
 from accord.exceptions import InputError
 from accord.files import write_file
 from accord.kernels.records import blocking

@@ -12,7 +12,7 @@ from itertools import chain
 
 import numpy as np
 
-from accord.dedupe.columns import COMPARISONS, LONGEST, MISSING, MONTH, MOST_WORDS, WHOLE
+from accord.dedupe.column import COMPARISONS, LONGEST, MISSING, MONTH, MOST_WORDS, WHOLE
 from accord.dedupe.pairs import RecordPairs, whole_text
 from accord.dedupe.values import parse_date, parse_number
 from accord.kernels.records import strings

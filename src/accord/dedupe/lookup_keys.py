@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.dedupe.columns import parts_of, text_key
+from accord.dedupe.column import parts_of, text_key
 from accord.dedupe.packing import rows_of
 from accord.dedupe.pairs import RecordTable
 

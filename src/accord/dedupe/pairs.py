@@ -13,8 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from accord.dedupe.columns import COLUMNS, COMPARISONS, MISSING, WAYS, WHOLE, Column, DateColumn, WholeColumn
+from accord.dedupe.column import COMPARISONS, MISSING, WAYS, WHOLE, Column
+from accord.dedupe.columns import COLUMNS, DateColumn
 from accord.dedupe.packing import PackedStrings, Trigrams
+from accord.dedupe.text_columns import WholeColumn
 from accord.dedupe.values import KINDS, Record, cell_text, guess_kind, plain_words, says_day_first
 from accord.exceptions import InputError
 from accord.forms import FLAG, TEXT, items, mapping, optional

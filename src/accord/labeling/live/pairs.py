@@ -18,7 +18,7 @@ from scipy.sparse import coo_array
 from sklearn.linear_model import LogisticRegression
 
 from accord.dedupe.blocking import candidate_pairs
-from accord.dedupe.columns import MISSING
+from accord.dedupe.column import MISSING
 from accord.dedupe.decoding import average
 from accord.dedupe.deduplicator import Deduplicator
 from accord.dedupe.pairs import RecordPairs
