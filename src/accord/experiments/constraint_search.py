@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from accord.packed.rescaling import RESCALINGS
 from accord.packed.weights import Weights
 from accord.solvers.cutting_plane import SVMResult
 from accord.structures.chains.losses import zero_one
+from accord.structures.chains.problem import ChainProblem
 
 
 class FixedOrder(StructuredSVM):
@@ -33,7 +34,7 @@ class ByScore(StructuredSVM):
         search.structure = copy.copy(problem.structure)
         search.structure.loss_ = zero_one(problem.structure.n_labels_)
         search.rescaling, search.norm = RESCALINGS["margin"], 1
-        return super()._solve(_OtherSearch(problem, search, by_score=True), rng, title)
+        return super()._solve(_OtherSearch(cast(ChainProblem, problem), search, by_score=True), rng, title)
 
 
 class WithoutRoot(StructuredSVM):
@@ -42,13 +43,13 @@ class WithoutRoot(StructuredSVM):
     def _solve(self, problem: Problem, rng: Any, title: str) -> SVMResult:
         search: Any = copy.copy(problem)
         search.norm = 1
-        return super()._solve(_OtherSearch(problem, search), rng, title)
+        return super()._solve(_OtherSearch(cast(ChainProblem, problem), search), rng, title)
 
 
 class _OtherSearch:
     """A problem whose violated constraints are found in another one with the same examples."""
 
-    def __init__(self, problem: Any, search: Any, by_score: bool = False) -> None:
+    def __init__(self, problem: ChainProblem, search: ChainProblem, by_score: bool = False) -> None:
         self.problem, self.search, self.by_score = problem, search, by_score
 
     def __getattr__(self, name: str) -> Any:
