@@ -12,7 +12,8 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	"$$p" -c '$(SUPPORTED)' >/dev/null 2>&1 && echo "$$p" && break; done)
 
 PIP_INSTALL = -m pip --disable-pip-version-check -qq install
-PYTEST_ARGS ?= -n 2 --dist worksteal
+# One more than there are cores here: tests wait for servers, browsers and killed programs now and then.
+PYTEST_ARGS ?= -n 3 --dist worksteal
 HYPOTHESIS_PROFILE ?= ci
 BENCH_ARGS ?=
 BRIDGES = -o addopts="-ra --import-mode=importlib --doctest-modules"
@@ -28,8 +29,10 @@ help:  ## list the targets
 demo: $(VENV)/.installed  ## one example of every kind of output, learned from generated data; write a report
 	@$(VENV)/bin/accord demo $(DEMO_ARGS)
 
+# Numba's first level of optimisation: test data are small, and compiling is a third of a first run. Results are the
+# same; `make test-all` compiles as users do.
 test: $(VENV)/.installed  ## run the tests (those on real data only where ACCORD_DATA names a data folder)
-	@HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
+	@NUMBA_OPT=$${NUMBA_OPT:-1} HYPOTHESIS_PROFILE=$(HYPOTHESIS_PROFILE) $(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
 test-all: $(VENV)/.installed  ## all tests, also those that take minutes
 	@HYPOTHESIS_PROFILE=default $(VENV)/bin/python -m pytest $(PYTEST_ARGS) -m ""

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import zlib
 from collections import defaultdict
@@ -132,9 +133,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if not everything or not config.getoption("numprocesses", 0) or os.environ.get("PYTEST_XDIST_WORKER"):
         return
     if not any(Path(os.environ["NUMBA_CACHE_DIR"]).iterdir()):
-        command = [sys.executable, str(TESTS / "fuzz" / "zoo.py")]
-        for child in [subprocess.Popen([*command, half]) for half in ("chains", "others")]:
-            child.wait()
+        with tempfile.TemporaryDirectory() as claims:
+            command = [sys.executable, str(TESTS / "fuzz" / "zoo.py"), claims]
+            for child in [subprocess.Popen([*command, way]) for way in ("forwards", "backwards")]:
+                child.wait()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
