@@ -71,8 +71,14 @@ FAMILIES = re.compile(
 # long there: compiled code that checks bounds cannot be kept, so that every process compiles its own.
 QUICK = [TESTS / "unit", *(TESTS / "unit" / name for name in ("datasets", "mail", "structures", "views"))]
 QUICK += [TESTS / "oracle" / f"test_{name}.py" for name in ("every_structure", "partition_decoders")]
-NOT_QUICK = [TESTS / "unit" / f"test_{name}.py" for name in ("memory", "registry", "settings", "tokenizer")]
-NOT_QUICK += [TESTS / "unit" / "mail" / "test_mail_detector.py", TESTS / "unit" / "views" / "test_default.py"]
+NOT_QUICK = {
+    TESTS / "unit" / f"{name}.py"
+    for name in (
+        "test_memory", "test_registry", "test_settings", "test_tokenizer", "test_old_models", "test_forms",
+        "test_plots", "mail/test_mail_detector", "mail/test_mail_spam", "mail/test_mail_service_state",
+        "mail/test_mail_state_damage", "views/test_default", "views/test_independence", "views/test_encoded",
+    )
+}  # fmt: skip
 
 # Tests run side by side; threads for their small matrices would only wait for each other. Programs that tests start
 # inherit this. NumPy, which reads it, is not imported yet.
