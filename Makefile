@@ -58,9 +58,10 @@ format: $(VENV)/.installed  ## let ruff rewrite the source
 bench: $(BENCH_VENV)/.installed  ## measure Accord against other tools; needs a data folder in ACCORD_DATA
 	@$(BENCH_VENV)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
-docs: $(VENV)/.docs-installed  ## build the site in build/docs: run the gallery, check all links
+docs: $(VENV)/.docs-installed  ## build the site in build/docs: run the gallery, check all links and what is hard to read
 	@rm -rf build/docs docs/api docs/auto_gallery
 	@$(VENV)/bin/python -m sphinx -q -W --keep-going -j 2 -d build/doctrees -b html docs build/docs
+	@$(VENV)/bin/python docs/looks.py build/docs
 	@echo "the site is built; start at build/docs/index.html"
 
 package: $(VENV)/.docs-installed  ## build wheel and sdist in dist, and try them in an empty environment

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from cli_helpers import ok
+from docs import looks
 
 from accord.cli.demo import comparison, mails, numbers, records, sentences, sites, topics, trees
 from accord.evaluation import Results, Task
@@ -57,6 +58,8 @@ def test_demo_shows_every_kind_of_output_and_writes_one_page(tmp_path, small):
     with open(tmp_path / "results.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * len(comparison.METHODS) * len(comparison.PAIRS)
+    if looks.can_look():
+        assert looks.faults_of([tmp_path / "report.html"]) == []
 
 
 @pytest.mark.usefixtures("small")

@@ -1,9 +1,9 @@
 """A person at the page: Chromium is driven through a whole session of each kind, over kill -9 and reloads."""
 
-import shutil
 import signal
 
 import pytest
+from docs import looks
 from label_server import Server
 from labeling_cases import files_of, project_of, right_answer
 
@@ -13,15 +13,10 @@ from accord.labeling.project import KINDS
 from accord.labeling.store import Store
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian's package chromium)"),
+    pytest.mark.skipif(looks.CHROMIUM is None, reason="there is no Chromium (Debian's package chromium)"),
 ]
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 OPTIONS = {
     "tokens": ["--labels", "PER,LOC", "--tokenizer", "blanks"],
     "classes": ["--labels", "good,bad"],
@@ -35,7 +30,7 @@ FORMS = {"tokens": "conll", "classes": "csv", "numbers": "csv", "trees": "trees"
 @pytest.fixture(scope="module")
 def browser():
     with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=looks.CHROMIUM, args=looks.FLAGS)
         yield chromium
         chromium.close()
 
@@ -108,6 +103,10 @@ def test_a_session(kind, browser, tmp_path):
             key, value = answered(page, project)
             said[key] = value
         assert Store(store).answers().keys() >= said.keys()
+        for view in ("Label", "History", "Conflicts", "Files", "Help") if kind == "tokens" else ("Label",):
+            page.get_by_role("button", name=view, exact=True).click()
+            assert list(looks.faults(page)) == []
+        page.get_by_role("button", name="Label", exact=True).click()
         page.locator("#question").focus()
         page.keyboard.press("Escape")  # out of an input, if there is one
         page.keyboard.press("z")
@@ -166,7 +165,7 @@ def test_mouse_unsure_tokens_new_labels_and_scripts_from_right_to_left(browser, 
         box = page.locator(".sentence")
         assert box.get_attribute("dir") == "rtl"
         assert "<b>" in box.inner_text()  # text, never HTML
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert list(looks.faults(page)) == []
         ends = [page.locator(f"#t{t}").bounding_box() for t in (1, 2)]
         first, second = ([one["x"] + one["width"] / 2, one["y"] + one["height"] / 2] for one in ends)
         page.mouse.move(*first)
@@ -212,7 +211,7 @@ def test_clusters_are_merged_and_split_by_keys_and_by_mouse(browser, tmp_path):
         records.first.wait_for()
         n = records.count()
         assert 3 <= n <= len(names)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert list(looks.faults(page)) == []
         shown = page.locator("#group").inner_text()
         for press in ("m", "ArrowDown", "2", "Enter"):  # all the same, but for the second one
             page.keyboard.press(press)

@@ -39,6 +39,12 @@ class Dataset:
     extra : dict
         What else there is about each example, if asked for: ``pos`` tags, further feature matrices; names and
         attributes of columns.
+
+    Examples
+    --------
+    >>> data = Dataset("two", [["Ana", "left"], ["Tom", "slept"]], [["B-PER", "O"], None], np.array(["train", "train"]))
+    >>> len(data), data.X[0], data.taxonomy is None
+    (2, ['Ana', 'left'], True)
     """
 
     name: str

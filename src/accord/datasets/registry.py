@@ -49,6 +49,13 @@ def data_home(data: str | os.PathLike[str] | None = None) -> Path:
     ------
     InputError
         Neither is given, or the folder does not exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(data_home(folder) == Path(folder))
+    True
     """
     where = "data=" if data is not None else f"the environment variable {ENVIRONMENT_VARIABLE}"
     chosen = os.environ.get(ENVIRONMENT_VARIABLE) if data is None else data
@@ -64,7 +71,14 @@ def data_home(data: str | os.PathLike[str] | None = None) -> Path:
 
 
 def available(data: str | os.PathLike[str] | None = None) -> list[str]:
-    """Names of the data sets that `load` can read from the local data folder."""
+    """Names of the data sets that `load` can read from the local data folder.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     (Path(folder) / "protein_cb513").mkdir()
+    ...     print(available(folder))
+    ['protein_cb513']
+    """
     home = data_home(data)
     return [name for name in LOADERS if (home / name).is_dir()]
 
@@ -93,6 +107,16 @@ def load(name: str, data: str | os.PathLike[str] | None = None, part: str = "tra
     Returns
     -------
     Dataset
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     (Path(folder) / "protein_cb513").mkdir()
+    ...     _ = (Path(folder) / "protein_cb513" / "cb513.domains.tsv").write_text("MKV\\tCHH\\n")
+    ...     found = load("protein_cb513", folder)
+    >>> found.X, found.Y
+    ([['M', 'K', 'V']], [['C', 'H', 'H']])
     """
     if name not in LOADERS:
         raise InputError(f"name={name!r} is not a known data set; choose from {', '.join(LOADERS)}")

@@ -229,6 +229,13 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
 
         How rare matches are in a table cannot be told from pairs that somebody chose, so nothing is calibrated; if too
         much is put together, raise ``threshold``.
+
+        Examples
+        --------
+        >>> records = [{"name": n} for n in ("Ann Lee", "Lee, Ann", "Bob Kay", "Bob Kaye", "Cy Orr", "Di Roe")]
+        >>> model = Deduplicator({"name": "text"}).fit_pairs(records, [(0, 1), (2, 3)], [(0, 2), (4, 5)])
+        >>> model.predict(records)
+        [0, 0, 1, 1, 2, 3]
         """
         check(self)
         records = as_records(records, "records")

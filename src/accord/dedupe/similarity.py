@@ -104,7 +104,16 @@ class RecordSimilarity:
         return float(self._comparisons(a, b) @ self.weights_ * self.slope_) + self.constant(n_records)
 
     def explain(self, a: Record, b: Record) -> list[Contribution]:
-        """What every comparison that is not 0 adds to the similarity of two records, the largest first."""
+        """What every comparison that is not 0 adds to the similarity of two records, the largest first.
+
+        >>> from accord import Deduplicator
+        >>> records = [{"name": n} for n in ("Ann Lee", "Lee, Ann", "Bob Kay", "Bob Kaye", "Cy Orr", "Di Roe")]
+        >>> model = Deduplicator({"name": "text"}, calibrate=False).fit(records, [0, 0, 1, 1, 2, 3])
+        >>> model.similarity(records[0], records[1]) > 0 > model.similarity(records[0], records[2])
+        True
+        >>> max(model.explain(records[0], records[1]), key=lambda one: one.contribution).name
+        'name: words aligned'
+        """
         found = [
             Contribution(name, float(value), float(weight), float(value * weight))
             for name, value, weight in zip(self.view_.names_, self._comparisons(a, b), self.pair_weights())

@@ -214,7 +214,17 @@ class StoredIndex:
             return redirects.undo(decisions, event, why)
 
     def history(self, id: Hashable | None = None) -> list[Event]:
-        """What was merged, split and undone, of one id or of all, oldest first."""
+        """What was merged, split and undone, of one id or of all, oldest first.
+
+        >>> import os, tempfile
+        >>> from accord import Deduplicator
+        >>> records = [{"name": n} for n in ("Ann Lee", "Lee, Ann", "Bob Kay", "Bob Kaye", "Cy Orr", "Di Roe")]
+        >>> model = Deduplicator({"name": "text"}, calibrate=False).fit(records, [0, 0, 1, 1, 2, 3])
+        >>> path = os.path.join(tempfile.mkdtemp(), "people.index")
+        >>> with model.index(records, [0, 0, 1, 1, 2, 3], path=path) as index:
+        ...     print(index.merge(2, 3, "same address"), index.split(1, [3]), [event.kind for event in index.history()])
+        2 4 ['merge', 'split']
+        """
         with self._reading() as decisions:
             return redirects.history(decisions, id)
 

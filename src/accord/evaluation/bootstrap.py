@@ -22,7 +22,14 @@ from accord.exceptions import InputError
 
 @dataclass(frozen=True)
 class BootstrapInterval:
-    """A percentile bootstrap interval of `what`."""
+    """A percentile bootstrap interval of `what`.
+
+    Examples
+    --------
+    >>> interval = bootstrap_metric(["a", "b", "a", "b"], ["a", "b", "b", "b"], "accuracy")
+    >>> interval.low, interval.estimate, interval.high
+    (0.25, 0.75, 1.0)
+    """
 
     what: str
     estimate: float
@@ -49,7 +56,11 @@ def bootstrap_difference(
     random_state: Seed = 0,
     names: tuple[str, str] = ("a", "b"),
 ) -> BootstrapInterval:
-    """Percentile interval of the mean of a − b, resampling pairs."""
+    """Percentile interval of the mean of a − b, resampling pairs.
+
+    >>> print(bootstrap_difference([0.31, 0.28, 0.25, 0.30], [0.35, 0.30, 0.31, 0.33], names=("new", "old")).summary)
+    mean difference new − old is -0.0375, 95 % bootstrap interval [-0.0525, -0.025] (10000 resamples).
+    """
     d = paired_differences(a, b, 2)
     means = _resampled_sums(d[:, None], n_resamples, random_state)[:, 0] / len(d)
     return _interval(f"mean difference {names[0]} − {names[1]}", float(d.mean()), means, level)
@@ -75,6 +86,13 @@ def bootstrap_metric(
     level : coverage
     n_resamples : number of bootstrap samples
     random_state : seed or numpy Generator
+
+    Examples
+    --------
+    >>> true = [["B-PER", "O"], ["O", "B-LOC"], ["O", "O"], ["B-PER", "O"]]
+    >>> found = [["B-PER", "O"], ["O", "O"], ["O", "O"], ["B-PER", "O"]]
+    >>> print(bootstrap_metric(true, found, "span_f1").summary)
+    span F1 is 0.8, 95 % bootstrap interval [0, 1] (1000 resamples).
     """
     chosen = get_metric(metric)
     if chosen.function is None:

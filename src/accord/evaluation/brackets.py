@@ -41,6 +41,12 @@ class BracketOptions:
     labeled : False compares the words of constituents only
     max_length : skip sentences with more words than that; traces (``-NONE-``) are no words
     skip_failed : leave out sentences that have no predicted tree; by default their true constituents all are misses
+
+    Examples
+    --------
+    >>> true, found = "(S (NP-SBJ (N dogs)) (VP (V bark)))", "(S (NP (N dogs)) (VP (V bark)))"
+    >>> bracket_f1(true, found), bracket_f1(true, found, options=BracketOptions(cut_functions=True))
+    (0.5, 1.0)
     """
 
     delete_root: bool = True
@@ -84,6 +90,13 @@ class BracketScores:
         Sentences left out because of ``max_length`` or ``skip_failed``.
     n_failed : int
         Sentences without a predicted tree, skipped or not.
+
+    Examples
+    --------
+    >>> true = "(S (NP (N dogs)) (VP (V see) (NP (N cats))))"
+    >>> scores = bracket_scores([true, true], [true, None])  # no tree was found for the second one
+    >>> scores.n_failed, scores.precision, scores.recall
+    (1, 1.0, 0.5)
     """
 
     index: np.ndarray
@@ -149,7 +162,19 @@ class BracketScores:
         return float(self.right_tags.sum() / max(self.words.sum(), 1))
 
     def to_text(self) -> str:
-        """The summary that EVALB prints (percentages)."""
+        """The summary that EVALB prints (percentages).
+
+        >>> tree = "(S (NP (N dogs)) (VP (V bark)))"
+        >>> print(bracket_scores([tree, tree], [tree, tree]).to_text())
+        2 sentences (0 skipped, 0 without a tree); constituents: 4 true, 4 predicted, 4 matched
+        Bracketing recall    = 100.00
+        Bracketing precision = 100.00
+        Bracketing F1        = 100.00
+        Complete match       = 100.00
+        Average crossing     =   0.00
+        No crossing          = 100.00
+        Tagging accuracy     = 100.00
+        """
         gold, predicted, matched = self.totals
         rows: list[tuple[str, float]] = [
             ("Bracketing recall", 100 * self.recall),
@@ -218,7 +243,12 @@ def bracket_f1(y_true: Any, y_pred: Any, *, options: BracketOptions = PAPERS) ->
 
 
 def corpus_bracket_f1(Y_true: Sequence[Any], Y_pred: Sequence[Any], *, options: BracketOptions = PAPERS) -> float:
-    """F1 over all constituents of a test set: `BracketScores.f1`."""
+    """F1 over all constituents of a test set: `BracketScores.f1`.
+
+    >>> true, wrong = "(S (NP (N dogs)) (VP (V bark)))", "(S (NP (N dogs)) (V bark))"
+    >>> corpus_bracket_f1([true, true], [true, wrong])
+    0.8571
+    """
     return bracket_scores(Y_true, Y_pred, options=options).f1
 
 

@@ -165,19 +165,34 @@ def hamming_loss(y_true: Any, y_pred: Any) -> float:
 
 
 def accuracy(y_true: Any, y_pred: Any) -> float:
-    """Fraction of right labels, pooled over tokens for sequences (1 − `token_error`)."""
+    """Fraction of right labels, pooled over tokens for sequences (1 − `token_error`).
+
+    >>> accuracy([["a", "b", "b"], ["a"]], [["a", "a", "b"], ["a"]])
+    0.75
+    """
     wrong, total = _token_totals(y_true, y_pred)
     return (total - wrong) / total
 
 
 def rmse(y_true: Any, y_pred: Any) -> float:
-    """Root of the mean squared error."""
+    """Root of the mean squared error.
+
+    >>> rmse([1.0, 2.0, 3.0], [1.0, 2.0, 5.0])
+    1.1547
+    """
     return float(root_ratio(squared_error_statistics(y_true, y_pred).sum(axis=0)))
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many there are, how many were predicted, how many of those are right."""
+    """How many there are, how many were predicted, how many of those are right.
+
+    Examples
+    --------
+    >>> counts = Counts(n_true=4, n_pred=5, n_correct=3)
+    >>> counts.precision, counts.recall, counts.f1
+    (0.6, 0.75, 0.6667)
+    """
 
     n_true: int
     n_pred: int
@@ -201,7 +216,14 @@ class Counts:
 
 @dataclass(frozen=True)
 class F1Scores:
-    """Precision, recall and F1, overall (pooled, "micro") and for each label or span type."""
+    """Precision, recall and F1, overall (pooled, "micro") and for each label or span type.
+
+    Examples
+    --------
+    >>> scores = label_scores([["A", "O", "B"]], [["A", "A", "B"]])
+    >>> scores.per_label["A"].f1, scores.per_label["B"].f1, scores.macro_f1
+    (0.6667, 1.0, 0.8333)
+    """
 
     overall: Counts
     per_label: dict[Any, Counts]
@@ -222,6 +244,14 @@ def label_scores(
     y_true, y_pred : lists of labels or of label lists
     labels : labels to count; by default every label that occurs in either argument
     exclude : labels that are not relevant, such as the "outside" label; ignored when `labels` is given
+
+    Examples
+    --------
+    >>> scores = label_scores([["A", "O", "B"]], [["A", "A", "O"]])
+    >>> scores.overall
+    Counts(n_true=2, n_pred=2, n_correct=1)
+    >>> sorted(scores.per_label)
+    ['A', 'B']
     """
     true, pred, nested = check_pair(y_true, y_pred)
     if nested:
@@ -251,5 +281,9 @@ def micro_f1(
 def macro_f1(
     y_true: Any, y_pred: Any, labels: Iterable[Label] | None = None, exclude: Iterable[Label] = ("O",)
 ) -> float:
-    """Mean of the relevant labels' F1; arguments as in `label_scores`."""
+    """Mean of the relevant labels' F1; arguments as in `label_scores`.
+
+    >>> macro_f1([["A", "O", "B"]], [["A", "A", "O"]])
+    0.3333
+    """
     return label_scores(y_true, y_pred, labels, exclude).macro_f1

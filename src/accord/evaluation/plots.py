@@ -45,6 +45,14 @@ def plot_results(
     x : name of a numeric setting for the horizontal axis
     published : figures of papers, drawn hollow (dashed lines where they hold for every x)
     dark : colours for a dark page
+
+    Examples
+    --------
+    >>> row = {"experiment": "demo", "method": "CRF", "repetition": 0, "metric": "token_error", "seconds": 0.1}
+    >>> results = Results({**row, "n_labeled": n, "value": 1 / n} for n in (5, 10, 20))
+    >>> axes = plot_results(results, "token_error", x="n_labeled").axes[0]
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('n_labeled', 'token error (%)')
     """
     from matplotlib import rc_context
 
@@ -68,7 +76,12 @@ def summaries_of(results: Results, metric: Metric) -> list[Summary]:
 
 
 def figure_bytes(figure: Figure, kind: str = "png", dpi: int = 150) -> bytes:
-    """A figure as PNG or SVG; the same figure always gives the same bytes."""
+    """A figure as PNG or SVG; the same figure always gives the same bytes.
+
+    >>> from matplotlib.figure import Figure
+    >>> figure_bytes(Figure(figsize=(1, 1)), dpi=20)[:4]
+    b'\\x89PNG'
+    """
     from matplotlib import rc_context
 
     out = io.BytesIO()

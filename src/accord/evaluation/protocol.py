@@ -26,6 +26,15 @@ class Draw:
     """Disjoint index arrays of one repetition.
 
     `n_tries` counts the draws that were needed; `repaired` tells that plain redrawing had been given up (see `draw`).
+
+    Examples
+    --------
+    >>> X, Y = ["u", "v", "w", "x"], ["a", "b", "a", "b"]
+    >>> parts = Draw(labeled=np.array([0, 1]), unlabeled=np.array([2]), holdout=np.array([3]))
+    >>> parts.training(X, Y)
+    (['u', 'v', 'w'], ['a', 'b', None])
+    >>> parts.test(X, Y)
+    (['x'], ['b'])
     """
 
     labeled: np.ndarray
@@ -45,7 +54,15 @@ class Draw:
 
 
 class Fold(NamedTuple):
-    """Indices to train on and to test on."""
+    """Indices to train on and to test on.
+
+    Examples
+    --------
+    >>> fold = Fold(train=np.array([0, 2]), test=np.array([1]))
+    >>> train, test = fold
+    >>> fold.test
+    array([1])
+    """
 
     train: np.ndarray
     test: np.ndarray
@@ -176,6 +193,13 @@ def folds(n: int, n_folds: int, rng: Seed = None, inverse: bool = False) -> list
     n_folds : number of folds
     rng : seed or numpy Generator
     inverse : train on one fold and test on the others, as in the thesis' regression experiments [4.4.1]
+
+    Examples
+    --------
+    >>> for train, test in folds(5, 2, rng=0):
+    ...     print(train, test)
+    [0 1] [2 3 4]
+    [2 3 4] [0 1]
     """
     if not 2 <= n_folds <= n:
         raise InputError(f"n_folds must lie between 2 and the number of examples, {n}, but it is {n_folds}")
@@ -267,6 +291,12 @@ def per_class_folds(
     rng : seed or numpy Generator
     small : what to do with classes of `n_per_class` examples or fewer: "keep" trains on all of them, so that they are
         never tested; "drop" leaves the class out
+
+    Examples
+    --------
+    >>> train, test = per_class_folds(["a", "a", "a", "b", "b"], n_per_class=1, n_folds=2, rng=0)[0]
+    >>> len(train), len(test)
+    (2, 3)
     """
     if n_per_class < 1 or n_folds < 1:
         raise InputError(f"n_per_class and n_folds must be at least 1, but they are {n_per_class} and {n_folds}")

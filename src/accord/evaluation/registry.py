@@ -28,6 +28,12 @@ class Metric:
     percent : show as a percentage
     statistics, combine : the metric as a function of sums over examples, if it is one:
         ``function(t, p) == combine(statistics(t, p).sum(axis=0))``; makes the bootstrap fast
+
+    Examples
+    --------
+    >>> wrong = Metric("n_wrong", "wrong outputs", lambda true, pred: sum(a != b for a, b in zip(true, pred)), False)
+    >>> wrong.function(["a", "b", "b"], ["a", "a", "b"])
+    1
     """
 
     name: str
@@ -71,6 +77,13 @@ def get_metric(metric: str | Metric | Callable[[Any, Any], float]) -> Metric:
 
     A plain function has a preferred direction only if it carries an attribute ``greater_is_better`` (as `TreeLoss`
     does); otherwise wrap it in `Metric` to give it one.
+
+    Examples
+    --------
+    >>> get_metric("span_f1").label, get_metric("span_f1").greater_is_better
+    ('span F1', True)
+    >>> get_metric(lambda true, pred: 0.0).greater_is_better is None  # nobody said which way is better
+    True
     """
     if isinstance(metric, Metric):
         return metric

@@ -34,7 +34,14 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "matplotlib")
 
 @dataclass(frozen=True)
 class ReportPaths:
-    """Where `write_report` put things."""
+    """Where `write_report` put things.
+
+    Examples
+    --------
+    >>> paths = ReportPaths(Path("out/report.html"), Path("out/report.md"), Path("out/results.csv"), [])
+    >>> paths.html.name
+    'report.html'
+    """
 
     html: Path
     markdown: Path
@@ -100,6 +107,15 @@ def write_report(
     notes : sentences below the tables, e.g. where and why results differ from the papers'
     command, seed, date, details : how the results came about, printed at the end
     figures : metric → function of "is the page dark?" that draws a figure for it instead of the usual plot
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> row = {"experiment": "demo", "method": "CRF", "repetition": 0, "metric": "token_error", "seconds": 0.1}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = write_report(folder, "My experiment", Results([{**row, "value": 0.2}]))
+    ...     print(paths.markdown.read_text("utf-8").splitlines()[0], [path.name for path in paths.plots])
+    # My experiment ['token_error.png']
     """
     chosen = [describe_metric(m) for m in (results.metrics if metrics is None else metrics)]
     if not chosen or not results.rows:

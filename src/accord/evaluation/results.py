@@ -41,7 +41,18 @@ class Cell:
 
 @dataclass(frozen=True)
 class Summary(Cell):
-    """Mean over the repetitions; the standard error is NaN for one repetition."""
+    """Mean over the repetitions; the standard error is NaN for one repetition.
+
+    Examples
+    --------
+    >>> from accord.evaluation import make_tasks, run_experiment
+    >>> errors = {"CRF": [0.21, 0.24, 0.22], "Tagger": [0.15, 0.19, 0.15]}
+    >>> tasks = make_tasks("demo", list(errors), repetitions=3)
+    >>> results = run_experiment(tasks, lambda task: {"token_error": errors[task.method][task.repetition]})
+    >>> one = results.aggregate()[0]
+    >>> one.method, one.mean, one.standard_error, one.n
+    ('CRF', 0.2233, 0.0088, 3)
+    """
 
     mean: float
     standard_error: float
@@ -50,7 +61,18 @@ class Summary(Cell):
 
 @dataclass(frozen=True)
 class Comparison(Cell):
-    """A method against the baseline, paired by repetition; `p_adjusted` is Holm's over all of them."""
+    """A method against the baseline, paired by repetition; `p_adjusted` is Holm's over all of them.
+
+    Examples
+    --------
+    >>> from accord.evaluation import make_tasks, run_experiment
+    >>> errors = {"CRF": [0.21, 0.24, 0.22], "Tagger": [0.15, 0.19, 0.15]}
+    >>> tasks = make_tasks("demo", list(errors), repetitions=3)
+    >>> results = run_experiment(tasks, lambda task: {"token_error": errors[task.method][task.repetition]})
+    >>> one = results.compare("CRF", "token_error")[0]
+    >>> one.method, one.test.difference, one.p_adjusted
+    ('Tagger', -0.06, 0.0091)
+    """
 
     test: PairedTest
     p_adjusted: float = math.nan
@@ -62,6 +84,17 @@ class Results:
     Parameters
     ----------
     rows : dicts with the columns experiment, method, one per setting, repetition, metric, value, seconds
+
+    Examples
+    --------
+    >>> from accord.evaluation import make_tasks, run_experiment
+    >>> errors = {"CRF": [0.21, 0.24, 0.22], "Tagger": [0.15, 0.19, 0.15]}
+    >>> tasks = make_tasks("demo", list(errors), repetitions=3)
+    >>> results = run_experiment(tasks, lambda task: {"token_error": errors[task.method][task.repetition]})
+    >>> [(summary.method, summary.mean) for summary in results.aggregate()]
+    [('CRF', 0.2233), ('Tagger', 0.1633)]
+    >>> len(results.where(method="CRF").rows)
+    3
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -96,7 +129,14 @@ class Results:
             return cls({name: _read(name, text) for name, text in row.items() if text != ""} for row in reader)
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the table, atomically. Settings that are no plain words are written as JSON."""
+        """Write the table, atomically. Settings that are no plain words are written as JSON.
+
+        >>> import os, tempfile
+        >>> row = {"experiment": "demo", "method": "CRF", "repetition": 0, "metric": "token_error", "seconds": 0.1}
+        >>> path = Results([{**row, "value": 0.25}]).to_csv(os.path.join(tempfile.mkdtemp(), "results.csv"))
+        >>> Results.load(path).rows[0]["value"]
+        0.25
+        """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         columns = self.columns  # looks at all rows
@@ -197,6 +237,15 @@ class Results:
         test : "t", "wilcoxon", or "corrected-t" for repetitions drawn from one pool (needs `test_to_train`)
         test_to_train : size of the test part over that of the training part
         methods : methods to compare; by default all
+
+        Examples
+        --------
+        >>> from accord.evaluation import make_tasks, run_experiment
+        >>> errors = {"CRF": [0.21, 0.24, 0.22], "Tagger": [0.15, 0.19, 0.15]}
+        >>> tasks = make_tasks("demo", list(errors), repetitions=3)
+        >>> results = run_experiment(tasks, lambda task: {"token_error": errors[task.method][task.repetition]})
+        >>> print(results.compare("CRF", "token_error")[0].test.summary)
+        Tagger is below CRF by 0.06 on average over 3 pairs (paired t test: t = -10.39, p = 0.0091, two-sided).
         """
         if baseline not in self.methods:
             raise InputError(f"baseline {baseline!r} is no method of these results: {', '.join(self.methods)}")

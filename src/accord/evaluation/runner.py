@@ -27,7 +27,16 @@ from accord.exceptions import AccordError, InputError
 
 
 class TaskFailedError(AccordError, RuntimeError):
-    """A task of an experiment raised an error; the message holds its traceback."""
+    """A task of an experiment raised an error; the message holds its traceback.
+
+    Examples
+    --------
+    >>> try:
+    ...     run_experiment(make_tasks("demo", ["CRF"]), lambda task: {"token_error": 1 / 0})
+    ... except TaskFailedError as error:
+    ...     print(str(error).splitlines()[0])
+    task ["demo","CRF",{},0] failed; finished tasks are kept.
+    """
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,12 @@ class Task:
     Seeds (integers below 2³²): `seed` is the task's own, for the method's randomness. `repetition_seed` is the same for
     all methods and settings of a repetition: use it for `draw`, so that methods are compared on the same examples.
     `experiment_seed` is the same for all tasks: use it for cross-validation folds, of which `repetition` picks one.
+
+    Examples
+    --------
+    >>> one, other = make_tasks("demo", ["CRF", "Tagger"])
+    >>> one.repetition_seed == other.repetition_seed, one.seed == other.seed
+    (True, False)
     """
 
     experiment: str
@@ -89,6 +104,12 @@ def make_tasks(
     settings : dict of lists (all combinations) or list of dicts; values are strings, numbers, booleans or None
     repetitions : number of repetitions
     seed : root of all seeds
+
+    Examples
+    --------
+    >>> tasks = make_tasks("demo", ["CRF", "Tagger"], {"n_labeled": [5, 10]}, repetitions=3)
+    >>> len(tasks), tasks[0].method, tasks[0].setting
+    (12, 'CRF', {'n_labeled': 5})
     """
     if repetitions < 1:
         raise InputError(f"repetitions must be at least 1, but it is {repetitions}")
@@ -145,6 +166,15 @@ def run_experiment(
     ------
     TaskFailedError
         With the traceback of the first task that failed. Finished tasks are kept: run again to continue.
+
+    Examples
+    --------
+    >>> def coin(task):
+    ...     found = np.random.default_rng(task.seed).integers(2, size=task.setting["n"])
+    ...     return {"heads": found.mean()}
+    >>> results = run_experiment(make_tasks("demo", ["coin"], {"n": [10, 1000]}, repetitions=20), coin)
+    >>> [(one.setting["n"], one.mean) for one in results.aggregate()]
+    [(10, 0.54), (1000, 0.4992)]
     """
     tasks = _checked(tasks)
     if path is not None and Path(path).suffix == ".csv":

@@ -16,7 +16,16 @@ from accord.learners.inputs import labeled_inputs, output_list, take
 
 @dataclass(frozen=True)
 class Scorer:
-    """A metric of what a fitted model predicts for labeled examples, greater is better; made by :func:`scorer`."""
+    """A metric of what a fitted model predicts for labeled examples, greater is better; made by :func:`scorer`.
+
+    Examples
+    --------
+    >>> from accord import CRF, Sequence
+    >>> from accord.evaluation import scorer
+    >>> model = CRF(Sequence()).fit([["Ana", "left"]], [["B-PER", "O"]])
+    >>> scorer("span_f1")(model, [["Ana", "left"], ["Tom", "left"]], [["B-PER", "O"], None])
+    1.0
+    """
 
     metric: Metric
     unlabeled: Any = None

@@ -19,13 +19,27 @@ from accord.exceptions import InputError
 
 @dataclass(frozen=True)
 class SpanScores(F1Scores):
-    """`F1Scores` of spans per type, with the token accuracy and size that `conlleval` prints."""
+    """`F1Scores` of spans per type, with the token accuracy and size that `conlleval` prints.
+
+    Examples
+    --------
+    >>> scores = span_scores([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "O", "B-ORG"]])
+    >>> scores.accuracy, scores.per_label["PER"].f1
+    (0.75, 1.0)
+    """
 
     accuracy: float
     n_tokens: int
 
     def to_text(self) -> str:
-        """The report in the layout of `conlleval` (percentages; the last column counts predicted spans)."""
+        """The report in the layout of `conlleval` (percentages; the last column counts predicted spans).
+
+        >>> print(span_scores([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]]).to_text())
+        processed 3 tokens with 2 phrases; found: 1 phrases; correct: 1.
+        accuracy:  66.67%; precision: 100.00%; recall:  50.00%; FB1:  66.67
+                      LOC: precision:   0.00%; recall:   0.00%; FB1:   0.00  0
+                      PER: precision: 100.00%; recall: 100.00%; FB1: 100.00  1
+        """
         all_ = self.overall
         lines = [
             f"processed {self.n_tokens} tokens with {all_.n_true} phrases; found: {all_.n_pred} phrases; "
@@ -48,6 +62,12 @@ def span_scores(y_true: Any, y_pred: Any) -> SpanScores:
     Parameters
     ----------
     y_true, y_pred : lists of label lists
+
+    Examples
+    --------
+    >>> scores = span_scores([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "O", "O"]])
+    >>> scores.overall.precision, scores.overall.recall, list(scores.per_label)
+    (1.0, 0.5, ['LOC', 'PER'])
     """
     true, pred, hits, same = _match(y_true, y_pred)
     found = ((true, true.spans[2]), (pred, pred.spans[2]), (true, true.spans[2][hits]))

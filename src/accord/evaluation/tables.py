@@ -28,6 +28,12 @@ class Published:
     setting : the settings it belongs to; those not named match any of ours
     error : its standard error, if given
     source : where it stands, e.g. "thesis, Table 5.5"
+
+    Examples
+    --------
+    >>> figure = Published("CRF", "token_error", 0.2359, {"n_labeled": 10}, source="Table 5.5")
+    >>> figure.matches({"n_labeled": 10, "n_unlabeled": 100}), figure.matches({"n_labeled": 20})
+    (True, False)
     """
 
     method: str
@@ -44,7 +50,16 @@ class Published:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text; `strong` holds the (row, column) of those to emphasise."""
+    """Cells of text; `strong` holds the (row, column) of those to emphasise.
+
+    Examples
+    --------
+    >>> print(Table(["method", "error"], [["CRF", "0.24"], ["Tagger", "0.16"]], strong={(1, 1)}).to_markdown())
+    | method |    error |
+    | ------ | -------: |
+    | CRF    |     0.24 |
+    | Tagger | **0.16** |
+    """
 
     columns: list[str]
     rows: list[list[str]]
@@ -131,6 +146,16 @@ def results_table(
     metric : which metric
     published : figures of papers to show beside ours
     comparisons : from `Results.compare`; significant ones are marked ‡
+
+    Examples
+    --------
+    >>> from accord.evaluation import make_tasks, run_experiment
+    >>> errors = {"CRF": [0.21, 0.24, 0.22], "Tagger": [0.15, 0.19, 0.15]}
+    >>> tasks = make_tasks("demo", list(errors), repetitions=3)
+    >>> results = run_experiment(tasks, lambda task: {"token_error": errors[task.method][task.repetition]})
+    >>> table = results_table(results, "token_error", published=[Published("CRF", "token_error", 0.25)])
+    >>> table.rows
+    [['CRF', '22.33 ± 0.88'], ['CRF (published) †', '25.00'], ['Tagger', '16.33 ± 1.33']]
     """
     info = describe_metric(metric)
     part = results.where(metric=info.name)
@@ -239,7 +264,15 @@ def _notes(
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    """The paired tests in full."""
+    """The paired tests in full.
+
+    >>> from accord.evaluation import make_tasks, run_experiment
+    >>> errors = {"CRF": [0.21, 0.24, 0.22], "Tagger": [0.15, 0.19, 0.15]}
+    >>> tasks = make_tasks("demo", list(errors), repetitions=3)
+    >>> results = run_experiment(tasks, lambda task: {"token_error": errors[task.method][task.repetition]})
+    >>> comparison_table(results.compare("CRF", "token_error")).rows
+    [['Tagger − CRF', '-6.00', 't = -10.4', 'p = 0.0091', 'p = 0.0091', '3']]
+    """
     places = [{"experiment": c.experiment, **c.setting} for c in comparisons]
     names = varying_names(places)
     info = describe_metric(comparisons[0].metric)

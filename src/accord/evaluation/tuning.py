@@ -20,6 +20,13 @@ class TuneResult:
     """The best parameters, their score, and every candidate's ``{"params", "score", "standard_error"}`` in grid order.
 
     The standard error is that of the mean over repeats, and NaN for a single one.
+
+    Examples
+    --------
+    >>> from accord import RLSR
+    >>> found = tune(RLSR(), {"eta": [0.01, 100.0]}, [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0], "rmse")
+    >>> found.best_params, found.best_score == found.table[0]["score"], len(found.table)
+    ({'eta': 0.01}, True, 2)
     """
 
     best_params: dict[str, Any]
@@ -70,6 +77,15 @@ def tune(
     random_state : seed or numpy Generator for the folds
     n_jobs : parallel fits through joblib (None: as set by `joblib.parallel_config`, else 1)
     stratify : whether every fold gets about as many examples of each class
+
+    Examples
+    --------
+    >>> from accord import CRF, Sequence
+    >>> from accord.datasets import embedded_ner
+    >>> X, Y = embedded_ner(12, random_state=0)
+    >>> found = tune(CRF(Sequence()), {"C": [0.01, 1.0]}, X, Y[:9] + [None] * 3)
+    >>> found.best_params, found.best_score
+    ({'C': 1.0}, 0.2283)
     """
     chosen = get_metric(metric)
     if chosen.function is None or chosen.greater_is_better is None:

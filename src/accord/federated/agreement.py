@@ -29,7 +29,19 @@ STALL, ROUNDING = 5, 1e-6  # rounds without progress, at changes that small, are
 
 
 class Transport(Protocol):
-    """How sites are asked. What fails comes back as an exception beside the answers, and is never raised."""
+    """How sites are asked. What fails comes back as an exception beside the answers, and is never raised.
+
+    Examples
+    --------
+    >>> class Stubborn:  # every site always says the same
+    ...     shape = (2, 1)
+    ...     def names(self):
+    ...         return ["one", "two"]
+    ...     def ask(self, questions, lambda_):
+    ...         return {name: np.full(self.shape, 1.0 if name == "one" else 3.0) for name in questions}
+    >>> agree(Stubborn()).consensus.ravel()
+    array([2., 2.])
+    """
 
     shape: tuple[int, int]  # (m, n_outputs) of predictions
 
@@ -48,6 +60,15 @@ class LocalSites:
     Parameters
     ----------
     sites : dict of Site, or list of them
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> one = Site(X[:20, :2], X[:20].sum(axis=1), unlabeled=X[40:, :2])
+    >>> two = Site(X[20:40, 2:], X[20:40].sum(axis=1), unlabeled=X[40:, 2:])
+    >>> sites = LocalSites({"one": one, "two": two})
+    >>> sites.names(), sites.shape
+    (['one', 'two'], (20, 1))
     """
 
     def __init__(self, sites: Mapping[str, Site] | Sequence[Site]) -> None:
@@ -87,6 +108,15 @@ class Agreement:
     ``converged``: all sites answered, and agree within ``tol``. ``stalled``: they do not, and more rounds would not
     help, because rounding keeps them apart. ``trim`` is how many predictions do not count in the consensus, on either
     side.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> one = Site(X[:20, :2], X[:20].sum(axis=1), unlabeled=X[40:, :2])
+    >>> two = Site(X[20:40, 2:], X[20:40].sum(axis=1), unlabeled=X[40:, 2:])
+    >>> outcome = agree(LocalSites([one, two]))
+    >>> outcome.converged, outcome.consensus.shape, outcome.missing
+    (True, (20, 1), {})
     """
 
     predictions: dict[str, np.ndarray]
@@ -175,6 +205,15 @@ def agree(
 
     Rounding sets a limit to how well sites can agree. A run that has reached it ends as ``stalled``, with a warning,
     unless ``tol`` is 0, which asks for ``max_rounds`` rounds.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> one = Site(X[:20, :2], X[:20].sum(axis=1), unlabeled=X[40:, :2])
+    >>> two = Site(X[20:40, 2:], X[20:40].sum(axis=1), unlabeled=X[40:, 2:])
+    >>> outcome = agree(LocalSites([one, two]), lambda_=0.1, method="gauss-seidel", max_rounds=3)
+    >>> len(outcome.rounds), outcome.rounds[0].change > outcome.rounds[-1].change
+    (3, True)
     """
     state = _start(transport, method, aggregation, trim)
     NOT_NEGATIVE.check("lambda_", lambda_)

@@ -21,6 +21,15 @@ class RoundReport:
     mean: between what it became and what was supposed of it); ``failures`` tells which sites did not answer, or were
     refused, and why. ``farthest`` is the site that stands out, ``distance`` how many times as far from the median of
     all sites it is as the others usually are (none and 0 if there are fewer than three).
+
+    Examples
+    --------
+    >>> from accord.federated import LocalSites, Site, agree
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> sites = [Site(X[k::3, :1], X[k::3].sum(axis=1), unlabeled=X[40:, :1]) for k in range(2)]
+    >>> first = agree(LocalSites(sites)).rounds[0]
+    >>> first.number, first.failures
+    (1, {})
     """
 
     number: int

@@ -179,6 +179,13 @@ class StructuredLearner(OutputEstimator):
         ``given[i]`` may hold labels that are known already (a list with ``None`` for free tokens, or ``None``): they
         are kept and the rest is decoded around them. For trees it is a list of brackets (label, left, right), or
         (left, right), that the tree must have.
+
+        Examples
+        --------
+        >>> from accord import CRF, Sequence
+        >>> model = CRF(Sequence()).fit([["Ana", "left"], ["we", "saw", "Rome"]], [["B-PER", "O"], ["O", "O", "B-LOC"]])
+        >>> model.predict([["Ana", "left"]]), model.predict([["Ana", "left"]], given=[["B-LOC", None]])
+        ([['B-PER', 'O']], [['B-LOC', 'O']])
         """
         check_is_fitted(self, "weights_")
         self._keep_products()
@@ -209,7 +216,13 @@ class StructuredLearner(OutputEstimator):
         return [y for part, _ in done for y in part]
 
     def predict_k_best(self, X: Any, k: int = 2) -> list[list[tuple[Any, float]]]:
-        """For every input its at most ``k`` best outputs with their scores, best first."""
+        """For every input its at most ``k`` best outputs with their scores, best first.
+
+        >>> from accord import CRF, Sequence
+        >>> model = CRF(Sequence()).fit([["Ana", "left"], ["we", "saw", "Rome"]], [["B-PER", "O"], ["O", "O", "B-LOC"]])
+        >>> [(y, round(score, 1)) for y, score in model.predict_k_best([["Ana", "left"]], k=2)[0]]
+        [(['B-PER', 'O'], 6.8), (['O', 'O'], 2.0)]
+        """
         check_is_fitted(self, "weights_")
         settings.whole(1).check("k", k)
         s, out = self.structure_, []
@@ -226,6 +239,13 @@ class StructuredLearner(OutputEstimator):
         """Spans (start, end, type) of every sentence whose labels are of the kind B-type, I-type and O.
 
         They count characters where the input is a text, and tokens where it is a list of them.
+
+        Examples
+        --------
+        >>> from accord import CRF, Sequence
+        >>> model = CRF(Sequence()).fit([["Ana", "left"], ["we", "saw", "Rome"]], [["B-PER", "O"], ["O", "O", "B-LOC"]])
+        >>> model.predict_spans(["Ana left Rome", "we saw Ana"])
+        [[(0, 3, 'PER'), (9, 13, 'LOC')], [(7, 10, 'LOC')]]
         """
         check_is_fitted(self, "weights_")
         inputs.require(self.structure_, "words", "predict_spans", "use predict")
@@ -266,7 +286,15 @@ class StructuredLearner(OutputEstimator):
 
     # -- saving -------------------------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`."""
+        """Write the fitted model to one file (arrays and JSON, no code); see :func:`accord.load`.
+
+        >>> import os, tempfile
+        >>> from accord import CRF, Sequence, load
+        >>> path = os.path.join(tempfile.mkdtemp(), "names.accord")
+        >>> CRF(Sequence()).fit([["Ana", "left"]], [["B-PER", "O"]]).save(path)
+        >>> load(path).predict([["Ana", "left"]])
+        [['B-PER', 'O']]
+        """
         from accord.model_file import save
 
         check_is_fitted(self, "weights_")
@@ -331,6 +359,14 @@ class ProbabilisticLearner(StructuredLearner):
         """Probability of every label: (n_inputs, n_labels), or for sequences one (n_tokens, n_labels) per input.
 
         For trees one dict per input, from constituents (label, left, right) to probabilities.
+
+        Examples
+        --------
+        >>> from accord import CRF, Sequence
+        >>> model = CRF(Sequence()).fit([["Ana", "left"], ["we", "saw", "Rome"]], [["B-PER", "O"], ["O", "O", "B-LOC"]])
+        >>> model.structure_.labels_, model.predict_marginals([["Ana", "left"]])[0].round(1)
+        (['B-LOC', 'B-PER', 'O'], array([[0., 1., 0.],
+               [0., 0., 1.]]))
         """
         check_is_fitted(self, "weights_")
         marginals: list[Any] = []

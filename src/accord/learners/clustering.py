@@ -273,7 +273,16 @@ class ClusteringSVM(BaseEstimator):
         return [labels.tolist() for labels in found]
 
     def similarities(self, objects: Any) -> np.ndarray:
-        """The similarity (T, T) of every pair of a set; zeros on the diagonal."""
+        """The similarity (T, T) of every pair of a set; zeros on the diagonal.
+
+        >>> from accord import CallablePairs
+        >>> view = CallablePairs(lambda a, b: abs(a - b), names=["distance"])
+        >>> model = ClusteringSVM(pair_features=view).fit([[1.0, 1.1, 5.0, 5.2]], [[0, 0, 1, 1]])
+        >>> model.similarities([3.0, 3.1, 9.0]) > 0  # which pairs belong together
+        array([[False,  True, False],
+               [ True, False, False],
+               [False, False, False]])
+        """
         check_is_fitted(self, "weights_")
         if self.pair_features_.count(objects) == 0:
             return np.zeros((0, 0))

@@ -62,7 +62,16 @@ class MultiViewLearner(StructuredLearner):
         return len(self.view_weights_)
 
     def predict_views(self, X: Any) -> list[list[Any]]:
-        """What each view alone predicts: one list of outputs per view."""
+        """What each view alone predicts: one list of outputs per view.
+
+        >>> from accord import CoSVM, MultiClass
+        >>> model = CoSVM(MultiClass(), unlabeled_weight=0.5, random_state=0)
+        >>> model = model.fit([[0.0, 1.0], [1.0, 0.0], [0.0, 2.0]], ["a", "b", None])
+        >>> model.predict_views([[1.0, 1.0], [0.0, 1.0]])
+        [['b', 'a'], ['a', 'a']]
+        >>> model.disagreement([[1.0, 1.0], [0.0, 1.0]])
+        0.5
+        """
         check_is_fitted(self, "weights_")
         out: list[list[Any]] = [[] for _ in self.view_weights_]
         for first, chunk in inputs.chunks(X, self._chunk()):

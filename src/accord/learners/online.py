@@ -33,6 +33,13 @@ class OnlineLearner(StructuredLearner):
         The first call fixes the labels: ``classes`` if given, else the structure's ``labels``, else those in the
         batch. Unlabeled examples extend the feature space and are otherwise ignored. After ``fit``, and after loading
         a file, training goes on from ``weights_``.
+
+        Examples
+        --------
+        >>> from accord import CRF, Sequence
+        >>> model = CRF(Sequence()).partial_fit([["Ana", "left"]], [["PER", "O"]], classes=["LOC", "PER", "O"])
+        >>> model.partial_fit([["Rome", "burns"]], [["LOC", "O"]]).predict([["Rome", "burns"]])
+        [['LOC', 'O']]
         """
         self._check_params()
         problem = self._batch_problem(X, y, classes, sample_weight)
@@ -41,7 +48,13 @@ class OnlineLearner(StructuredLearner):
         return self
 
     def fit_batches(self, batches: Iterable[tuple[Any, Any]], classes: Any = None) -> OnlineLearner:
-        """Start anew and train on every (X, Y) batch of an iterator once, in order."""
+        """Start anew and train on every (X, Y) batch of an iterator once, in order.
+
+        >>> from accord import StructuredPerceptron, Sequence
+        >>> batches = (([[name, "left"]], [["PER", "O"]]) for name in ("Ana", "Tom"))
+        >>> StructuredPerceptron(Sequence()).fit_batches(batches).predict([["Tom", "left"]])
+        [['PER', 'O']]
+        """
         self._check_params()
         self._forget_training()
         seen = 0

@@ -273,7 +273,13 @@ class PCFG(ProbabilisticLearner):
         return nodes
 
     def log_probability(self, X: Any) -> np.ndarray:
-        """Log of the summed probability of all trees of each sentence; minus infinity where there is none."""
+        """Log of the summed probability of all trees of each sentence; minus infinity where there is none.
+
+        >>> from accord import PCFG, Tree
+        >>> model = PCFG(Tree()).fit([["dogs", "bark"]], ["(S (N dogs) (V bark))"])
+        >>> model.log_probability([["dogs", "bark"]]).round(2)
+        array([-2.2])
+        """
         rows = self._rows(X)
         parts = self.structure_.parts_of(rows, self._label_scores(rows), self.weights_.transitions)
         return np.array([self.structure_.log_partition(p) for p in parts])

@@ -202,7 +202,13 @@ class StructuredSVM(StructuredLearner):
             self.support_["tokens"] = rows.take(self.support_["example"]).tokens.tolist()
 
     def support_outputs(self) -> list[tuple[int, Any, float]]:
-        """The outputs that hold up the margin: (example, wrong output, dual variable), strongest first."""
+        """The outputs that hold up the margin: (example, wrong output, dual variable), strongest first.
+
+        >>> from accord import MultiClass, StructuredSVM
+        >>> model = StructuredSVM(MultiClass()).fit([[0.0], [1.0]], ["low", "high"])
+        >>> [(example, wrong) for example, wrong, _ in model.support_outputs()]
+        [(0, 'high'), (1, 'low')]
+        """
         if self.support_ is None:
             raise InputError('support outputs are named by solver="cutting-plane" only; fit with it')
         s = self.support_

@@ -187,6 +187,14 @@ class BatchDetector:
         """Which batch a mail would join if it came now, or at the time `received`, and the part of each feature in it.
 
         Changes nothing.
+
+        Examples
+        --------
+        >>> detector = BatchDetector()
+        >>> offer = b"From: %s\\n\\nWe are accepting your mortgage application, fill out http://x.example/%d"
+        >>> found = detector.assign(offer % (b"ann@a.example", 1)), detector.explain(offer % (b"bob@b.example", 2))
+        >>> found[0], found[1].joins, found[1].batch
+        ('b1', True, 'b1')
         """
         mail = checked(raw, "raw") if isinstance(raw, Signature) else self.sign(raw)
         now = _seconds(received)
@@ -243,7 +251,16 @@ class BatchDetector:
 
     @classmethod
     def restore(cls, path: str | Path) -> BatchDetector:
-        """A detector as it was when it was saved: it decides about further mail like the one that went on."""
+        """A detector as it was when it was saved: it decides about further mail like the one that went on.
+
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "state")
+        >>> detector, offer = BatchDetector(), b"From: a@b.example\\n\\nFill out this form at http://x.example today"
+        >>> batch = detector.assign(offer)
+        >>> detector.save(path)
+        >>> BatchDetector.restore(path).assign(offer) == batch
+        True
+        """
         metadata, arrays = read_model(path)
         if metadata.get("kind") != _KIND:
             raise ModelFileError(f"{path} is an Accord file, but not the state of a BatchDetector")

@@ -52,7 +52,13 @@ class Html:
         return f"<Html, {len(self.markup):,} characters: show it in a notebook, or save(path)>"
 
     def save(self, path: str | Path, title: str = "Accord") -> Path:
-        """Write a page that needs nothing else, and return its path."""
+        """Write a page that needs nothing else, and return its path.
+
+        >>> import os, tempfile
+        >>> from accord import plots
+        >>> plots.tree("(S (N dogs) (V bark))").save(os.path.join(tempfile.mkdtemp(), "dogs.html")).name
+        'dogs.html'
+        """
         return write_file(path, html_page(title, self.markup))
 
 

@@ -32,6 +32,13 @@ class Sentence(NamedTuple):
         None for an unlabeled sentence.
     extra : tuple of list of str
         The columns asked for with ``extra_columns``, in that order.
+
+    Examples
+    --------
+    >>> import io
+    >>> first = next(iter_conll(io.StringIO("Tom B-PER\\nsleeps O\\n")))
+    >>> first.tokens, first.labels
+    (['Tom', 'sleeps'], ['B-PER', 'O'])
     """
 
     tokens: list[str]

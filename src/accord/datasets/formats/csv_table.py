@@ -45,6 +45,13 @@ class Table(NamedTuple):
         Those of them that hold words, as categories. Pass it when reading data for the same model again.
     texts : list of str
         Those of them that are free text. Pass it, too.
+
+    Examples
+    --------
+    >>> import io
+    >>> table = read_csv(io.StringIO("age,city,kind\\n41,Rome,a\\n38,Oslo,\\n"), label_column="kind")
+    >>> table.X, table.y, table.categorical
+    ([{'age': 41.0, 'city=Rome': 1.0}, {'age': 38.0, 'city=Oslo': 1.0}], ['a', None], ['city'])
     """
 
     X: Any

@@ -151,6 +151,14 @@ def iter_svmlight(
     X : csr_matrix of shape (n_lines, n_features)
     y : list of (str, or None)
         None for lines without a label.
+
+    Examples
+    --------
+    >>> import io
+    >>> for X, y in iter_svmlight(io.StringIO("spam 1:2 3:0.5\\nham 2:1\\n1:4\\n"), chunk_size=2, n_features=3):
+    ...     print(X.shape, y)
+    (2, 3) ['spam', 'ham']
+    (1, 3) [None]
     """
     if chunk_size < 1:
         raise InputError(f"chunk_size must be at least 1, got {chunk_size}")

@@ -67,7 +67,12 @@ def iter_trees(
 def read_trees(
     source: Source, encoding: str = "utf-8", *, extra: Extra = "drop", bare: Bare = "punctuation"
 ) -> list[Tree]:
-    """All trees of a treebank; the parameters are those of `iter_trees`."""
+    """All trees of a treebank; the parameters are those of `iter_trees`.
+
+    >>> import io
+    >>> read_trees(io.StringIO("(S (N dogs) (V bark))\\n(S (N cats) (V sleep))\\n"))[1]
+    ['S', ['N', 'cats'], ['V', 'sleep']]
+    """
     return list(iter_trees(source, encoding, extra=extra, bare=bare))
 
 
