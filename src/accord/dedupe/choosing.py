@@ -4,6 +4,9 @@ A choice is a similarity, a linkage, whether clusters of improbable sizes need m
 Clusters of a fold are found by what the other folds taught, among all records of the table, labeled or not, so a choice
 is judged by what it will be used for: a record has as many others to be confused with as it will have.
 
+Few clusters say little, and a large one that is torn apart may change everything. So what is usual stays unless another
+choice is clearly better: by three standard errors of the difference (by the jackknife over labeled clusters).
+
 Whoever labels whole clusters says of every other record that it does not belong to them. Whoever labels some records of
 a table does not, and then only labeled records are counted. Which it is shows: in the second case, as many
 unlabeled records join labeled ones for each that is there as labeled ones of the same cluster do.
@@ -25,11 +28,10 @@ _MOST_STEPS = 4  # of them in each direction, until one is
 _HOPELESS = 0.15  # worse than the best one in the mean of F1 and B3; then
 _FINER = (1.0, 0.5)  # steps to either side of the best one
 _LOST = 0.05  # what a rule may be behind the best one so far at the threshold of that; its own is then not looked for
-_BETTER = 0.004  # what a later rule has to be better by, and
-_FEW = 0.3  # divided by the number of labeled clusters: few tell little apart
-_UNUSUAL = 0.002  # what a threshold other than 0 has to be better by, for each 1 that it is off
+_GOOD = 0.996  # what no other choice is looked for after
+_SURE = 3.0  # standard errors that another choice has to be better by: a hundred are tried
 _MANY = 100  # pairs of unlabeled records, to tell what share of them is similar
-RULES = (("average", False), ("average", True), ("correlation", False), ("correlation", True), ("components", True))
+RULES = [(linkage, sizes) for linkage in ("average", "correlation", "components") for sizes in (True, False)]
 
 
 class Similarity(NamedTuple):
@@ -45,7 +47,11 @@ class Similarity(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a choice does to held-out clusters: precision, recall and F1 of pairs, and F1 of B³."""
+    """What a choice does to held-out clusters: precision, recall and F1 of pairs, F1 of B³, and what they are made of.
+
+    ``counts`` has a row for each labeled cluster, with sums over its records: others of the cluster that are with it,
+    that should be, and all that are; B³'s precision and recall; and how many records were held out.
+    """
 
     similarity: str
     linkage: str
@@ -55,22 +61,32 @@ class Trial(NamedTuple):
     recall: float
     f1: float
     b_cubed: float
+    counts: np.ndarray
 
     @property
     def value(self) -> float:
         """By what choices are compared."""
         return (self.f1 + self.b_cubed) / 2.0
 
+    def gain(self, other: Trial) -> tuple[float, float]:
+        """By how much it is better than another one, and the standard error of that, by clusters held out in both."""
+        both = (self.counts[:, -1] > 0) & (other.counts[:, -1] > 0)
+        n = np.count_nonzero(both)
+        if n < 2:
+            return 0.0, 0.0
+        with_all, without = [], []  # the mean of F1 and B³, also without each cluster
+        for counts in (self.counts[both], other.counts[both]):
+            with_all.append(np.mean(_f1_and_b_cubed(counts.sum(axis=0))))
+            without.append(np.mean(_f1_and_b_cubed(counts.sum(axis=0) - counts), axis=0))
+        return float(with_all[0] - with_all[1]), float(np.sqrt(n - 1) * np.std(without[0] - without[1]))
 
-class _Counts(NamedTuple):
-    """Sums over held-out records: others of its cluster that are with it, that should be, and all that are."""
 
-    right: float
-    true: float
-    found: float
-    precision: float  # of B³
-    recall: float
-    n: int
+def _f1_and_b_cubed(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """F1 of pairs and of B³ from sums of counts, of one choice or many."""
+    right, true, found, precision, recall, n = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    both = true + found
+    f1 = np.where(both > 0, 2.0 * right / np.where(both > 0, both, 1.0), 1.0)
+    return f1, 2.0 * precision * recall / np.maximum((precision + recall) * n, 1e-9)
 
 
 class HeldOut:
@@ -112,12 +128,17 @@ class HeldOut:
         }
         if self.complete is None:
             self.complete = self._labels_are_complete(found)
-        counts = [self._count(fold, labels) for fold, labels in found.items()]
-        right, true, joined, precision, recall, n = (sum(column) for column in zip(*counts))
-        b_cubed = 2.0 * precision * recall / ((precision + recall) * n)
+        counts = sum(self._count(fold, labels) for fold, labels in found.items())
+        assert isinstance(counts, np.ndarray)
+        right, true, joined = counts[:, :3].sum(axis=0).tolist()
         shares = (right / joined if joined else 1.0, right / true if true else 1.0)
-        f1 = 2.0 * right / (true + joined) if true + joined else 1.0
-        return Trial(similarity.name, linkage, sizes, threshold, *shares, f1, b_cubed)
+        f1, b_cubed = (float(one) for one in _f1_and_b_cubed(counts.sum(axis=0)))
+        return Trial(similarity.name, linkage, sizes, threshold, *shares, f1, b_cubed, counts)
+
+    def rules(self, similarity: Similarity, linkage: str) -> list[tuple[str, bool]]:
+        """Rules to try, of one linkage or ("auto") all; sizes of clusters are known only if they are labeled whole."""
+        self.judge(similarity, "average" if linkage == "auto" else linkage, False, 0.0)  # shows whether they are
+        return [(name, sizes) for name, sizes in RULES if linkage in ("auto", name) and (self.complete or not sizes)]
 
     def as_strict(self, similarity: Similarity, threshold: float) -> float:
         """At which threshold all labels find as many similar pairs as the labels without each fold do at the given one.
@@ -139,16 +160,15 @@ class HeldOut:
             found.append(final[max(n_less - 1, 0) : n_less + 1].mean())
         return float(np.median(found))
 
-    def _count(self, fold: int, labels: np.ndarray) -> _Counts:
+    def _count(self, fold: int, labels: np.ndarray) -> np.ndarray:
         held_out = np.flatnonzero(self.folds == fold)
         judged = self.n if self.complete else self.folds.size
         joined = np.bincount(labels[:judged], minlength=int(labels.max()) + 1)[labels[held_out]]
         both = self._together(held_out, labels)
         sizes = self.sizes[held_out]
-        return _Counts(
-            float((both - 1).sum()), float((sizes - 1).sum()), float((joined - 1).sum()),
-            float((both / joined).sum()), float((both / sizes).sum()), held_out.size,
-        )  # fmt: skip
+        each = (both - 1, sizes - 1, joined - 1, both / joined, both / sizes, np.ones(held_out.size))
+        own, n_clusters = self.truth[held_out], int(self.truth.max()) + 1
+        return np.column_stack([np.bincount(own, column, n_clusters) for column in each])
 
     def _together(self, records: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Of each labeled record how many of its true cluster are with it, itself included."""
@@ -200,7 +220,7 @@ def try_all(
 
 def cannot_be_better(rows: list[list[Trial]]) -> bool:
     """Whether a trial is so good that none could be better by enough."""
-    return any(_smooth(row).max() >= 1.0 - _BETTER for row in rows)
+    return any(trial.value >= _GOOD for row in rows for trial in row)
 
 
 def _around(held_out: HeldOut, similarity: Similarity, first: Trial, wide: bool) -> list[Trial]:
@@ -222,29 +242,24 @@ def _around(held_out: HeldOut, similarity: Similarity, first: Trial, wide: bool)
     return [tried[threshold] for threshold in sorted(tried)]
 
 
-def _smooth(row: list[Trial]) -> np.ndarray:
-    """By what trials of a rule are compared: their values, neighbours included, less what is unusual about them."""
-    values = np.array([trial.value for trial in row])
-    around = np.pad(values, 1, mode="edge")
-    unusual = np.abs([trial.threshold for trial in row])
-    return (around[:-2] + 2.0 * values + around[2:]) / 4.0 - _UNUSUAL * unusual
+def choose(trials: list[list[Trial]]) -> Trial:
+    """The usual trial, which is the first rule at even odds, or the best one of those that are clearly better."""
+    usual = min(trials[0], key=lambda trial: abs(trial.threshold))
+    better = [trial for row in trials for trial in row if clearly_better(trial, usual)]
+    return max(better, key=lambda trial: trial.value, default=usual)
 
 
-def choose(trials: list[list[Trial]], n_clusters: int) -> Trial:
-    """The best trial.
-
-    Neighbouring thresholds have a say, since a single one may be lucky. Of thresholds that do the same for the few
-    held-out records, of so many clusters, that nearest to even odds is taken.
-    """
-    best, highest = trials[0][0], -np.inf
-    for row in trials:
-        smooth = _smooth(row)
-        if smooth.max() > highest + max(_BETTER, _FEW / n_clusters):
-            best, highest = row[int(smooth.argmax())], float(smooth.max())
-    return best
+def clearly_better(trial: Trial, usual: Trial) -> bool:
+    """Whether a trial is better than the usual one, almost certainly."""
+    better, error = trial.gain(usual)
+    return better > max(_SURE * error, 0.0)
 
 
 def report(trials: list[list[Trial]], chosen: Trial) -> list[dict[str, Any]]:
     """The best of each row of trials, and the one that was chosen, as plain values."""
-    rows = [chosen if chosen in row else max(row, key=lambda trial: trial.value) for row in trials]
-    return [{**row._asdict(), "chosen": row == chosen} for row in rows]
+    rows = []
+    for row in trials:
+        shown = next((trial for trial in row if trial is chosen), max(row, key=lambda trial: trial.value))
+        rows.append({**shown._asdict(), "chosen": shown is chosen})
+        del rows[-1]["counts"]
+    return rows

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from accord.dedupe.choosing import RULES, HeldOut, Similarity, Trial, cannot_be_better, choose, report, try_all
+from accord.dedupe.choosing import HeldOut, Similarity, Trial, cannot_be_better, choose, clearly_better, report, try_all
 from accord.dedupe.compared import ComparedPairs
 from accord.dedupe.decoding import LINKAGES, Rule
 from accord.dedupe.index import RecordIndex
@@ -34,11 +34,11 @@ from accord.dedupe.labels import (
     size_costs,
     training_sets,
 )
-from accord.dedupe.machines import LEARNED, FoldModel, Machines, alone, held_out_models, learned
+from accord.dedupe.machines import FoldModel, Machines, alone, held_out_models, learned, with_prior
 from accord.dedupe.mixture import mixture
 from accord.dedupe.pairs import RecordPairs, as_records, check_fields
 from accord.dedupe.self_training import METHODS as SELF_TRAINING_METHODS
-from accord.dedupe.self_training import SELF_TRAINED, SelfTraining, no_copies, some_neighbourhoods
+from accord.dedupe.self_training import SelfTraining, no_copies, some_neighbourhoods
 from accord.dedupe.similarity import RecordSimilarity
 from accord.dedupe.stored_index import StoredIndex
 from accord.dedupe.values import Record
@@ -296,45 +296,44 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         spread = float(np.std(compared.scores(*compared.candidates, self.weights_)))
         slope = min(float(np.median([model.slope for model in models])), _SPREAD / max(spread, 1e-9))
         held_out = HeldOut(compared, labeled.truth, labeled.folds, self.decoder)
-        rules = [rule for rule in RULES if self.linkage in ("auto", rule[0])]
-        n_clusters = np.unique(labeled.truth).size
         n_folds = int(labeled.folds.max()) + 1
         guessed = mixture(self.view_, compared, np.empty(0, np.int64), rng)
-        similarities = [
-            learned(self.weights_, self.bias_, models, slope, n_folds),
-            *alone(self.view_, labeled),
-            guessed._replace(without=[(guessed.weights, guessed.bias)] * n_folds),
-        ]
+        guessed = guessed._replace(without=[(guessed.weights, guessed.bias)] * n_folds)
+        taught = learned(self.weights_, self.bias_, models, slope, n_folds)
+        first = with_prior(taught, guessed, np.unique(labeled.truth).size)
+        rules = held_out.rules(first, self.linkage)
+        similarities = [first, taught, *alone(self.view_, labeled), guessed]
         trials: list[list[Trial]] = []
         for one in similarities:
             trials += [] if cannot_be_better(trials) else try_all(held_out, one, rules)
         self.n_calibration_, self.slope_ = float(n_records), slope
-        if learn_again:
-            best = choose([row for row in trials if row[0].similarity == LEARNED], n_clusters)
-            costs = size_costs(labeled.truth) if best.sizes else np.zeros(1)
-            rule = Rule(best.linkage, self.decoder, costs)
-            training = SelfTraining(machines, labeled, compared, rule, best.threshold, rng)
-            trials += self._learn_again(training, held_out, similarities, best)
-        chosen = choose(trials, n_clusters)
+        chosen = choose(trials)
+        similarity = next(one for one in similarities if one.name == chosen.similarity)
+        self.size_costs_ = size_costs(labeled.truth) if chosen.sizes else np.zeros(1)
+        if learn_again and any(similarity is one for one in (first, taught)):
+            rule = Rule(chosen.linkage, self.decoder, self.size_costs_)
+            training = SelfTraining(machines, labeled, compared, rule, chosen.threshold, rng)
+            similarity, chosen = self._learn_again(training, held_out, similarity, chosen)
+            trials += [[chosen]] if self.self_trained_ else []
         self.report_ = report(trials, chosen)
         self.linkage_ = chosen.linkage
-        self.size_costs_ = size_costs(labeled.truth) if chosen.sizes else np.zeros(1)
-        self.self_trained_ = chosen.similarity == SELF_TRAINED
-        similarity = next(one for one in similarities if one.name == chosen.similarity)
-        if self.self_trained_:
-            self.machines_, weights, bias = training.learn(similarity.weights, similarity.bias)
-            similarity = similarity._replace(weights=weights, bias=bias)
         threshold = held_out.as_strict(similarity, chosen.threshold)
         self.weights_, self.bias_ = similarity.weights / slope, (similarity.bias - threshold) / slope
 
     def _learn_again(
-        self, training: SelfTraining, held_out: HeldOut, similarities: list[Similarity], best: Trial
-    ) -> list[list[Trial]]:
-        """Self-training on held-out records: trials of what it leads to, none if it is given up before."""
+        self, training: SelfTraining, held_out: HeldOut, before: Similarity, chosen: Trial
+    ) -> tuple[Similarity, Trial]:
+        """Self-training, and what it does to held-out records; what was there before if it does not serve them."""
         if not training.n_guessed:
-            return []
+            return before, chosen
         try:
-            again, self.held_out_f1_ = training.try_it(held_out, similarities[0], best)
+            again, self.held_out_f1_ = training.try_it(held_out, before, chosen)
+            if again is not None:
+                trial = held_out.judge(again, chosen.linkage, chosen.sizes, chosen.threshold)
+                if clearly_better(trial, chosen):
+                    self.machines_, weights, bias = training.learn(before.weights, before.bias)
+                    self.self_trained_ = True
+                    return again._replace(weights=weights, bias=bias), trial
         except KeyboardInterrupt:  # what labeled records taught is complete
             self.interrupted_ = True
             warnings.warn(
@@ -342,11 +341,7 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-            return []
-        if again is None:
-            return []
-        similarities.append(again)
-        return try_all(held_out, again, [(best.linkage, best.sizes)], best.threshold)
+        return before, chosen
 
     # -- use ----------------------------------------------------------------------------------------------------
     @overload

@@ -18,7 +18,8 @@ from accord.kernels.partitions.condensed import pair_numbers
 from accord.learners.clustering import ClusteringSVM
 from accord.threads import map_threads
 
-LEARNED = "learned"
+LEARNED, WITH_PRIOR = "learned", "learned and guessed"
+_PRIOR = 20.0  # labeled clusters that count as much as the guess without labels
 _LOOSE = 100.0  # C of the logistic fit, whose only feature is the similarity: margins of about 1 at either side
 
 
@@ -97,6 +98,20 @@ def learned(weights: np.ndarray, bias: float, models: list[FoldModel], slope: fl
     for model in models:
         without[model.fold] = model.weights * slope, model.bias * slope
     return Similarity(LEARNED, weights * slope, bias * slope, without)
+
+
+def with_prior(taught: Similarity, guessed: Similarity, n_clusters: int) -> Similarity:
+    """What labels taught, drawn towards what was guessed without them: the fewer clusters are labeled, the more.
+
+    Few labeled clusters leave open which comparisons to believe, and even more so where similar begins.
+    """
+    share = n_clusters / (n_clusters + _PRIOR)
+
+    def mean(weights: np.ndarray, bias: float) -> tuple[np.ndarray, float]:
+        return share * weights + (1.0 - share) * guessed.weights, share * bias + (1.0 - share) * guessed.bias
+
+    without = [None if model is None else mean(*model) for model in taught.without]
+    return Similarity(WITH_PRIOR, *mean(taught.weights, taught.bias), without)
 
 
 def alone(view: RecordPairs, labeled: Labeled) -> list[Similarity]:

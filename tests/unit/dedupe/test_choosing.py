@@ -146,15 +146,44 @@ def test_whether_whole_clusters_are_labeled_shows():
         assert held_out.complete == whole
 
 
-def test_the_best_trial_is_chosen():
-    def row(name, *values):
-        return [Trial(name, "average", True, float(t), 0.5, 0.5, v, v) for t, v in enumerate(values)]
+def mean_by_hand(counts) -> float:
+    """The mean of F1 of pairs and B³."""
+    right, true, joined, precision, recall, n = (sum(row[k] for row in counts) for k in range(6))
+    precision, recall = precision / n, recall / n
+    return (2 * right / (true + joined) + 2 * precision * recall / (precision + recall)) / 2
 
-    assert choose([row("a", 0.1, 0.5, 0.8, 0.5)], 50).threshold == 2
-    assert choose([row("a", 0.8, 0.8, 0.8, 0.8)], 50).threshold == 0  # even odds
-    assert choose([row("a", 0.8), row("b", 0.801)], 50).similarity == "a"
-    assert choose([row("a", 0.8), row("b", 0.81)], 50).similarity == "b"
-    assert choose([row("a", 0.8), row("b", 0.81)], 5).similarity == "a"  # few clusters
+
+def trial_of(counts, threshold=0.0, name="a") -> Trial:
+    value = mean_by_hand(counts)
+    return Trial(name, "average", True, threshold, 0.5, 0.5, value, value, np.array(counts))
+
+
+def some_counts(rng, n_clusters: int, how_good: float) -> list[list[float]]:
+    """Of clusters of three records, each found as a whole with this probability, else taken apart."""
+    found = rng.random(n_clusters) < how_good
+    return [[6, 6, 6, 3, 3, 3] if whole else [0, 6, 0, 3, 1, 3] for whole in found]
+
+
+def test_gains_and_their_errors_are_those_of_the_jackknife():
+    rng = np.random.default_rng(0)
+    one, other = some_counts(rng, 12, 0.8), some_counts(rng, 12, 0.4)
+    better, error = trial_of(one).gain(trial_of(other))
+    assert better == pytest.approx(mean_by_hand(one) - mean_by_hand(other))
+    left_out = [mean_by_hand(one[:k] + one[k + 1 :]) - mean_by_hand(other[:k] + other[k + 1 :]) for k in range(12)]
+    assert error == pytest.approx(np.sqrt(11 / 12 * sum((gain - np.mean(left_out)) ** 2 for gain in left_out)))
+    missing = [*other[:9], *[[0] * 6] * 3]  # clusters that are not held out in both say nothing
+    better, error = trial_of(one).gain(trial_of(missing))
+    assert (better, error) == pytest.approx(trial_of(one[:9]).gain(trial_of(other[:9])))
+
+
+def test_what_is_usual_stays_unless_another_choice_is_clearly_better():
+    whole, apart = [6, 6, 6, 3, 3, 3], [0, 6, 0, 3, 1, 3]
+    usual = trial_of([apart] * 13 + [whole] * 13)
+    strict, good, best = (trial_of([apart] * n + [whole] * (26 - n), t) for n, t in ((15, 1.0), (11, 2.0), (0, -2.0)))
+    assert choose([[strict, usual]]) is usual
+    assert choose([[strict, usual, good]]) is usual  # two clusters may be chance
+    assert choose([[usual, good], [best]]) is best
+    assert choose([[good], [usual]]) is good  # what is usual is the first rule's
 
 
 # -- without labels ---------------------------------------------------------------------------------------------------
@@ -201,14 +230,15 @@ def test_the_report_says_what_was_chosen(monkeypatch):
     (chosen,) = [row for row in model.report_ if row["chosen"]]
     assert chosen["linkage"] == model.linkage_
     assert chosen["f1"] >= max(row["f1"] + row["b_cubed"] for row in model.report_) / 2 - 0.1
-    assert {row["similarity"] for row in model.report_} == {"learned"}  # none can be better
+    assert {row["similarity"] for row in model.report_} == {"learned and guessed"}  # none can be better
     assert chosen["f1"] > 0.99
     assert f1(truth, model.predict(others)) > 0.85
-    monkeypatch.setattr(choosing, "_BETTER", -1.0)  # nothing is good enough
+    monkeypatch.setattr(choosing, "_GOOD", 2.0)  # nothing is good enough
     named = Deduplicator(FIELDS, random_state=0, self_training=False, tol=0.05, linkage="components")
     named.fit([*records, *others], [*ids, *[None] * len(others)])
     assert named.linkage_ == "components"
-    assert {row["similarity"] for row in named.report_} == {"learned", "whole record: rare trigrams", "mixture"}
+    tried = {"learned and guessed", "learned", "whole record: rare trigrams", "mixture"}
+    assert {row["similarity"] for row in named.report_} == tried
 
 
 def test_views_of_earlier_versions_compare_as_they_did():

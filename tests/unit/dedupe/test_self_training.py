@@ -107,7 +107,7 @@ def test_it_is_tried_on_held_out_records_and_given_up_if_they_get_worse(case, mo
     models = held_out_models(case.machines, case.labeled)
     similarity = learned(models[0].weights, models[0].bias, models, 1.5, 3)
     held_out = HeldOut(case.compared, case.truth, case.folds, "agglomerative")
-    trial = Trial("learned", "average", True, 0.7, 0, 0, 0, 0)
+    trial = Trial("learned", "average", True, 0.7, 0, 0, 0, 0, np.empty((0, 6)))
     again, f1 = case.training.try_it(held_out, similarity, trial)
     for fold, (before, after) in enumerate(f1):
         for models_of, value in ((similarity.without, before), (again.without if again else [], after)):
