@@ -185,7 +185,7 @@ def test_errors_of_a_site_leave_without_its_data(tmp_path):
     with pytest.raises(InputError, match="0 of 1 sites joined"):
         sites_of(grid, ["a"])
     (_, reply, sent), *_ = grid.left
-    assert "the log of the site tells why" in reply.error.reason
+    assert "the log of the site says why" in reply.error.reason
     for secret in (b"4711", b"2.5", str(tmp_path).encode()):
         assert secret not in sent
 

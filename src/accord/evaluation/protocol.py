@@ -25,7 +25,7 @@ Seed = int | Sequence[int] | np.random.Generator | None
 class Draw:
     """Disjoint index arrays of one repetition.
 
-    `n_tries` counts the draws that were needed; `repaired` tells that plain redrawing had been given up (see `draw`).
+    `n_tries` counts the draws that were needed; `repaired` says that plain redrawing had been given up (see `draw`).
 
     Examples
     --------

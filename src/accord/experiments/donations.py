@@ -91,7 +91,7 @@ class Donations(Experiment):
     )
     description = (
         f"{about} {N_LABELED} labeled examples, holdout {N_HOLDOUT}, {RUNS} runs with other draws and other random "
-        "halves of the attributes. Nominal attributes are 0/1 columns, continuous ones have a column that tells where "
+        "halves of the attributes. Nominal attributes are 0/1 columns, continuous ones have a column that says where "
         f"values are missing. Lambda ({len(VALUES)} values; for RLSR as many multiples of the rule's eta) has the "
         f"lowest mean error in {RUNS} other draws, as in the thesis; kernel width and eta by its rules. Error: rmse "
         f"over the largest target of the holdout. The exact mode stops at m = {MAX_EXACT}. Features as they are, and "

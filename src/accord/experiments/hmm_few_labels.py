@@ -60,7 +60,7 @@ class FewLabels(Experiment):
     description = (
         "Token error after training on 5, 10 or 20 labeled sentences, drawn anew in each repetition until every label "
         "occurs among them, and tested on a holdout drawn with them. Spanish: sentences of 10 to 40 tokens of the "
-        "CoNLL-2002 training set, 9 labels, holdout 300. Genes: BioCreative sentences, holdout 500; 'genes' tells "
+        "CoNLL-2002 training set, 9 labels, holdout 300. Genes: BioCreative sentences, holdout 500; 'genes' parts "
         "tokens of gene names from all others as the thesis does, 'genes, IOB' also where a name begins. The HMM has "
         "multi-Bernoulli emissions and a pseudo-count chosen by cross-validation on the labeled sentences; "
         f"'+ unlabeled' adds {N_UNLABELED} unlabeled sentences by Baum-Welch, with weight 1 or one chosen on the "

@@ -43,9 +43,9 @@ def claim_notes(results: Results, claims: Sequence[Claim], metric: str | Metric,
 
 def _sentence(claim: Claim, info: Metric, found: Sequence[Comparison], describe: Describe) -> str:
     factor, digits = (100, 2) if info.percent else (1, 3)
-    groups: dict[str, list[str]] = {"lower": [], "higher": [], "not told apart": []}
+    groups: dict[str, list[str]] = {"lower": [], "higher": [], "no clear difference": []}
     for c in found:
-        outcome = "not told apart" if c.p_adjusted >= LEVEL else "lower" if c.test.difference < 0 else "higher"
+        outcome = "no clear difference" if c.p_adjusted >= LEVEL else "lower" if c.test.difference < 0 else "higher"
         groups[outcome].append(f"{describe(c.setting)} {factor * c.test.difference:+.{digits}f}")
     parts = [f"{outcome} in {len(where)} ({'; '.join(where)})" for outcome, where in groups.items() if where]
     unit = "% points of " if info.percent else ""

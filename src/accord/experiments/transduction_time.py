@@ -41,7 +41,7 @@ class TransductionTime(TrainingTime):
         "CPU seconds of training (features included) on labeled sentences of the Spanish CoNLL-2002 training set, of "
         "any length, Hamming loss in tokens: a structural SVM by cutting planes, with one quadratic program over all "
         "constraints after each pass, or one for each sentence in turn; ∇SVM with ε = 0.1; ∇TSVM with five times as "
-        "many unlabeled sentences. The objective of the SVM, recomputed from the weights, tells that they end at the "
+        "many unlabeled sentences. The objective of the SVM, recomputed from the weights, shows that they end at the "
         "same place. CPU time of one process; code is compiled before."
     )
     methods = METHODS

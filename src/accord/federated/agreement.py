@@ -200,7 +200,7 @@ def agree(
     -----
     A site that stops answering keeps its last predictions, and the others go on; it is asked again in every round. One
     that has never answered is not counted on until it does. When those that answer agree while others do not answer,
-    that is the end, but ``converged`` is False and ``missing`` tells who is missing. Answers that no honest site gives
+    that is the end, but ``converged`` is False and ``missing`` says who is missing. Answers that no honest site gives
     (see :mod:`accord.federated.bounds`) are refused as if they had not come.
 
     Rounding sets a limit to how well sites can agree. A run that has reached it ends as ``stalled``, with a warning,

@@ -220,7 +220,7 @@ class AnsweringSite:
         except Exception as error:
             LOG.exception("site %s cannot answer", self.settings.name)
             raise messages.SiteError(
-                f"the site cannot answer ({type(error).__name__}); the log of the site tells why"
+                f"the site cannot answer ({type(error).__name__}); the log of the site says why"
             ) from None
 
 

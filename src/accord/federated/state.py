@@ -18,7 +18,7 @@ class RoundReport:
     """What happened in a round.
 
     ``change`` is the largest relative difference between what a site answered and what was supposed of it (of a trimmed
-    mean: between what it became and what was supposed of it); ``failures`` tells which sites did not answer, or were
+    mean: between what it became and what was supposed of it); ``failures`` says which sites did not answer, or were
     refused, and why. ``farthest`` is the site that stands out, ``distance`` how many times as far from the median of
     all sites it is as the others usually are (none and 0 if there are fewer than three).
 

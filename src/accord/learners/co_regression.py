@@ -55,7 +55,7 @@ class CoRLSR(KernelRegressor):
         streamed; or over all examples, which takes cubic time.
     disagreement_weight : float or "auto"
         Weight of the disagreement. "auto" compares several weights (0 among them) and a single view of all columns by
-        leave-one-out, and takes the single view unless another one is clearly better; ``auto_report_`` tells.
+        leave-one-out, and takes the single view unless another one is clearly better; ``auto_report_`` says so.
     kernel, gamma, degree, coef0, eta, standardize
         As for :class:`RLSR`; ``gamma`` and ``eta`` are chosen for each view on its own. ``eta`` may be a list with one
         value per view.

@@ -130,7 +130,7 @@ class CoPerceptron(ConsensusLearner):
     unlabeled_weight : float or "auto"
         Size of an update on an unlabeled example (C_u); that on a labeled one is 1. "auto" tries 0, 0.1 and 1 on
         held-out labeled folds with the unlabeled examples present, next to one view without unlabeled examples, and
-        takes what pays.
+        takes what helps.
     max_iter : int
         Passes over the data.
     averaged : bool

@@ -77,7 +77,7 @@ def choose(
     for c, candidate in enumerate(candidates):
         why = ""
         if c == best:
-            why = "supervised: nothing else paid" if c == 0 else "fewest errors"
+            why = "supervised: nothing else helped" if c == 0 else "fewest errors"
         elif not pays[c]:
             worse = int(np.sum(counts[c, : n_tried[c]] > counts[0, : n_tried[c]]))
             why = f"worse than supervised in {worse} of {n_tried[c]} folds"

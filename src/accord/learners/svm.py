@@ -77,7 +77,7 @@ class StructuredSVM(StructuredLearner):
     n_iter_, converged_, exact_ : int, bool, bool
     history_ : list of dict
         What the solver reported. With hidden labels every entry has the number of its round, and one after each round
-        tells how many labels were then guessed anew ("changed"); the other attributes are those of the last round.
+        says how many labels were then guessed anew ("changed"); the other attributes are those of the last round.
 
     Examples
     --------

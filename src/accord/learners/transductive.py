@@ -36,7 +36,7 @@ class TransductiveSVM(GradientSVM):
         as for GradientSVM
     unlabeled_weight : float or "auto"
         How much an unlabeled example counts relative to a labeled one. "auto" tries 0, 0.1 and 1 on held-out labeled
-        folds with the unlabeled examples present, and takes what pays.
+        folds with the unlabeled examples present, and takes what helps.
     tau : float
         Half the width of the falling part of the unlabeled examples' loss (at most the loss of the wrong output).
     balance : bool

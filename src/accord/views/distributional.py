@@ -155,7 +155,7 @@ class DistributionalFeatures(WordTable):
         n_distinct = np.unique(known, axis=0).shape[0]
         if max(self.n_classes, default=0) > n_distinct:
             warnings.warn(
-                f"n_classes has {max(self.n_classes)}, but X has only {n_distinct} words that can be told apart (words "
+                f"n_classes has {max(self.n_classes)}, but X has only {n_distinct} words that differ (words "
                 f"that occur at least min_count={self.min_count} times, and shapes); no more classes are made",
                 stacklevel=4,
             )

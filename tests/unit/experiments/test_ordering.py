@@ -32,7 +32,7 @@ def by_n(setting):
 def test_settings_are_sorted_by_the_outcome_of_the_test():
     assert claim_notes(results(), [CLAIM], "token_error", by_n) == [
         "fancy minus plain, % points of token error (a paper: lower); 3 settings: lower in 1 (n=5 -10.25), "
-        "higher in 1 (n=10 +5.25), not told apart in 1 (n=20 +0.00)."
+        "higher in 1 (n=10 +5.25), no clear difference in 1 (n=20 +0.00)."
     ]
 
 
@@ -42,7 +42,7 @@ def test_the_p_values_are_corrected_for_the_number_of_settings():
     assert alone.compare("plain", "token_error")[0].test.p_value == pytest.approx(0.037, abs=0.005)
     assert "lower in 1 (n=5 " in claim_notes(alone, [CLAIM], "token_error", by_n)[0]
     many = Results([row for n in range(5) for row in rows("plain", n, PLAIN) + rows("fancy", n, slight)])
-    assert "not told apart in 5 " in claim_notes(many, [CLAIM], "token_error", by_n)[0]
+    assert "no clear difference in 5 " in claim_notes(many, [CLAIM], "token_error", by_n)[0]
 
 
 def test_claims_without_results_are_silent():

@@ -69,7 +69,7 @@ def test_who_errs_more_in_one_fold_is_not_tried_in_others():
 
 def test_the_report_says_why():
     _, report = chosen([[2, 2, 2, 2], [0, 0, 3, 3], [2, 2, 2, 2]])
-    assert report[0]["why"].startswith("supervised: nothing else paid")
+    assert report[0]["why"].startswith("supervised: nothing else helped")
     assert report[1]["why"] == "worse than supervised in 1 of 3 folds"
     _, report = chosen([[2, 2, 2, 2], [1, 2, 2, 2]])
     assert report[1]["why"].startswith("fewest errors")
@@ -205,7 +205,7 @@ def test_auto_falls_back_when_unlabeled_examples_do_harm(make):
     assert (model.n_views_, model.view_names_) == (1, ["view"])
     first, *others = model.auto_report_
     assert first["chosen"]
-    assert first["why"].startswith("supervised: nothing else paid")
+    assert first["why"].startswith("supervised: nothing else helped")
     assert [entry["unlabeled_weight"] for entry in others] == [0.0, 0.1, 1.0]
     assert any("worse than supervised in" in entry["why"] for entry in others)
     alone = classifier(make, views=ArrayFeatures(bias="one"), unlabeled_weight=0).fit(data[:40], labels)

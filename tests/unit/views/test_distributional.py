@@ -272,7 +272,7 @@ def test_pickle_and_clone():
 
 
 def test_too_few_words_for_the_classes():
-    with pytest.warns(UserWarning, match=r"n_classes has 512, but X has only \d+ words that can be told apart"):
+    with pytest.warns(UserWarning, match=r"n_classes has 512, but X has only \d+ words that differ"):
         view = DistributionalFeatures().fit(TEXT)
     n_known = (view.word_classes_[:, 0] >= 0).sum()
     assert view.n_classes_ == sorted({min(n, len(np.unique(view.vectors_[view.word_classes_[:, 0] >= 0], axis=0)))

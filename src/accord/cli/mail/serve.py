@@ -53,7 +53,7 @@ def serve(verbose: bool, **options: Any) -> None:
 
     \b
       POST /assign    a message (message/rfc822), or several as files of a form (multipart/form-data)
-      POST /explain   the same; tells which features would join it to which batch, and forgets it
+      POST /explain   the same; says which features would join it to which batch, and forgets it
       GET /health     whether messages are answered
       GET /metrics    figures for Prometheus
 
