@@ -96,6 +96,41 @@ def test_apply_and_assign(folder, tmp_path):
     assert [line["cluster_id"] for line in again] == [line["cluster_id"] for line in lines]
 
 
+def test_people_correct_an_index(folder, tmp_path):
+    """Ids are merged, split and taken back by commands; the table that is written has the ids of now."""
+    index = tmp_path / "people.index"
+    table = ok("dedupe", "apply", folder / "m.accord", folder / "table.csv.gz", "--index", index, "-q")
+    assert ok("dedupe", "export", index, "-q") == table
+    a, b = list(dict.fromkeys(row["cluster_id"] for row in csv.DictReader(table.splitlines())))[:2]
+    done = run("dedupe", "merge", index, a, b, "--why", "same passport")
+    assert f"{b} leads to {a} now" in done.stderr
+    assert done.stdout == ""
+    shown = run("dedupe", "show", index, b)
+    assert f"{b} was merged into {a}" in shown.stderr
+    numbers = re.findall(r"^│ (\d+)", shown.stdout, re.MULTILINE)
+    fresh = ok("dedupe", "split", index, a, numbers[-1], "-q").strip()
+    ids = [row["cluster_id"] for row in csv.DictReader(ok("dedupe", "export", index, "-q").splitlines())]
+    assert (b not in ids, ids[int(numbers[-1])]) == (True, fresh)
+    told = ok("dedupe", "history", index)
+    assert "same passport" in told
+    assert "split" in told
+    ok("dedupe", "undo", index)
+    ok("dedupe", "undo", index, 1)
+    assert ok("dedupe", "export", index, "-q") == table
+    assert "nothing was merged" not in run("dedupe", "history", index, fresh).stderr
+    for arguments, message in (
+        (["show", index, "nobody"], "'nobody' was never an id of"),
+        (["merge", index, a, a], "the same cluster already"),
+        (["split", index, a, 10**6], "records"),
+        (["undo", index, 99], "event is 99"),
+        (["show", folder / "m.accord", a], "needs a StoredIndex"),
+        (["export", index, "--label-column", "name"], "which is a column of the records"),
+    ):
+        failed = run("dedupe", *arguments)
+        assert failed.exit_code == 2, failed.output
+        assert message in failed.stderr
+
+
 def test_a_table_grows_in_place(folder, tmp_path):
     table = write(tmp_path / "all.csv", *people(30, seed=2))
     before = table.read_text().splitlines()

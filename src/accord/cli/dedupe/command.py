@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from accord.cli.dedupe.ask import ask
+from accord.cli.dedupe.ids import export, history, merge, show, split, undo
 from accord.cli.dedupe.learn import learn
 from accord.cli.dedupe.use import apply, assign, explain
 from accord.cli.program import InOrder, debug_option
@@ -38,8 +39,10 @@ def dedupe() -> None:
       accord dedupe apply people.accord other.csv --output clustered.csv
       accord dedupe assign people.accord new.csv --table clustered.csv --output new-with-ids.csv
       accord dedupe explain people.accord other.csv 17 42
+      accord dedupe apply people.accord people.csv --index people.index > clustered.csv
+      accord dedupe merge people.index 17 42 --why "same passport"
     """
 
 
-for command in (learn, ask, apply, assign, explain):
+for command in (learn, ask, apply, assign, explain, show, merge, split, undo, history, export):
     dedupe.add_command(command)
