@@ -51,6 +51,7 @@ def faults_of(files: Iterable[Path]) -> list[str]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page()
+        page.set_default_timeout(300_000)  # the machine may be busy
         for file in files:
             page.goto(file.resolve().as_uri())
             found += [f"{file}, {fault}" for fault in faults(page)]
