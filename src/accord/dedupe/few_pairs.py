@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from itertools import chain
+from functools import lru_cache
 
 import numpy as np
 
 from accord.dedupe.column import COMPARISONS, LONGEST, MISSING, MONTH, MOST_WORDS, WHOLE
 from accord.dedupe.pairs import RecordPairs, whole_text
 from accord.dedupe.values import parse_date, parse_number
-from accord.kernels.records import strings
+from accord.kernels.records import strings, words
 
 Cells = Sequence["str | None"]
 _BOUNDARY = np.int64(ord(" "))
@@ -27,17 +27,22 @@ class FewPairs:
     """Comparisons of one record with others, given by the cells that are compared."""
 
     def __init__(self, view: RecordPairs) -> None:
-        self.view = view
+        self.view, self.n = view, max(view.n_records_, 2)
         self.fields = list(view.fields_.items())
         self.texts = [k for k, (_, kind) in enumerate(self.fields) if kind == "text"]
         self.spelled = [k for k, (_, kind) in enumerate(self.fields) if kind in ("number", "date")]
         counts = view.gram_counts_
-        self.grams = [None if counts is None else _sorted_grams(counts[self.fields[k][0]]) for k in self.texts]
-        self.words = [view.word_counts_[self.fields[k][0]] for k in self.texts]
+        names = [self.fields[k][0] for k in self.texts]
+        seen = [view.word_counts_[name] for name in names]
+        grams = [{} if counts is None else counts[name] for name in names]
         if view.whole_counts_ is not None:
-            self.words.append(view.whole_counts_[0])
-            self.grams.append(_sorted_grams(view.whole_counts_[1]))
-        self.n = max(view.n_records_, 2)
+            seen.append(view.whole_counts_[0])
+            grams.append(view.whole_counts_[1])
+        self.has_grams = counts is not None
+        rarity = [self._rarity(one, list(one)) for one in seen]
+        self.words = _Known([_word_keys(list(one)) for one in seen], rarity, 1.0)
+        squares = [self._squares(list(one.values())) for one in grams]
+        self.grams = _Known([_gram_keys(list(one)) for one in grams], squares, float(self._squares([1])[0]))
         widths = [
             len(COMPARISONS[kind]) - (kind == "text" and counts is None) + len(MISSING) for _, kind in self.fields
         ]
@@ -72,6 +77,11 @@ class FewPairs:
             out[filled, self.starts[-1] : self.starts[-1] + len(WHOLE)] = found
         return out
 
+    def _squares(self, counts: Sequence[int]) -> np.ndarray:
+        """Squared weights of trigrams of so many records."""
+        n = self.view.n_records_
+        return (np.log((1.0 + n) / (1.0 + np.minimum(np.array(counts, np.float64), n))) + 1.0) ** 2
+
     def _rarity(self, counts: dict[str, int], items: Sequence[str | None]) -> np.ndarray:
         found = np.array([max(counts.get(item, 1), 1) for item in items], np.float64)  # type: ignore[arg-type]
         return np.log(self.n / np.minimum(found, self.n)) / np.log(self.n)
@@ -90,18 +100,19 @@ class _Packed:
         self.place = {k: place for place, k in enumerate(few.texts)}
         self.place |= {k: self.n_worded + place for place, k in enumerate(few.spelled)}
         self.left, self.right, self.pairs, values = self._lay_out()
-        points = _points(values)
+        self.points = codes = _points(values)
         self.starts = _ends([len(value) for value in values])
-        self.codes, self.n_letters = points.astype(np.int32), int(points.max(initial=0)) + 1
-        if self.n_letters > _LETTERS:
-            letters, codes = np.unique(points, return_inverse=True)
-            self.codes, self.n_letters = codes.astype(np.int32), letters.size
+        n_letters = int(codes.max(initial=0)) + 1
+        if n_letters > _LETTERS:
+            letters, codes = np.unique(codes, return_inverse=True)
+            codes, n_letters = codes.astype(np.int32), letters.size
+        self.columns_of = np.repeat(np.arange(self.n_worded), np.diff(self.value_begins[: self.n_worded + 1]))
         n_worded = self.pairs[self.n_worded]
         self.words = self._words(n_worded)
-        self.grams = self._trigrams(points, n_worded)
+        self.grams = self._trigrams(n_worded)
         longest = min(max(map(len, values), default=1), LONGEST)
         self.spellings = np.empty((self.left.size, 5))
-        strings.compare(self.codes, self.starts, self.n_letters, longest, self.left, self.right, self.spellings)
+        strings.compare(codes, self.starts, n_letters, longest, self.left, self.right, self.spellings)
 
     def _lay_out(self) -> tuple[np.ndarray, np.ndarray, list[int], list[str]]:
         """Pairs of values of all columns, the first value being that of the first record; where columns begin."""
@@ -123,59 +134,37 @@ class _Packed:
 
     def _words(self, n_pairs: int) -> np.ndarray:
         """Of every pair of texts: words shared and all of both, cosine, aligned, contained, and two of numbers."""
-        few = self.few
-        rows: list[list[int]] = []
-        words: list[str] = []
-        rarities: list[np.ndarray] = []
-        for k in range(self.n_worded):
-            known: dict[str, int] = {}
-            base = len(words)
-            for cell in self.columns[k] if self.value_begins[k + 1] > self.value_begins[k] else ():
-                if cell is not None:
-                    rows.append(sorted({base + known.setdefault(word, len(known)) for word in cell.split()}))
-            words += known
-            rarities.append(few._rarity(few.words[k], list(known)))
-        rarity = np.maximum(np.concatenate([np.empty(0), *rarities]), 0.05)
-        sizes = np.array([len(row) for row in rows], np.int64)
-        ptr, ids = _ends(sizes), np.array(list(chain.from_iterable(rows)), np.int64)
-        owner = np.repeat(np.arange(sizes.size), sizes)
-        squares = rarity[ids] ** 2
-        lengths = np.bincount(owner, squares, sizes.size)
-        a, b = self.left[:n_pairs], self.right[:n_pairs]
-        n_shared, shared = np.empty((2, n_pairs))
-        strings.shared_items(ptr, ids, squares, a, b, n_shared, shared)
+        starts, n = self._worded()
         out = np.zeros((n_pairs, 6))
-        out[:, 0] = n_shared / (sizes[a] + sizes[b] - n_shared)
-        out[:, 1] = np.minimum(shared / np.sqrt(lengths[a] * lengths[b]), 1.0)
-        n_texts = self.pairs[len(few.texts)]
-        two = np.empty((n_texts, 2))
-        most = int(sizes.max(initial=0))
-        word_codes, word_starts = _points(words).astype(np.int32), _ends([len(word) for word in words])
-        strings.align_words(word_codes, word_starts, ptr, ids, rarity, most, MOST_WORDS, a[:n_texts], b[:n_texts], two)
-        out[:n_texts, 2:4] = two
-        has_digit = [not word.isalpha() and any(map(str.isdigit, word)) for word in words]
-        if any(has_digit):
-            digits = np.array(has_digit, np.float64)[ids]
-            numbers = np.bincount(owner, digits, sizes.size)
-            n_a, n_b = numbers[a], numbers[b]
-            both = (n_a > 0) & (n_b > 0)
-            strings.shared_items(ptr, ids, digits, a, b, n_shared, shared)
-            out[:, 4] = np.where(both, shared / np.maximum(n_a + n_b - shared, 1), 0.0)
-            out[:, 5] = both & (shared == 0)
+        if not n:
+            return out
+        kinds = _kinds(self.points)
+        keys, begins, ends, ptr = _words_of(self.points, kinds, starts)
+        rarity = np.empty(n)
+        self.few.words.look_up(keys, ptr, self.columns_of, rarity)
+        words.compare_words(
+            self.points, kinds, keys, begins, ends, ptr, np.maximum(rarity, 0.05), self.pairs[len(self.few.texts)],
+            MOST_WORDS, self.left[:n_pairs], self.right[:n_pairs], out,
+        )  # fmt: skip
         return out
 
-    def _trigrams(self, points: np.ndarray, n_pairs: int) -> np.ndarray:
-        """Dice's measure of trigrams of every pair of texts, and the cosine by how rare they are."""
+    def _worded(self) -> tuple[np.ndarray, int]:
+        """Where values that have words begin, and how many characters they have."""
         starts = self.starts[: self.value_begins[self.n_worded] + 1]
-        keys, ptr = np.empty(int(starts[-1]) + starts.size, np.int64), np.empty(starts.size, np.int64)
-        strings.trigrams(points.astype(np.int32), starts, _BOUNDARY, keys, ptr)
+        return starts, int(starts[-1])
+
+    def _trigrams(self, n_pairs: int) -> np.ndarray:
+        """Dice's measure of trigrams of every pair of texts, and the cosine by how rare they are."""
+        starts, n = self._worded()
+        if not n:
+            return np.zeros((n_pairs, 2))
+        keys, ptr = np.empty(n + starts.size, np.int64), np.empty(starts.size, np.int64)
+        strings.trigrams(self.points, starts, _BOUNDARY, keys, ptr)
         for row in np.flatnonzero(np.diff(ptr) > _MANY):
             keys[ptr[row] : ptr[row + 1]].sort()
         keys = keys[: strings.sort_rows(keys, ptr)]
-        squares = np.ones(keys.size)
-        for k in range(self.n_worded):
-            first, last = ptr[self.value_begins[k]], ptr[self.value_begins[k + 1]]
-            squares[first:last] = self._squares(self.few.grams[k], keys[first:last])
+        squares = np.empty(keys.size)
+        self.few.grams.look_up(keys, ptr, self.columns_of, squares)
         sizes = np.diff(ptr)
         lengths = np.sqrt(np.bincount(np.repeat(np.arange(sizes.size), sizes), squares, sizes.size))
         a, b = self.left[:n_pairs], self.right[:n_pairs]
@@ -183,15 +172,6 @@ class _Packed:
         strings.shared_items(ptr, keys, squares, a, b, n_shared, shared)
         cosine = np.minimum(shared / (lengths[a] * lengths[b]), 1.0)
         return np.column_stack([2 * n_shared / (sizes[a] + sizes[b]), cosine])
-
-    def _squares(self, known: tuple[np.ndarray, np.ndarray] | None, keys: np.ndarray) -> np.ndarray:
-        if known is None:
-            return np.ones(keys.size)
-        counts, n = np.ones(keys.size), self.few.view.n_records_
-        if known[0].size:
-            place = np.minimum(np.searchsorted(known[0], keys), known[0].size - 1)
-            counts = np.where(known[0][place] == keys, known[1][place], 1)
-        return (np.log((1.0 + n) / (1.0 + np.minimum(counts, n))) + 1.0) ** 2
 
     def spelling(self, k: int) -> np.ndarray:
         """Five similarities of the spelling of a field."""
@@ -202,7 +182,7 @@ class _Packed:
         here = slice(self.pairs[self.place[k]], self.pairs[self.place[k] + 1])
         words, grams = self.words[here], self.grams[here]
         parts = [self.spellings[here], words[:, :4], grams[:, :1], words[:, 4:]]
-        return np.concatenate(parts if self.few.grams[self.place[k]] is None else [*parts, grams[:, 1:]], axis=1)
+        return np.concatenate([*parts, grams[:, 1:]] if self.few.has_grams else parts, axis=1)
 
     def whole(self) -> tuple[list[int], np.ndarray]:
         """Places of records that are not empty, and what is compared of them as a whole."""
@@ -211,19 +191,67 @@ class _Packed:
         return self.others[k], np.column_stack([self.words[here, 1], self.grams[here, 1]])
 
 
+class _Known:
+    """Words or trigrams of every column that were seen, by key, with a value of each; others have another one."""
+
+    def __init__(self, keys: list[np.ndarray], values: list[np.ndarray], other: float) -> None:
+        if not keys:  # no column is a text
+            keys, values = [np.empty(0, np.int64)], [np.empty(0)]
+        orders = [np.argsort(one) for one in keys]
+        self.keys = np.concatenate([one[order] for one, order in zip(keys, orders)])
+        self.values = np.concatenate([one[order] for one, order in zip(values, orders)])
+        ends = _ends([one.size for one in keys])
+        self.bounds, self.other = np.column_stack([ends[:-1], ends[1:]]), other
+
+    def look_up(self, keys: np.ndarray, ptr: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
+        """Values of rows of keys, each row of one of the columns."""
+        words.look_up(keys, ptr, self.bounds[columns], self.keys, self.values, self.other, out)
+
+
 def _points(texts: Sequence[str]) -> np.ndarray:
-    return np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+    return np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.int32).copy()
+
+
+def _kinds(points: np.ndarray) -> np.ndarray:
+    """Whether characters are letters, digits or blanks."""
+    out = _ASCII[np.minimum(points, 127)]
+    for place in np.flatnonzero(points > 127).tolist():
+        out[place] = _kind(int(points[place]))
+    return out
+
+
+@lru_cache(maxsize=1 << 12)
+def _kind(point: int) -> int:
+    return words.DIGIT if chr(point).isdigit() else words.BLANK if chr(point).isspace() else words.LETTER
+
+
+_ASCII = np.array([_kind(point) for point in range(127)] + [words.LETTER], np.int8)
+
+
+def _words_of(
+    points: np.ndarray, kinds: np.ndarray, starts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Keys of the words of texts, where they begin and end, and where those of a text begin."""
+    n = int(starts[-1])
+    keys, begins, ends = np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.int64)
+    ptr = np.empty(starts.size, np.int64)
+    words.words_of(points, kinds, starts, keys, begins, ends, ptr)
+    return keys, begins, ends, ptr
+
+
+def _word_keys(known: Sequence[str]) -> np.ndarray:
+    points = _points(known)
+    keys, _, _, ptr = _words_of(points, _kinds(points), _ends([len(word) for word in known]))
+    return keys[: ptr[-1]]
+
+
+def _gram_keys(known: Sequence[str]) -> np.ndarray:
+    points = _points(known).astype(np.int64).reshape(-1, 3)
+    return points[:, 0] << 42 | points[:, 1] << 21 | points[:, 2]
 
 
 def _ends(sizes: Sequence[int] | np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-
-
-def _sorted_grams(counts: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    points = _points(list(counts)).astype(np.int64).reshape(-1, 3)
-    keys = points[:, 0] << 42 | points[:, 1] << 21 | points[:, 2]
-    order = np.argsort(keys)
-    return keys[order], np.array(list(counts.values()), np.int64)[order]
 
 
 def _close(one: str | None, values: Sequence[str | None]) -> np.ndarray:

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from accord.dedupe.choosing import Similarity
 from accord.dedupe.compared import ComparedPairs
-from accord.dedupe.pairs import RecordPairs
+from accord.dedupe.pairs import RecordPairs, RecordTable
 
 UNLABELED = "mixture"
 _LIKENESS = {
@@ -37,26 +37,36 @@ _BELIEF = 0.5
 def mixture(view: RecordPairs, compared: ComparedPairs, truth: np.ndarray, rng: np.random.Generator) -> Similarity:
     """Similarity in logarithms of odds; `truth` are clusters of the first records of the table, as far as known."""
     left, right = compared.candidates
-    features = compared.features(left, right)
     known = np.full(len(compared.table), -1)
     known[: truth.size] = truth
     labeled = (known[left] >= 0) & (known[right] >= 0)
     sure = np.where(labeled, (known[left] == known[right]).astype(np.float64), np.nan)
+    return Similarity(UNLABELED, *guess(compared.table, left, right, compared.features(left, right), sure, rng), [])
+
+
+def guess(
+    table: RecordTable,
+    left: np.ndarray,
+    right: np.ndarray,
+    features: np.ndarray,
+    sure: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, float]:
+    """Weights of comparisons and bias, from features of candidate pairs; `sure` is 1 or 0 where it is known, or nan."""
+    view, n = table.view, len(table)
     order = features[:, view.alone()].mean(axis=1) if view.alone().size else features.mean(axis=1)
-    n_first = min(max(int((order > _ALIKE).sum()), int(_PER_RECORD * len(compared.table)), 1), order.size)
+    n_first = min(max(int((order > _ALIKE).sum()), int(_PER_RECORD * n), 1), order.size)
     first = np.zeros(order.size)
     first[np.argsort(-order, kind="stable")[:n_first]] = 1.0
     together = fit_mixture(levels(view, features), first, sure)
-    n = len(compared.table)
     far = np.sort(rng.integers(0, n, (2, min(_MOST_PAIRS // 4, n))), axis=0)[::-1]
     # what is no candidate is different
     far = far[:, (far[0] != far[1]) & ~np.isin(far[0] * np.int64(n) + far[1], left * np.int64(n) + right)]
     chosen = np.arange(left.size)
     if chosen.size > _MOST_PAIRS:
         chosen = np.sort(rng.choice(chosen, _MOST_PAIRS, replace=False))
-    rows = np.concatenate([features[chosen], compared.table.compare(*far)])
-    weights, bias = _regression(rows, np.concatenate([together[chosen], np.zeros(far.shape[1])]))
-    return Similarity(UNLABELED, weights, bias, [])
+    rows = np.concatenate([features[chosen], table.compare(*far)])
+    return _regression(rows, np.concatenate([together[chosen], np.zeros(far.shape[1])]))
 
 
 def levels(view: RecordPairs, features: np.ndarray) -> np.ndarray:

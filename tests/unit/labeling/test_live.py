@@ -12,6 +12,7 @@ from labeling_cases import project_of
 from accord import AccordError, Deduplicator, InputError, load
 from accord.exceptions import MissingExtraError
 from accord.labeling.formats.files import formats_of, read_labels, write_labels
+from accord.labeling.live import pairs
 from accord.labeling.live.kinds import live_model
 from accord.labeling.live.pairs import Closure, pairs_of
 from accord.labeling.panel import error_of, labels_to_halve
@@ -134,6 +135,24 @@ def test_pairs_whose_answer_follows_are_not_asked_and_answers_make_a_model(tmp_p
     assert made.similarity(a, b) == pytest.approx(np.log(p / (1 - p)), abs=1e-3)
 
 
+def test_answers_correct_a_guess():
+    rng = np.random.default_rng(0)
+    rows, same = rng.normal(size=(30, 5)), rng.random(30) < 0.5
+    coefficients, bias = pairs.corrected(rows, same.astype(float), -1.0)
+
+    def objective(change: np.ndarray) -> float:
+        """By definition: log losses, and how far everything is from the guess."""
+        w, b = coefficients + change[1:], bias + change[0]
+        loss = sum(np.log1p(np.exp(-(w @ row + b) * (1 if one else -1))) for row, one in zip(rows, same))
+        away = ((b + 1.0) / pairs._BIAS) ** 2 + ((w[0] - 1.0) / pairs._SLOPE) ** 2 + w[1:] @ w[1:]
+        return loss + away / 2
+
+    for step in np.vstack([np.eye(6), -np.eye(6)]):
+        assert objective(np.zeros(6)) < objective(0.01 * step)
+    coefficients, bias = pairs.corrected(np.empty((0, 5)), np.empty(0), -1.0)
+    assert (coefficients.tolist(), bias) == ([1.0, 0.0, 0.0, 0.0, 0.0], -1.0)  # the guess
+
+
 def test_mailboxes_of_all_kinds(tmp_path):
     box, maildir = mailbox.mbox(tmp_path / "in.mbox"), mailbox.Maildir(tmp_path / "Maildir")
     (tmp_path / "folder" / "below").mkdir(parents=True)
@@ -251,7 +270,7 @@ def test_clusters_are_sorted_and_taken_back_at_once(tmp_path):
     assert 3 <= len(found["keys"]) <= 12
     assert found["groups"] == sorted(found["groups"])
     said = [project.item(f"{key}{BETWEEN}{key}")["a"]["name"].split()[1][:2] for key in found["keys"]]
-    groups = [sorted(set(said)).index(one) for one in said]
+    groups = [[*dict.fromkeys(said)].index(one) for one in said]
     n = service.answer_group("w", "ana", {"keys": found["keys"], "groups": groups, "token": "a-token-1"})
     truth = service.store.truth()
     by_key = dict(zip(found["keys"], groups))

@@ -71,9 +71,6 @@ def _finish(service: Any, rows: Any, records: list[Any], options: dict[str, Any]
         note("give --output or --model to write what was learned")
         return
     learned = service.live.learn(service.store.truth()).deduplicator()
-    if learned is None:
-        note("nothing was written: it takes at least one answer `same` and one `different`")
-        return
     learned.n_jobs = options["n_jobs"]
     if options["model"]:
         learned.save(options["model"])

@@ -1,26 +1,26 @@
 """Pairs of records: are both about the same thing? Logistic regression over comparisons, guided by a guess.
 
-Before there are answers, and while there are few, the guess is what similarity of fields suggests: fields in which
-values are seldom shared weigh more. It is a sum of comparisons like everything else that is learned, so that the model
-is linear in them.
+The guess is what a table says without any answers: candidate pairs are a mixture of two kinds
+(:mod:`accord.dedupe.mixture`). Answers correct it: first where "the same" begins, and how sure to be of it, then what
+each field and each comparison counts. All of it is a sum of comparisons, so that the model is linear in them.
 """
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.sparse import coo_array
-from sklearn.linear_model import LogisticRegression
 
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.column import MISSING
 from accord.dedupe.decoding import average
 from accord.dedupe.deduplicator import Deduplicator
+from accord.dedupe.mixture import guess
 from accord.dedupe.pairs import RecordPairs
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.labeling.live.base import Answers, Examples, Judged, Question, of_items
@@ -28,13 +28,13 @@ from accord.labeling.project import BETWEEN, Project
 from accord.learners.crf import CRF
 from accord.structures.chains.multiclass import MultiClass
 
-_CANDIDATES = 10  # that each record is compared with
+_CANDIDATES = 20  # that each record is compared with
 _MOST = 200_000  # pairs that are looked at
 MOST_GROUPED = 12  # records that people sort at once
 _GROUPS = 50  # of these that are ready to be sorted
 _ALL_PAIRS = 8  # records all of whose pairs are answers; of more, a chain of them
 _LINKED = 0.1  # probability from which on records may be of one group
-_GUESS, _FIELD, _SINGLE = 12.0, 2.0, 0.4  # scales: what is larger is learned from fewer answers
+_BIAS, _SLOPE, _FIELD, _SINGLE = 2.0, 0.25, 1.0, 0.4  # scales: what is larger is learned from fewer answers
 
 
 class LivePairs:
@@ -54,19 +54,20 @@ class LivePairs:
         self.left, self.right = left, right
         self.keys = [f"{project.keys[b]}{BETWEEN}{project.keys[a]}" for a, b in zip(left, right)]
         self._at = {key: k for k, key in enumerate(self.keys)}
+        compared = self.table.compare(left, right)
+        unknown, rng = np.full(left.size, np.nan), np.random.default_rng(0)
+        self.guess = guess(self.table, left, right, compared, unknown, rng) if left.size else _no_guess(self.view)
         self.mixing = self._mixing()
-        self.features = (self.table.compare(left, right) @ self.mixing).astype(np.float32)
-        self.guess = self.features[:, 0].astype(float) / _GUESS
+        self.features = (compared @ self.mixing).astype(np.float32)
 
     def _mixing(self) -> np.ndarray:
         """From comparisons (rows) to what is learned from (columns): the guess, one mean a field, each by itself."""
         names = [name.rpartition(": ") for name in self.view.names_]
         fields = list(self.view.fields_)
-        seldom = np.array([_seldom([record.get(field) for record in self.records]) for field in fields])
         mixing = np.zeros((len(names), 1 + len(fields) + len(names)))
+        mixing[:, 0] = self.guess[0]
         for f, field in enumerate(fields):
             own = [k for k, (name, _, how) in enumerate(names) if name == field and _is_similarity(how)]
-            mixing[own, 0] = _GUESS * seldom[f] / max(seldom.sum(), 1e-9) / max(len(own), 1)
             mixing[own, 1 + f] = _FIELD / max(len(own), 1)
         mixing[np.arange(len(names)), 1 + len(fields) + np.arange(len(names))] = _SINGLE
         return mixing
@@ -104,41 +105,25 @@ class PairModel:
         self.live, self.learned = live, learned
         self.sure = {key: value for key, value in learned.items() if value != "unsure"}
         self.n_answers = len(learned)
-        same = np.array([value == "same" for value in self.sure.values()], bool)
-        self.logistic = None
-        if 0 < same.sum() < same.size:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self.logistic = LogisticRegression(C=1.0, max_iter=500).fit(live.rows(list(self.sure)), same)
-        how = "logistic regression over comparisons" if self.logistic else "similarity of rare values"
+        same = np.array([value == "same" for value in self.sure.values()], np.float64)
+        self.is_taught = bool(0 < same.sum() < same.size)
+        self.coefficients, self.bias = corrected(live.rows(list(self.sure)), same, live.guess[1])
+        how = "logistic regression over comparisons" if self.sure else "a mixture of two kinds of pairs"
         self.name = f"{how}, from {self.n_answers:,} pairs"
 
     def probabilities(self, keys: list[str] | None = None) -> np.ndarray:
         """Of being the same; without keys, of all candidates."""
         rows = self.live.features if keys is None else self.live.rows(keys)
-        if self.logistic is not None:
-            return self.logistic.predict_proba(rows)[:, 1]
-        guess = rows[:, 0].astype(float) / _GUESS
-        return 1.0 / (1.0 + np.exp(-20.0 * (guess - self._border())))
+        return 1.0 / (1.0 + np.exp(-np.clip(rows @ self.coefficients + self.bias, -500, 500)))
 
-    def _border(self) -> float:
-        """While all answers are alike: halfway to what lies beyond them; before there are any, near the top."""
-        guess = self.live.guess
-        if not self.sure:
-            return float(np.quantile(guess, 1 - min(0.5, len(self.live.records) / max(guess.size, 1) / 4)))
-        own = self.live.rows(list(self.sure))[:, 0].astype(float) / _GUESS
-        beyond = guess[guess < own.min()] if "same" in self.sure.values() else guess[guess > own.max()]
-        return float(np.median(beyond)) if beyond.size else float(own.mean())
-
-    def deduplicator(self) -> Any:
-        """The same model as one that clusters tables, is saved and explained; None while answers are too few."""
-        if self.logistic is None:
-            return None
+    def deduplicator(self) -> Deduplicator:
+        """The same model as one that clusters tables, is saved and explained."""
         model = Deduplicator({**self.live.view.fields_}, calibrate=False, self_training=False)
         model.view_, model.machines_ = self.live.view, []
-        model.weights_, model.bias_ = self.live.mixing @ self.logistic.coef_[0], float(self.logistic.intercept_[0])
-        model.slope_, model.n_calibration_, model.size_costs_ = 1.0, None, np.zeros(1)
+        model.weights_, model.bias_ = self.live.mixing @ self.coefficients, self.bias
+        model.slope_, model.n_calibration_, model.size_costs_ = 1.0, float(len(self.live.records)), np.zeros(1)
         model.self_trained_, model.held_out_f1_, model.interrupted_ = False, None, False
+        model.linkage_, model.report_ = "average", None
         return model
 
     # -- clusters -----------------------------------------------------------------------------------------------
@@ -185,7 +170,7 @@ class PairModel:
         """What each field adds to the decision, the largest first."""
         live = self.live
         a, b = (live.project.place(part) for part in key.split(BETWEEN))
-        weights = live.mixing @ self.logistic.coef_[0] if self.logistic is not None else live.mixing[:, 0]
+        weights = live.mixing @ self.coefficients
         added = live.table.compare(np.array([b]), np.array([a]))[0] * weights
         sums: dict[str, float] = {}
         for name, value in zip(live.view.names_, added):
@@ -212,7 +197,7 @@ class PairModel:
         return chosen
 
     def _why(self, p: float) -> str:
-        if self.logistic is None:
+        if not self.is_taught:
             return "their fields are about as similar as those of a pair that may be either"
         return f"the answers so far make it {100 * p:.0f} % probable that they are the same"
 
@@ -233,11 +218,36 @@ class PairModel:
     @cached_property
     def expected_f1(self) -> float | None:
         """F1 of matches among all candidates, as the probabilities have it."""
-        if self.logistic is None:
+        if not self.is_taught:
             return None
         p = self.probabilities()
         right, wrong, missed = p[p > 0.5].sum(), (1 - p[p > 0.5]).sum(), p[p <= 0.5].sum()
         return float(2 * right / max(2 * right + wrong + missed, 1e-9))
+
+
+def corrected(rows: np.ndarray, same: np.ndarray, bias: float) -> tuple[np.ndarray, float]:
+    """Coefficients and bias of logistic regression that is drawn towards a guess: the first column alone, and a bias.
+
+    The objective is the sum of log losses and half the squared change, measured in the scales of what is learned.
+    """
+    scales = np.concatenate([[_BIAS, _SLOPE], np.ones(rows.shape[1] - 1)])
+    design = np.column_stack([np.ones(len(rows)), rows]) * scales
+    start, sign = rows[:, 0] + bias, 2.0 * same - 1.0
+
+    def objective(change: np.ndarray) -> tuple[float, np.ndarray]:
+        margins = sign * (start + design @ change)
+        wrong = 0.5 * (1.0 - np.tanh(margins / 2.0))  # the probability of the other answer
+        value = np.logaddexp(0.0, -margins).sum() + 0.5 * change @ change
+        return float(value), change - design.T @ (sign * wrong)
+
+    change = minimize(objective, np.zeros(scales.size), jac=True, method="L-BFGS-B").x * scales
+    coefficients = change[1:]
+    coefficients[0] += 1.0
+    return coefficients, float(bias + change[0])
+
+
+def _no_guess(view: RecordPairs) -> tuple[np.ndarray, float]:
+    return np.zeros(len(view.names_)), 0.0
 
 
 def _around(near: Any, a: int, b: int, covered: set[int]) -> list[int]:
@@ -300,13 +310,3 @@ class Closure:
 
 def _is_similarity(how: str) -> bool:
     return how not in MISSING and not how.startswith(("numbers differ", "equal and rare"))
-
-
-def _seldom(values: list[Any]) -> float:
-    """How much a field tells records apart: share of filled cells times the entropy of values, from 0 to 1."""
-    filled = sorted(str(value).lower() for value in values if value not in (None, ""))
-    if len(filled) < 2:
-        return 0.0
-    starts = [0, *(k for k, (a, b) in enumerate(pairwise(filled), 1) if a != b), len(filled)]
-    shares = np.diff(starts) / len(filled)
-    return float(-(shares * np.log(shares)).sum() / np.log(len(filled))) * len(filled) / len(values)
