@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ FLAGS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 WIDTHS = (1280, 390)  # a desk, a phone
+_PATIENCE = 300_000.0  # milliseconds: the machine may be busy
 _LOOK = Path(__file__).with_suffix(".js").read_text("utf-8")
 
 
@@ -43,19 +45,26 @@ def faults(page: Any) -> Iterator[str]:
                 yield f"{scheme}, {width} px: {fault}"
 
 
-def faults_of(files: Iterable[Path]) -> list[str]:
-    """The same of files."""
+@contextmanager
+def opened() -> Iterator[Any]:
+    """An empty page of a browser."""
     from playwright.sync_api import sync_playwright
 
-    found = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=_PATIENCE)
         page = browser.new_page()
-        page.set_default_timeout(300_000)  # the machine may be busy
+        page.set_default_timeout(_PATIENCE)
+        yield page
+        browser.close()
+
+
+def faults_of(files: Iterable[Path]) -> list[str]:
+    """The same of files."""
+    found = []
+    with opened() as page:
         for file in files:
             page.goto(file.resolve().as_uri())
             found += [f"{file}, {fault}" for fault in faults(page)]
-        browser.close()
     return found
 
 

@@ -30,7 +30,7 @@ FORMS = {"tokens": "conll", "classes": "csv", "numbers": "csv", "trees": "trees"
 @pytest.fixture(scope="module")
 def browser():
     with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=looks.CHROMIUM, args=looks.FLAGS)
+        chromium = playwright.chromium.launch(executable_path=looks.CHROMIUM, args=looks.FLAGS, timeout=60_000)
         yield chromium
         chromium.close()
 

@@ -5,8 +5,7 @@ import re
 import pytest
 from docs import looks
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(not looks.can_look(), reason="there is no Chromium (Debian's package chromium)")
+pytestmark = pytest.mark.skipif(not looks.can_look(), reason="playwright or Debian's package chromium is missing")
 STYLE = "<style>body { background: #fff; color: #000 } @media (prefers-color-scheme: dark) { .p { color: #ddd } }"
 
 
@@ -22,10 +21,8 @@ def contrast(one: str, two: str) -> float:
 
 @pytest.fixture(scope="module")
 def page():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=looks.CHROMIUM, args=looks.FLAGS)
-        yield browser.new_page()
-        browser.close()
+    with looks.opened() as page:
+        yield page
 
 
 def seen(page, body):
