@@ -54,7 +54,7 @@ def test_trigrams(texts):
     codes, starts, _, _ = pack(texts)
     keys, ptr = np.empty(codes.size + len(texts), np.int64), np.empty(starts.size, np.int64)
     assert strings.trigrams(codes, starts, np.int64(0), keys, ptr) == codes.size
-    n = strings.sort_rows(keys, ptr)
+    n = strings.sort_rows(keys, np.empty((0, keys.size), np.int64), ptr)
     assert ptr[-1] == n
     number = dict(zip(" " + "".join(texts), [0, *codes.tolist()]))
     for v, text in enumerate(texts):

@@ -20,7 +20,7 @@ from accord.kernels.records import strings, words
 Cells = Sequence["str | None"]
 _BOUNDARY = np.int64(ord(" "))
 _LETTERS = 512  # numbers of letters below this need not be made smaller
-_MANY = 100  # trigrams, above which they are not sorted by insertion
+_MANY = 100  # words or trigrams, above which they are not sorted by insertion
 
 
 class FewPairs:
@@ -160,9 +160,7 @@ class _Packed:
             return np.zeros((n_pairs, 2))
         keys, ptr = np.empty(n + starts.size, np.int64), np.empty(starts.size, np.int64)
         strings.trigrams(self.points, starts, _BOUNDARY, keys, ptr)
-        for row in np.flatnonzero(np.diff(ptr) > _MANY):
-            keys[ptr[row] : ptr[row + 1]].sort()
-        keys = keys[: strings.sort_rows(keys, ptr)]
+        keys = keys[: _sort_rows(keys, np.empty((0, keys.size), np.int64), ptr)]
         squares = np.empty(keys.size)
         self.few.grams.look_up(keys, ptr, self.columns_of, squares)
         sizes = np.diff(ptr)
@@ -233,10 +231,18 @@ def _words_of(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Keys of the words of texts, where they begin and end, and where those of a text begin."""
     n = int(starts[-1])
-    keys, begins, ends = np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.int64)
-    ptr = np.empty(starts.size, np.int64)
-    words.words_of(points, kinds, starts, keys, begins, ends, ptr)
-    return keys, begins, ends, ptr
+    keys, places, ptr = np.empty(n, np.int64), np.empty((2, n), np.int64), np.empty(starts.size, np.int64)
+    words.words_of(points, kinds, starts, keys, places, ptr)
+    _sort_rows(keys, places, ptr)
+    return keys, places[0], places[1], ptr
+
+
+def _sort_rows(keys: np.ndarray, carried: np.ndarray, ptr: np.ndarray) -> int:
+    for row in np.flatnonzero(np.diff(ptr) > _MANY):
+        here = slice(ptr[row], ptr[row + 1])
+        order = np.argsort(keys[here])
+        keys[here], carried[:, here] = keys[here][order], carried[:, here][:, order]
+    return int(strings.sort_rows(keys, carried, ptr))
 
 
 def _word_keys(known: Sequence[str]) -> np.ndarray:

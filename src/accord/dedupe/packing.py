@@ -178,7 +178,7 @@ class Trigrams:
         strings.trigrams(text.codes.array, starts, np.int64(0), keys, ptr)
         for row in np.flatnonzero(np.diff(ptr) > _LONG):
             keys[ptr[row] : ptr[row + 1]].sort()
-        n = strings.sort_rows(keys, ptr)
+        n = strings.sort_rows(keys, np.empty((0, keys.size), np.int64), ptr)
         self.ptr.append(self.ptr.array[-1] + ptr[1:])
         self.keys.append(keys[:n])
 

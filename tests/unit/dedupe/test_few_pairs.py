@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord import RecordPairs
+from accord.dedupe import few_pairs
 from accord.dedupe.few_pairs import FewPairs
 
 FIELDS = {"a": "text", "b": "number", "c": "date", "d": "category", "e": "text"}
@@ -30,3 +31,14 @@ def test_as_in_a_table(records, more, one_field, earlier):
     found = FewPairs(view).compare(plain[0], plain[1:])
     others = np.arange(1, len(records))
     np.testing.assert_allclose(found, table.compare(np.zeros_like(others), others), atol=1e-12)
+
+
+def test_texts_of_many_words():
+    """They are sorted another way; repetitions in and between them count as in a table."""
+    rng = np.random.default_rng(0)
+    records = [{"a": " ".join(map(str, rng.integers(0, 900, n)))} for n in (700, 650, 90, 400, 3)]
+    assert max(len(set(record["a"].split())) for record in records) > 2 * few_pairs._MANY
+    view = RecordPairs({"a": "text"}).fit([records])
+    plain = list(zip(*view.plain_cells(records).values()))
+    found = FewPairs(view).compare(plain[0], plain[1:])
+    np.testing.assert_allclose(found, view.table(records).compare(np.zeros(4, int), np.arange(1, 5)), atol=1e-12)

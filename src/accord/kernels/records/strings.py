@@ -273,12 +273,14 @@ def trigrams(codes, starts, boundary, keys, indptr):
 
 
 @kernel
-def sort_rows(keys, indptr):
+def sort_rows(keys, carried, indptr):
     """Sort every row and leave out repetitions, in place; returns how many keys are left.
 
-    By insertion, which is quick for short rows, and for those that are sorted.
+    Columns of ``carried`` (which may have no rows) go with the keys. By insertion, which is quick for short rows, and
+    for those that are sorted.
     """
     n, begin = 0, indptr[0]
+    own = np.empty(carried.shape[0], carried.dtype)
     for v in range(indptr.size - 1):
         first, end = n, indptr[v + 1]
         for i in range(begin, end):
@@ -288,9 +290,15 @@ def sort_rows(keys, indptr):
                 place -= 1
             if place > first and keys[place - 1] == key:
                 continue
+            for c in range(own.size):
+                own[c] = carried[c, i]
             for k in range(n, place, -1):
                 keys[k] = keys[k - 1]
+                for c in range(own.size):
+                    carried[c, k] = carried[c, k - 1]
             keys[place] = key
+            for c in range(own.size):
+                carried[c, place] = own[c]
             n += 1
         indptr[v] = first
         begin = end

@@ -10,16 +10,14 @@ _BASIS, _PRIME, _SHIFT = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
 
 @kernel
-def words_of(codes, kinds, starts, keys, begins, ends, indptr):
-    """Different words of every text, by key: where each begins and ends, and where the words of a text begin.
+def words_of(codes, kinds, starts, keys, places, indptr):
+    """Keys of the words of every text, where each begins and ends, and where the words of a text begin.
 
-    There is room for as many words as characters; returns how many there are.
+    There is room for as many words as characters.
     """
     n = 0
     for v in range(starts.size - 1):
-        first, last = n, starts[v + 1]
-        indptr[v] = first
-        i = starts[v]
+        indptr[v], i, last = n, starts[v], starts[v + 1]
         while i < last:
             if kinds[i] == BLANK:
                 i += 1
@@ -29,17 +27,9 @@ def words_of(codes, kinds, starts, keys, begins, ends, indptr):
                 key = (key ^ np.uint64(codes[i])) * _PRIME
                 key ^= key >> _SHIFT
                 i += 1
-            place = n
-            while place > first and keys[place - 1] > key:
-                place -= 1
-            if place > first and keys[place - 1] == key:
-                continue
-            for k in range(n, place, -1):
-                keys[k], begins[k], ends[k] = keys[k - 1], begins[k - 1], ends[k - 1]
-            keys[place], begins[place], ends[place] = key, begin, i
+            keys[n], places[0, n], places[1, n] = np.int64(key), begin, i
             n += 1
     indptr[starts.size - 1] = n
-    return n
 
 
 @kernel
