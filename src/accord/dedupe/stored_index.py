@@ -179,6 +179,13 @@ class StoredIndex:
         with self._reading() as decisions:
             return [json.loads(row[0]) for row in decisions.db.execute(question)]
 
+    def __iter__(self) -> Iterator[tuple[Hashable, dict[str, Any]]]:
+        """All records with their ids, in the order in which they came."""
+        question = "SELECT id, cells FROM records JOIN clusters ON clusters.number = cluster ORDER BY records.number"
+        with self._reading() as decisions:
+            rows = decisions.db.execute(question).fetchall()
+        return ((json.loads(id), dict(zip(decisions.fields, json.loads(cells)))) for id, cells in rows)
+
     def record(self, number: int) -> dict[str, Any]:
         """The fields of a record, as it came."""
         with self._reading() as decisions:

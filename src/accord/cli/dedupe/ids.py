@@ -140,13 +140,12 @@ def export(index: str, output: str, label_column: str, **options: Any) -> None:
     """
     check_outputs({"--output": output}, (index,))
     with _open(index) as stored:
-        ids = stored.ids
-        records = [stored.record(k) for k in range(len(ids))]
-    names = list(records[0]) if records else []
+        names = list(stored.model.view_.fields_)
+        rows = [[one, *_cells(record, names)] for one, record in stored]
     if label_column in names:
         raise InputError(f"--label-column is {label_column!r}, which is a column of the records; name another")
-    write([label_column, *names], [[one, *_cells(r, names)] for one, r in zip(ids, records)], output, options)
-    note(f"{len(ids):,} records, {len(set(ids)):,} clusters")
+    write([label_column, *names], rows, output, options)
+    note(f"{len(rows):,} records, {len({row[0] for row in rows}):,} clusters")
 
 
 def _open(index: str) -> StoredIndex:
