@@ -123,7 +123,7 @@ def test_people_correct_an_index(folder, tmp_path):
         (["merge", index, a, a], "the same cluster already"),
         (["split", index, a, 10**6], "records"),
         (["undo", index, 99], "event is 99"),
-        (["show", folder / "m.accord", a], "needs a StoredIndex"),
+        (["show", folder / "m.accord", a], "is no index of records"),
         (["export", index, "--label-column", "name"], "which is a column of the records"),
     ):
         failed = run("dedupe", *arguments)
@@ -154,6 +154,7 @@ def test_a_table_without_labels_is_clustered(tmp_path):
     assert "records without labels in column 'cluster_id': clustered by how alike they are" in done.stderr
     assert (tmp_path / "out.csv").read_text().splitlines()[0].startswith("cluster_id,")
     assert ok("dedupe", "apply", tmp_path / "m.accord", table, "-q") == (tmp_path / "out.csv").read_text()
+    assert ok("dedupe", table, "--model", tmp_path / "m.accord", "-q") == (tmp_path / "out.csv").read_text()
 
 
 def test_explain(folder, tmp_path):

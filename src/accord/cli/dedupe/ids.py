@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +150,11 @@ def export(index: str, output: str, label_column: str, **options: Any) -> None:
 
 
 def _open(index: str) -> StoredIndex:
+    from accord.dedupe.stored_index import is_index_file
+
+    if os.path.isfile(index) and not is_index_file(index):
+        made = f"accord dedupe apply MODEL TABLE --index {os.path.splitext(index)[0]}.index"
+        raise InputError(f"{index} is no index of records; `{made}` makes one from a model and a table")
     stored: StoredIndex = load_as(index, "StoredIndex")
     return stored
 

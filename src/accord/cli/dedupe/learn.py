@@ -25,7 +25,7 @@ _N_WEIGHTS = 10  # of the strongest comparisons that a report shows
 @click.option(
     "--clusters", metavar="FILE",
     help="Also write the table with a column of cluster numbers; - is standard output, where it goes anyway if there "
-    "are neither labels nor a --model.",
+    "are no labels.",
 )  # fmt: skip
 @click.option(
     "--field", "fields", type=FIELD, multiple=True,
@@ -113,7 +113,7 @@ def learn(ctx: click.Context, table: str, model: Path | None, clusters: str | No
     unlabeled = all(one is None for one in ids)
     if model is None and not unlabeled:
         raise click.UsageError("Missing option '--model': the file to write")
-    clusters = "-" if clusters is None and model is None else clusters
+    clusters = "-" if clusters is None and unlabeled else clusters
     if not big:
         chosen = to_learn_from(ids, options["random_state"])
         records, ids = [own[k] for k in chosen], [ids[k] for k in chosen]
