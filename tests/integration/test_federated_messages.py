@@ -435,7 +435,7 @@ def test_introductions_that_make_no_sense_are_refused(told, expected, apps):
 
 # -- runs -------------------------------------------------------------------------------------------------------------
 def run_settings(folder, **changes):
-    given = {"result": str(folder / "result.accord"), "sites": "a, b,c", "timeout": 0.3, "patience": 1.0}
+    given = {"result": str(folder / "result.accord"), "sites": "a, b,c", "timeout": 30.0, "patience": 1.0}
     return RunSettings(**{**given, **changes})
 
 
