@@ -1,12 +1,14 @@
 """What the command line says: summaries, help, dry runs, suggestions, and messages about files of another kind."""
 
 import re
+from pathlib import Path
 
 import click
 import pytest
 from cli_helpers import ok, run, write_points, write_sentences
 
 from accord.cli import main
+from accord.cli.models import model_named_after
 from accord.cli.train.parameters import LEARNERS, PARAMETERS
 
 
@@ -133,10 +135,17 @@ def test_every_learner_can_be_described(learner, folder):
     assert "nothing was trained" in ok("train", path, "--learner", learner, "--dry-run")
 
 
-def test_a_model_needs_a_file_unless_nothing_is_trained(folder):
-    told = run("train", folder / "train.conll")
+def test_a_model_is_called_like_its_data_and_replaces_nothing(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    ok("train", "train.conll")
+    assert (folder / "train.accord").exists()
+    before = (folder / "train.accord").read_bytes()
+    told = run("train", "train.conll")
     assert told.exit_code == 2
-    assert "Missing option '--model'" in told.stderr
+    assert "train.accord is there already; --model train.accord replaces it" in told.stderr
+    assert (folder / "train.accord").read_bytes() == before
+    assert model_named_after("data/few.conll.gz") == Path("few.accord")
+    assert model_named_after("-") == Path("model.accord")
 
 
 # -- files of another kind --------------------------------------------------------------------------------------------

@@ -91,6 +91,17 @@ seed_option = click.option(
 )
 
 
+def model_named_after(data: str) -> Path:
+    """Where a model goes if nobody says it: here, called like its data. Nothing is replaced without being asked."""
+    name = "model" if data == "-" else Path(data).name
+    while Path(name).suffix:  # few.conll.gz
+        name = Path(name).stem
+    model = Path(f"{name}.accord")
+    if model.exists():
+        raise click.UsageError(f"{model} is there already; --model {model} replaces it, another name keeps it")
+    return model
+
+
 def lost_if_interrupted(model: Path) -> AbstractContextManager[None]:
     """Around a training that keeps nothing when it is interrupted."""
     state = "is as it was before" if model.exists() else "was not written"

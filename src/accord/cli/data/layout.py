@@ -47,8 +47,8 @@ class Layout:
     token_column: int | None = _option(type=int, help="CoNLL: column of the token.  [default: 0]")
     label_column: int | str | None = _option(
         type=COLUMN,
-        help="CoNLL and tables: column of the label, by number or name.  [default: -1, the last; in JSON lines and "
-        "Parquet label, if there is one]")
+        help="CoNLL and tables: column of the label, by number or name.  [default: in tables the one that is called "
+        "label, class, category or the like; else -1, the last]")
     feature_columns: tuple[int, ...] | None = _option(
         type=LENGTHS,
         help="CoNLL: features are the token and these columns (numbers from 0, such as 1,2), and no others.")
@@ -75,6 +75,7 @@ class Layout:
         type=COLUMN,
         help="Tables: column of the names of rows that this one is linked with, blanks or commas between them.")
     feature_names: tuple[str, ...] | None = _option()
+    left_out: tuple[str, ...] | None = _option()  # columns of a table that only name its rows
     zero_based: bool | None = _option(
         switch="--one-based", help="svmlight: number of the first feature.  [default: 1]")
     n_features: int | None = _option(type=int, help="svmlight: number of features.  [default: found out]")

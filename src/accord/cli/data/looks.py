@@ -34,6 +34,16 @@ def explained(layout: Layout, source: str, error: FormatError) -> FormatError | 
     return InputError(f"{error.message}. {said}") if said else error
 
 
+def has_texts_in_cells(source: str, encoding: str) -> bool:
+    """Whether all first lines have as many tabs, and some cells several words, as tokens never have."""
+    try:
+        lines = list(islice(iter_lines(source, encoding), _LINES))
+    except InputError:
+        return False
+    tabs = {line.count("\t") for line in lines}
+    return len(tabs) == 1 and tabs != {0} and any(" " in cell.strip() for line in lines for cell in line.split("\t"))
+
+
 def _first_lines(layout: Layout, source: str) -> list[str]:
     if source == "-":  # has been read
         return []

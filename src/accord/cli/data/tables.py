@@ -9,8 +9,10 @@ from itertools import chain, islice
 from typing import Any
 
 from accord.cli.data.batch import Batch
+from accord.cli.data.columns import Columns, named_label
 from accord.cli.data.layout import Layout
 from accord.cli.data.targets import Lines, delimiter_of, read_again, to_numbers
+from accord.cli.terminal import note
 from accord.datasets import iter_csv, read_csv
 from accord.datasets.formats import named_rows
 from accord.datasets.formats.csv_table import Table
@@ -25,10 +27,11 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
     rows, target = kept, layout.target
     if layout.format in named_rows.FORMATS:
         rows = named_rows.named_rows(layout.format, kept, layout.encoding)
-        header, target = True, _target(layout, rows.columns)
+        header = True
+    columns = Columns(layout, source_name(source))
     table = read_csv(
         rows, target, layout.delimiter, header, layout.encoding,
-        categorical=layout.categorical, texts=layout.text_columns, first=layout.named, finite=True,
+        categorical=layout.categorical, texts=layout.text_columns, first=layout.named, finite=True, choose=columns,
     )  # fmt: skip
     if len(table.feature_names) <= len(layout.named):
         found = "are no columns but names, links and labels" if layout.named else "is a single column"
@@ -40,10 +43,12 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
         header = not all(name.isdigit() for name in table.feature_names)
     node, link = [*table.texts[: len(layout.named)], None, None][:2]
     settled = replace(
-        layout, label_column=target, header=header, feature_names=tuple(table.feature_names),
-        categorical=tuple(table.categorical), text_columns=tuple(table.texts),
-        node_column=node, link_column=link,
+        layout, label_column=columns.settled(layout, bool(header)), header=header,
+        feature_names=tuple(table.feature_names), categorical=tuple(table.categorical),
+        text_columns=tuple(table.texts), node_column=node, link_column=link, left_out=tuple(columns.left_out),
     )  # fmt: skip
+    for line in columns.said(settled):
+        note(line)
     y: list[Any] = layout.hide(list(table.y))
     return Batch(table.X, to_numbers(settled, kept, y) if layout.task.numeric else y), settled
 
@@ -52,9 +57,13 @@ def table_batches(layout: Layout, source: Any, size: int, labeled: bool) -> Iter
     """Rows in batches, the columns in the order of training."""
     stream: _Peeked | _Named = (_Named if layout.format in named_rows.FORMATS else _Peeked)(source, layout)
     label = _label_column(layout, stream, labeled)
+    unknown = _unknown(layout, stream, label)
+    if unknown:
+        note(f"{stream.name}: left out {', '.join(map(repr, unknown))}, unknown to the model")
     for table in iter_csv(
         stream.rows, label, stream.delimiter, stream.header, layout.encoding,
-        categorical=layout.categorical or (), texts=layout.text_columns or (), chunk_size=size, finite=True,
+        categorical=layout.categorical or (), texts=layout.text_columns or (),
+        without=[*(layout.left_out or ()), *unknown], chunk_size=size, finite=True,
     ):  # fmt: skip
         yield Batch(_ordered(layout, table, stream), list(table.y), columns=tuple(table.feature_names))
 
@@ -70,7 +79,8 @@ class _Peeked(Lines):
         self.header = True if layout.header is None else layout.header
         self.delimiter = delimiter_of(layout, "".join(head))
         self.cells = [cell.strip() for row in csv.reader(head, delimiter=self.delimiter) for cell in row]
-        self.target = layout.target
+        by_name = named_label(self.cells) if layout.label_column is None and self.header else None
+        self.target = layout.target if by_name is None else by_name
 
 
 class _Named:
@@ -89,8 +99,8 @@ class _Named:
 def _target(layout: Layout, columns: Sequence[str]) -> int | str:
     """The column of labels by name, where all columns have names; as it was given if there is none."""
     target = layout.target
-    if target == -1 and named_rows.LABEL in columns:
-        return named_rows.LABEL
+    if layout.label_column is None and (by_name := named_label(columns)) is not None:
+        return by_name
     return columns[target] if isinstance(target, int) and -len(columns) <= target < len(columns) else target
 
 
@@ -100,12 +110,11 @@ def _label_column(layout: Layout, stream: _Peeked | _Named, labeled: bool) -> in
     if labeled or n_known is None:
         return stream.target if labeled else layout.label_column
     if stream.header and layout.feature_names is not None:
-        others = [name for name in stream.cells if name not in layout.feature_names]
-        if len(others) > 1:
-            raise FormatError(
-                f"the columns {others} are no features of the model; leave all but the class out", stream.name, 1
-            )
-        return others[0] if others else None
+        _refuse_other_columns(layout.feature_names, stream.cells, stream.name)
+        if layout.label_column in stream.cells:
+            return layout.label_column
+        unknown = _unknown(layout, stream, None)
+        return unknown[0] if len(unknown) == 1 else named_label(unknown)
     if len(stream.cells) != n_known:
         return stream.target
     if (layout.categorical or layout.text_columns) and layout.target not in (-1, n_known):
@@ -114,13 +123,27 @@ def _label_column(layout: Layout, stream: _Peeked | _Named, labeled: bool) -> in
     return None
 
 
+def _unknown(layout: Layout, stream: _Peeked | _Named, label: int | str | None) -> list[str]:
+    """Columns that are neither features of the model, nor the label, nor names of rows."""
+    if not stream.header or layout.feature_names is None:
+        return []
+    within = isinstance(label, int) and -len(stream.cells) <= label < len(stream.cells)
+    target = stream.cells[label] if within else label  # type: ignore[index]
+    known = {*layout.feature_names, *(layout.left_out or ()), target}
+    return [name for name in stream.cells if name not in known]
+
+
 def _ordered(layout: Layout, table: Table, stream: _Peeked | _Named) -> Any:
     """The features of a table as the model knows them."""
     if not stream.header or layout.feature_names is None:
         return table.X
-    missing = [column for column in layout.feature_names if column not in table.feature_names]
-    if missing:
-        raise FormatError(f"the column {missing[0]!r} is missing, which the model was trained on", stream.name, 1)
+    _refuse_other_columns(layout.feature_names, table.feature_names, stream.name)
     if isinstance(table.X, list):
         return table.X
     return table.X[:, [table.feature_names.index(column) for column in layout.feature_names]]
+
+
+def _refuse_other_columns(features: Sequence[str], found: Sequence[str], name: str) -> None:
+    missing = next((column for column in features if column not in found), None)
+    if missing is not None:
+        raise FormatError(f"the column {missing!r} is missing, which the model was trained on", name, 1)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from accord.cli.data.layout import guess_format, task_of_file
+from accord.cli.data.looks import has_texts_in_cells
 from accord.cli.tasks import SEQUENCE, TASKS, Task
 from accord.cli.train.parameters import LEARNERS, PARAMETERS
 from accord.registry import commands
@@ -39,6 +40,8 @@ def choose_task(data: str, reading: dict[str, Any], given: dict[str, Any], optio
     """The task that the options tell; else the one that the file's format tells. Names a learner if nobody did."""
     told = _told(options)
     found = reading.get("format") or guess_format(data, of_tokens=True)
+    if "format" not in reading and found in (None, "conll") and not told and _is_table(data, reading):
+        found = reading["format"] = "csv"
     first, task = next(iter(told.items()), ("", None))
     for option, other in told.items():
         if task is not None and other is not task:
@@ -53,6 +56,13 @@ def choose_task(data: str, reading: dict[str, Any], given: dict[str, Any], optio
         options["learner"] = default_learner(task, given, options)
     _check(task, found, options)
     return task
+
+
+def _is_table(data: str, reading: dict[str, Any]) -> bool:
+    """Whether a file that might have columns of tokens is a table: its columns have names, or cells have blanks."""
+    if isinstance(reading.get("label_column"), str):
+        return True
+    return data.lower().endswith((".tsv", ".tsv.gz")) and has_texts_in_cells(data, reading.get("encoding", "utf-8"))
 
 
 def default_learner(task: Task, given: dict[str, Any], options: dict[str, Any]) -> str:

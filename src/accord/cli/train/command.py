@@ -13,7 +13,7 @@ from accord.cli.data.layout import FORMATS, TITLES, Layout, reading_options, tak
 from accord.cli.data.nodes import with_node_column
 from accord.cli.data.reading import BATCH
 from accord.cli.evaluate import score_model
-from accord.cli.models import encoder_options, lost_if_interrupted, optional_model_option, seed_option
+from accord.cli.models import encoder_options, lost_if_interrupted, model_named_after, seed_option
 from accord.cli.option_types import Choice
 from accord.cli.outputs.results import Trained, counted
 from accord.cli.places import check_outputs
@@ -42,6 +42,7 @@ _HELP = f"""Train a model on DATA, a file or - for standard input.
 
     \b
     Examples:
+      accord train posts.csv
       accord train train.conll --model names.accord --constraints iob2
       accord train few.conll --unlabeled many.txt --learner co-svm -o names.accord
       accord train --unlabeled many.txt --rules towns.txt:LOC -o names.accord
@@ -111,7 +112,10 @@ _GROUPS = {
     "--unlabeled-format", type=Choice(FORMATS),
     help="Format of these.  [default: by the file's name, else text for sequences and trees, else as DATA]",
 )  # fmt: skip
-@optional_model_option
+@click.option(
+    "--model", "--output", "-o", "model", type=click.Path(path_type=Path),
+    help="File to write the model to.  [default: here, called like the data: posts.csv, posts.accord]",
+)  # fmt: skip
 @click.option(
     "--task", type=Choice(list(STRUCTURES)),
     help="What is predicted.  [default: sequence for CoNLL files and JSON lines of sentences, tree for treebanks, "
@@ -173,7 +177,7 @@ def train(data: str | None, labeled: str | None, model: Path | None, **options: 
     """Train a model."""
     data = _labeled_data(data, labeled, options)
     if model is None and not options["dry_run"]:
-        raise click.UsageError("Missing option '--model' / '--output' / '-o'; --dry-run needs none.")
+        model = model_named_after(data)
     plan = _plan(data, model, options)
     if model is None or options["dry_run"]:
         print_plan(plan, read(plan))

@@ -16,6 +16,7 @@ from accord.cli.train.fitting import Plan, Understood
 
 _LABELS = 12  # listed at most, the most frequent first
 _COLUMNS = 12
+_LETTERS = 40  # of a label
 
 
 def print_plan(plan: Plan, found: Understood) -> None:
@@ -54,6 +55,8 @@ def _columns(plan: Plan, found: Understood) -> Iterable[tuple[str, str]]:
         yield "label column", str(layout.target) if layout.target != -1 else "the last"
         if layout.format == "csv":
             yield "header", "yes" if layout.header else "no"
+        if layout.left_out:
+            yield "left out", _some(list(layout.left_out), _COLUMNS)
         for kind, columns in (
             ("numbers", [name for name in names if name not in (*words, *texts)]),
             ("words", [name for name in names if name in words]),
@@ -82,8 +85,12 @@ def _labels(plan: Plan, found: Understood) -> Iterable[tuple[str, str]]:
         yield "targets", f"{min(known):g} to {max(known):g}, mean {sum(known) / len(known):g}"
     elif found.layout.task.hides_labels:  # trees have none
         labels = Counter(label for y in known for label in (y if isinstance(y, list) else [y]) if label is not None)
-        shown = [f"{label} ({n:,})" for label, n in labels.most_common(_LABELS + 1)]
+        shown = [f"{_short(str(label))} ({n:,})" for label, n in labels.most_common(_LABELS + 1)]
         yield f"{len(labels):,} labels", _some(shown, _LABELS, len(labels))
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= _LETTERS else f"{label[: _LETTERS - 1]}…"
 
 
 def _some(names: list[str], most: int, n: int | None = None) -> str:

@@ -10,7 +10,7 @@ see `Table`. Otherwise X is a list of dicts, one per row, for `DictFeatures` or 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -26,6 +26,9 @@ _WORDS_OF_TEXT, _DISTINCT_OF_TEXT, _CELLS_OF_TEXT = 3.0, 0.5, 4
 _FEW_WORDS, _ALL_DISTINCT = 1.5, 0.9  # or this
 _LONGEST_TEXT = 2**31 - 1  # of the csv module's own limit, 128 KB, texts know nothing
 Column = int | str
+# From the names of all columns, their cells and the place of the label's, if it was given: where the labels are, and
+# the names of columns to leave out.
+Chooser = Callable[[list[str], list[Sequence[str]], int | None], tuple[int, list[str]]]
 
 
 class Table(NamedTuple):
@@ -161,12 +164,12 @@ def is_free_text(cells: Sequence[str]) -> bool:
 
 def _build(
     rows: list[tuple[int, list[str]]], names: list[str], label: int | None, categorical: list[str] | None,
-    texts: list[str] | None, file: str, finite: bool, first: Sequence[str] = (),
+    texts: list[str] | None, file: str, finite: bool, first: Sequence[str] = (), without: Sequence[str] = (),
 ) -> Table:  # fmt: skip
     """Turn numbered rows into features and labels; column kinds that are None are found out."""
-    columns = list(zip(*(row for _, row in rows))) if rows else [()] * len(names)
+    columns = _columns(rows, names)
     y: list[str | None] = [cell or None for cell in columns[label]] if label is not None else [None] * len(rows)
-    features = {name: columns[k] for k, name in enumerate(names) if k != label}
+    features = {name: columns[k] for k, name in enumerate(names) if k != label and name not in without}
     numeric: dict[str, np.ndarray] = {}
     for name, cells in features.items():
         if name in (*first, *(categorical or ()), *(texts or ())):
@@ -193,6 +196,10 @@ def _build(
     else:
         X = list(zip(*(features[name] for name in texts), _dicts(others, numeric, len(rows))))
     return Table(X, y, list(features), kinds, texts)
+
+
+def _columns(rows: list[tuple[int, list[str]]], names: list[str]) -> list[Any]:
+    return list(zip(*(row for _, row in rows))) if rows else [()] * len(names)
 
 
 def _matrix(numeric: dict[str, np.ndarray], n_rows: int) -> np.ndarray:
@@ -257,6 +264,7 @@ def read_csv(
     texts: Sequence[Column] | None = None,
     first: Sequence[Column] = (),
     finite: bool = False,
+    choose: Chooser | None = None,
 ) -> Table:
     """Read a table into features and classes.
 
@@ -279,6 +287,9 @@ def read_csv(
         Columns that are the first ones of ``texts`` whatever they look like, such as names of nodes.
     finite : bool
         Refuse cells such as ``nan`` in numeric columns, and empty ones in tables of numbers, and name line and column.
+    choose : callable, optional
+        Decides when all is read: from the names of the columns, their cells and the place that `label_column` has (None
+        if there is none) it returns the place of the labels, and names of columns to leave out.
 
     Returns
     -------
@@ -316,7 +327,10 @@ def read_csv(
     words = _named(categorical, names, reader.name, "categorical", "categorical")
     free = _named(texts, names, reader.name, "free text", "texts")
     kept = _named(first, names, reader.name, "the first texts", "first") or ()
-    return _build(list(reader.rows), names, reader.label_index(names), words, free, reader.name, finite, kept)
+    rows, label, without = list(reader.rows), reader.label_index(names), list[str]()
+    if choose is not None:
+        label, without = choose(names, _columns(rows, names), label)
+    return _build(rows, names, label, words, free, reader.name, finite, kept, without)
 
 
 def iter_csv(
@@ -328,13 +342,15 @@ def iter_csv(
     *,
     categorical: Sequence[Column] = (),
     texts: Sequence[Column] = (),
+    without: Sequence[str] = (),
     chunk_size: int = 10_000,
     finite: bool = False,
 ) -> Iterator[Table]:
     """Read a table in chunks of rows, for files larger than memory.
 
     A stream cannot be looked at twice, so `header`, `categorical` and `texts` must be given where they differ from
-    the defaults (a header; numeric columns only). The other parameters are those of `read_csv`.
+    the defaults (a header; numeric columns only), and the names of columns to leave out, if there are some, `without`.
+    The other parameters are those of `read_csv`.
 
     Examples
     --------
@@ -354,4 +370,4 @@ def iter_csv(
     free = _named(texts, names, reader.name, "free text", "texts")
     rows = reader.checked()
     while numbered := list(islice(rows, chunk_size)):
-        yield _build(numbered, names, label, words, free, reader.name, finite)
+        yield _build(numbered, names, label, words, free, reader.name, finite, without=without)

@@ -15,7 +15,6 @@ from accord.datasets.formats.source import Source, source_name
 from accord.exceptions import FormatError, MissingExtraError
 
 FORMATS = ("jsonl", "parquet")
-LABEL = "label"  # the column of labels, if nobody says which, and there is one of this name
 _EXACT = 2**53  # whole numbers below are the same as floats
 _BATCH = 4096
 
