@@ -18,6 +18,7 @@ import numpy as np
 
 from accord.dedupe.lookup_keys import MAX_RECORDS, MOST_KEYS, KeyFiles, RecordKeys, fewer_keys_of, key_weights
 from accord.dedupe.pairs import RecordTable
+from accord.kernels.records import blocking
 
 SCHEMA = "CREATE TABLE keys (key INTEGER PRIMARY KEY, share REAL, postings BLOB)"
 _POSTING = np.dtype([("record", "<u4"), ("scale", "<f4")])
@@ -39,29 +40,28 @@ def look_up(
     """The `limit` nearest records of a new one, which is one of `n_records`, nearest first, and how near they are."""
     names = keys.key.view(np.int64).tolist()
     rows = {one[0]: one[1:] for one in select(db, "key, share, postings FROM keys", "key", sorted(names))}
-    frequency = np.ones(len(names))
-    listed = np.zeros(len(names), np.bool_)
+    frequency, listed, ptr, parts = np.ones(len(names)), np.zeros(len(names), np.bool_), [0], []
     for place, name in enumerate(names):
         row = rows.get(name)
         if row is not None:
             share, postings = row
-            listed[place] = share is None
-            frequency[place] = 1 + len(postings) // _POSTING.itemsize if share is None else share * n_records
-    weights = key_weights(np.maximum(frequency, 1.0), n_records)
+            if share is None:
+                listed[place] = True
+                parts.append(postings)
+                frequency[place] += len(postings) // _POSTING.itemsize
+            else:
+                frequency[place] = max(share * n_records, 1.0)
+        ptr.append(ptr[-1] + (len(parts[-1]) // _POSTING.itemsize if listed[place] else 0))
+    weights = key_weights(frequency, n_records)
     n_fields = int(keys.field.max(initial=-1)) + 1
     lengths = np.sqrt(np.bincount(keys.field, weights**2, n_fields))
     scales = np.divide(1.0, lengths, out=np.zeros(n_fields), where=lengths > 0)
-    found = Found(keys, rows, scales)
-    useful = np.flatnonzero(listed & (weights > 0))
-    useful = useful[np.argsort(-weights[useful], kind="stable")]
-    before = np.cumsum(frequency[useful] - 1) - (frequency[useful] - 1)
-    useful = useful[(before < _ENOUGH) & (_ranks(keys.field[useful]) < MOST_KEYS)]
-    postings = np.frombuffer(b"".join([rows[names[place]][1] for place in useful.tolist()]), _POSTING)
-    values = np.repeat(weights[useful] ** 2 * scales[keys.field[useful]], (frequency[useful] - 1).astype(np.int64))
-    records, places = np.unique(postings["record"], return_inverse=True)
-    sums = np.bincount(places, values * postings["scale"], records.size)
-    order = np.argsort(-sums, kind="stable")[:limit]
-    return records[order].astype(np.int64), sums[order], found
+    postings = np.frombuffer(b"".join(parts), np.uint32).reshape(-1, 2)
+    near, sums = blocking.nearest_posted(
+        weights, keys.field, scales, listed, np.array(ptr), postings[:, 0], postings.view(np.float32)[:, 1], _ENOUGH,
+        MOST_KEYS, limit,
+    )  # fmt: skip
+    return near, sums, Found(keys, rows, scales)
 
 
 def add(db: sqlite3.Connection, found: Found, record: int) -> None:
@@ -110,12 +110,4 @@ def select(db: sqlite3.Connection, what: str, name: str, values: list[int]) -> l
         some: list[int | None] = [*values[first : first + _PARAMETERS]]
         some += [None] * (-len(some) % 16)  # few different statements
         out += db.execute(f"SELECT {what} WHERE {name} IN ({', '.join('?' * len(some))})", some).fetchall()
-    return out
-
-
-def _ranks(fields: np.ndarray) -> np.ndarray:
-    """How many of the same field come before each."""
-    order = np.argsort(fields, kind="stable")
-    out = np.empty(fields.size, np.int64)
-    out[order] = np.arange(fields.size) - np.searchsorted(fields[order], fields[order])
     return out
