@@ -217,20 +217,21 @@ def _ends(sizes: Sequence[int] | np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
-@lru_cache(maxsize=1 << 14)
+_number, _date = lru_cache(1 << 14)(parse_number), lru_cache(1 << 14)(parse_date)
+
+
 def _close(one: str, other: str) -> float:
     """How near two numbers are; 0 if one of the two is none."""
-    x, y = parse_number(one), parse_number(other)
+    x, y = _number(one), _number(other)
     if x is None or y is None:
         return 0.0
     largest = max(abs(x), abs(y))
     return 1.0 - min(abs(x - y) / (largest if largest > 0 else 1.0), 1.0)
 
 
-@lru_cache(maxsize=1 << 14)
 def _dates(one: str, other: str, day_first: bool) -> tuple[float, float, float, float]:
     """Close, same year, same day and month, swapped."""
-    x, y = parse_date(one, day_first), parse_date(other, day_first)
+    x, y = _date(one, day_first), _date(other, day_first)
     if x is None or y is None:
         return 0.0, 0.0, 0.0, 0.0
     days = abs(dt.date(*x).toordinal() - dt.date(*y).toordinal())

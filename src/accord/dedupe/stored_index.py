@@ -254,11 +254,13 @@ class StoredIndex:
             try:
                 self._db.execute(begin)
                 try:
+                    self._decisions.postings.refresh()
                     yield self._decisions
                     self._db.execute("COMMIT")
                 except BaseException:  # Ctrl-C, too
                     if self._db.in_transaction:
                         self._db.execute("ROLLBACK")
+                    self._decisions.postings.forget()
                     raise
             except sqlite3.ProgrammingError as error:
                 raise InputError(f"{self.path} is closed") from error
