@@ -51,6 +51,14 @@ def test_decisions_are_those_of_an_index_in_memory(model, path):
             index.assign(records[:1])
 
 
+def fail_behind(index, record):
+    """A call that fails when a record was added and keys were put where they belong."""
+    with index._changing() as deciding:
+        deciding.decide(deciding.plain([record])[0], deciding.raw(record), deciding.n_records())
+        deciding.postings.settle()
+        raise RuntimeError
+
+
 def test_a_stream_is_decided_as_in_memory_whoever_writes(model, tmp_path, monkeypatch):
     """Two programs in turn, calls that fail, keys that are put where they belong every few records or at the end."""
     records, ids = people(30, seed=8)
@@ -64,11 +72,8 @@ def test_a_stream_is_decided_as_in_memory_whoever_writes(model, tmp_path, monkey
             for k, record in enumerate(stream):
                 index = one if k % 3 else other
                 if k % 7 == 0:
-                    with pytest.raises(RuntimeError), index._changing() as deciding:
-                        plain = deciding.plain([stream[-1 - k]])[0]
-                        deciding.decide(plain, deciding.raw(stream[-1 - k]), deciding.n_records())
-                        deciding.postings.settle()
-                        raise RuntimeError
+                    with pytest.raises(RuntimeError):
+                        fail_behind(index, stream[-1 - k])
                 expected = in_memory.assign_detailed([record])
                 assert other.find([record])[0].is_new == expected[0].is_new
                 assert index.assign_detailed([record]) == expected
