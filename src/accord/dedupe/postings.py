@@ -34,10 +34,9 @@ _ENOUGH = 1500  # postings of the rarest keys that are looked at, and then no mo
 _RECENT = 256  # records whose keys are not where they belong yet
 _FREQUENT = 1 << 17  # keys without postings that are kept in memory
 
-Row = tuple["float | None", bytes]  # the share of a key, or None and its postings
-
-
 _KEY = np.dtype([("key", "<i8"), ("scale", "<f4")])  # of a record, with the inverse length of its field
+
+Row = tuple["float | None", bytes]  # the share of a key, or None and its postings
 
 
 class Postings:
