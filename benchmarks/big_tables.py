@@ -27,7 +27,7 @@ import accord
 from accord.datasets.many_people import many_people
 
 LABELED, OTHERS, SMALL = 300, 3000, 10_000
-N_ASSIGNED = 400
+N_ASSIGNED = 1000
 
 
 def learn(path: Path) -> None:
@@ -105,11 +105,11 @@ def assign(folder: Path, n: int) -> dict[str, Any]:
     known = set(people[:n])
     right = sum(one == own if own in known else one not in known for one, own in zip(given, people[n:]))
     path.unlink()
-    p50, p99 = np.percentile(times, [50, 99])
-    clock_p50, clock_p99 = np.percentile(walls, [50, 99])
-    return {
-        **out, "p50": p50, "p99": p99, "clock_p50": clock_p50, "clock_p99": clock_p99, "right": right / len(given),
-    }  # fmt: skip
+    out["mean"], out["right"] = float(np.mean(times)), right / len(given)
+    for before, measured in (("", times), ("clock_", walls)):
+        for percent in (50, 95, 99):
+            out[f"{before}p{percent}"] = float(np.percentile(measured, percent))
+    return out
 
 
 def plot(rows: list[dict[str, Any]], path: Path) -> None:

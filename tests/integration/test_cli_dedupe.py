@@ -198,6 +198,7 @@ def test_settings(folder, tmp_path):
         ),
         (["learn", "ragged.csv", "--model", "x"], "ragged.csv, line 3: expected 4 columns"),
         (["learn", "header.csv", "--model", "x"], "has a header but no rows"),
+        (["learn", "nothing.csv"], "the file is empty"),
         (["learn", "train.csv"], "Missing option '--model'"),
         (["train.csv", "--model", "no/such/folder"], "there is no folder"),
         (["apply", "m.accord", "names.csv"], "there is no column 'street', which the model compares"),
@@ -217,6 +218,7 @@ def test_mistakes(folder, monkeypatch, arguments, message):
     (folder / "header.csv").write_text("cluster_id,name\n")
     (folder / "unlabeled.csv").write_text("cluster_id,name,street,born\n" + ",a,b,\n,c,d,\n,e,f,\n")
     (folder / "names.csv").write_text("name\nAnna\n")
+    (folder / "nothing.csv").write_text("")
     result = run("dedupe", *arguments)
     assert result.exit_code == 2
     assert message in " ".join(result.output.split())

@@ -1,5 +1,7 @@
 """Kernels of string similarities against their definitions, on any Unicode."""
 
+from itertools import pairwise
+
 import numpy as np
 import plain_strings as plain
 import pytest
@@ -60,6 +62,21 @@ def test_trigrams(texts):
     for v, text in enumerate(texts):
         expected = sorted((number[g[0]] << 42) | (number[g[1]] << 21) | number[g[2]] for g in plain.trigrams(text))
         assert keys[ptr[v] : ptr[v + 1]].tolist() == expected
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 4000), min_size=1, max_size=4), st.integers(1, 5000), st.integers(0, 9))
+def test_rows_are_sorted_without_repetitions(sizes, n_different, seed):
+    """Short rows and long ones; what is carried goes with a key."""
+    rng = np.random.default_rng(seed)
+    ptr = np.concatenate([[0], np.cumsum(sizes)])
+    keys = rng.integers(-n_different, n_different, ptr[-1])
+    rows = [keys[a:b].copy() for a, b in pairwise(ptr)]
+    carried = np.stack([keys * 3, keys + 1])
+    assert strings.sort_rows(keys, carried, ptr) == ptr[-1]
+    for v, row in enumerate(rows):
+        assert keys[ptr[v] : ptr[v + 1]].tolist() == np.unique(row).tolist()
+    assert (carried[:, : ptr[-1]] == np.stack([keys * 3, keys + 1])[:, : ptr[-1]]).all()
 
 
 words = st.lists(st.text(alphabet="abc", min_size=1, max_size=6), min_size=1, max_size=4, unique=True)

@@ -22,7 +22,7 @@ from accord.dedupe.column import Column
 from accord.dedupe.decoding import MOST_ALL_PAIRS, Rule, cluster_pairs, small_parts
 from accord.dedupe.disk_index import Parts
 from accord.dedupe.lookup_keys import KeyFiles, keys_of
-from accord.dedupe.packing import AllNew, HashedNumbers, PackedStrings, to_files
+from accord.dedupe.packing import AllNew, HashedNumbers, PackedStrings, distinct, to_files
 from accord.dedupe.pairs import RecordPairs, RecordTable, as_records
 from accord.dedupe.text_columns import WholeColumn
 from accord.exceptions import InputError
@@ -175,7 +175,7 @@ class BigTable:
             progress.advance(n_parts - len(left_over))
             for k in left_over:
                 pairs = np.fromfile(self.folder / f"pairs-{k}", _PAIR)
-                keys = np.unique(pairs["left"] * n + pairs["right"])
+                keys = distinct(pairs["left"] * n + pairs["right"])
                 out = np.empty(keys.size, _SCORED)
                 out["left"], out["right"] = keys // n, keys % n
                 out["score"] = self.table.scores(keys // n, keys % n, weights, self.n_jobs)

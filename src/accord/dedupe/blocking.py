@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from accord.dedupe.lookup_keys import LARGE, MAX_RECORDS, MOST_KEYS, joint_keys, key_weights, mixed
-from accord.dedupe.packing import rows_of
+from accord.dedupe.packing import distinct, rows_of
 from accord.dedupe.pairs import RecordTable
 from accord.kernels.records import blocking
 from accord.threads import map_threads
@@ -116,7 +116,7 @@ def candidate_pairs(
     row, place = np.nonzero(found >= 0)
     other = found[row, place]
     row = row + start
-    pairs = np.unique(np.maximum(row, other) * n + np.minimum(row, other))
+    pairs = distinct(np.maximum(row, other) * n + np.minimum(row, other))
     return pairs // n, pairs % n
 
 

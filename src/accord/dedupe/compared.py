@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from accord.dedupe.blocking import Closeness, candidate_pairs
+from accord.dedupe.packing import distinct
 from accord.dedupe.pairs import CHUNK, RecordTable
 from accord.threads import map_threads
 
@@ -35,7 +36,7 @@ class ComparedPairs:
         if self._size:
             known = self._keys[np.minimum(place, self._size - 1)] == keys
         if not known.all():
-            self._compare(np.unique(keys[~known]))
+            self._compare(distinct(keys[~known]))
             place = np.searchsorted(self._keys, keys)
         return self._features[self._places[place]]
 

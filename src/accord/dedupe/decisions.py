@@ -23,7 +23,7 @@ from accord.dedupe.values import Record
 
 NEW = "new-"  # how fresh ids begin among ids that are not all numbers
 TABLES = [
-    postings.SCHEMA,
+    *postings.TABLES,
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value)",
     # `plain` are the cells as they are compared, `cells` as they came
     "CREATE TABLE records (number INTEGER PRIMARY KEY, cluster INTEGER NOT NULL, plain TEXT NOT NULL, "
@@ -52,6 +52,7 @@ class Decisions:
         self.fields, self.kinds = list(model.view_.fields_), list(model.view_.fields_.values())
         self.weights = model.pair_weights()
         self.pairs = FewPairs(model.view_)
+        self.postings = postings.Postings(db)
 
     # -- many records, whose clusters are known ------------------------------------------------------------------
     def fill(self, records: Sequence[Record], ids: Sequence[Hashable], block: int = 20_000) -> None:
@@ -91,7 +92,7 @@ class Decisions:
             table = self.model.view_.table()
             table.append_plain([plain])
             keys = fewer_keys_of(table, np.arange(1))
-        near, sums, found = postings.look_up(self.db, keys, number + 1, self.model.n_candidates)
+        near, sums, found = self.postings.look_up(keys, number + 1, self.model.n_candidates)
         # those that are far behind the nearest are compared later, if at all
         n_first = max(min(_FIRST * near.size // 100, int(np.count_nonzero(sums >= _BEHIND * sums[:1]))), 1)
         cluster, total = self._best(plain, near.tolist(), n_first, number + 1)
@@ -105,7 +106,7 @@ class Decisions:
         else:
             name = self.id_of(cluster)
         self.db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (number, cluster, as_json(plain), as_json(raw)))
-        postings.add(self.db, found, number)
+        self.postings.add(found, number)
         return Assignment(name, is_new, 0.0 if is_new else total)
 
     def _best(self, plain: list[str | None], near: list[int], n_first: int, n_records: int) -> tuple[int | None, float]:

@@ -1,12 +1,13 @@
 """One record compared with a few others, as :class:`RecordTable` would, but all fields at once.
 
 A table is made to compare millions of pairs; to pack twenty records into it takes longer than to compare them. Here the
-cells of all fields are packed together, so that every kernel is called once.
+cells of all fields are packed together, so that every kernel is called once, and single cells are left to Python.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -20,7 +21,6 @@ from accord.kernels.records import strings, words
 Cells = Sequence["str | None"]
 _BOUNDARY = np.int64(ord(" "))
 _LETTERS = 512  # numbers of letters below this need not be made smaller
-_MANY = 100  # words or trigrams, above which they are not sorted by insertion
 
 
 class FewPairs:
@@ -35,11 +35,12 @@ class FewPairs:
         names = [self.fields[k][0] for k in self.texts]
         seen = [view.word_counts_[name] for name in names]
         grams = [{} if counts is None else counts[name] for name in names]
+        self.has_whole = view.whole_counts_ is not None
         if view.whole_counts_ is not None:
-            seen.append(view.whole_counts_[0])
-            grams.append(view.whole_counts_[1])
+            seen.insert(0, view.whole_counts_[0])
+            grams.insert(0, view.whole_counts_[1])
         self.has_grams = counts is not None
-        rarity = [self._rarity(one, list(one)) for one in seen]
+        rarity = [np.array([self.rarity(count) for count in one.values()]) for one in seen]
         self.words = _Known([_word_keys(list(one)) for one in seen], rarity, 1.0)
         squares = [self._squares(list(one.values())) for one in grams]
         self.grams = _Known([_gram_keys(list(one)) for one in grams], squares, float(self._squares([1])[0]))
@@ -50,77 +51,96 @@ class FewPairs:
 
     def compare(self, one: Cells, others: Sequence[Cells]) -> np.ndarray:
         """Features of the pairs of `one` with each of the others."""
-        rows = [one, *others]
         out = np.zeros((len(others), len(self.view.names_)))
-        packed = _Packed(self, rows)
-        for k, (name, kind) in enumerate(self.fields):
-            first, last = self.starts[k], self.starts[k + 1] - len(MISSING)
-            there = np.array([row[k] is not None for row in others], np.bool_)
-            if one[k] is None:
-                out[:, last], out[:, last + 1] = there, ~there
-                continue
-            out[:, last] = ~there
-            places = np.flatnonzero(there)
-            values = [others[place][k] for place in places.tolist()]
-            equal = np.array([value == one[k] for value in values], np.float64)
-            out[places, first] = equal
-            out[places, first + 1] = equal * self._rarity(self.view.value_counts_[name], [one[k]])[0]
-            if places.size and kind != "category":
-                more = packed.text(k) if kind == "text" else packed.spelling(k)[:, :2]
-                if kind == "number":
-                    more = np.column_stack([_close(one[k], values), more])
-                elif kind == "date":
-                    more = np.column_stack([_dates(one[k], values, self.view.day_first_[name]), more[:, 1]])
-                out[places, first + 2 : last] = more
-        if self.view.whole_counts_ is not None:
-            filled, found = packed.whole()
-            out[filled, self.starts[-1] : self.starts[-1] + len(WHOLE)] = found
+        rows, columns, values = self._single(one, others)
+        out[rows, columns] = values
+        packed = _Packed(self, one, others)
+        for k, (_, kind) in enumerate(self.fields):
+            if one[k] is not None and kind != "category":
+                places, found = packed.of(k)
+                last = self.starts[k + 1] - len(MISSING)
+                out[places, last - found.shape[1] : last] = found
+        if self.has_whole:
+            places, found = packed.whole()
+            out[places, self.starts[-1] : self.starts[-1] + len(WHOLE)] = found
         return out
+
+    def _single(self, one: Cells, others: Sequence[Cells]) -> tuple[list[int], list[int], list[float]]:
+        """Rows, columns and values of the features that are not 0 and need no kernel."""
+        rows: list[int] = []
+        columns: list[int] = []
+        values: list[float] = []
+        for k, (name, kind) in enumerate(self.fields):
+            cell, first, last = one[k], self.starts[k], self.starts[k + 1] - len(MISSING)
+            rarity = 0.0 if cell is None else self.rarity(self.view.value_counts_[name].get(cell, 1))
+            for row, other in enumerate(others):
+                if cell is None or other[k] is None:
+                    found: Sequence[tuple[int, float]] = ((last + (cell is None and other[k] is None), 1.0),)
+                else:
+                    found = ((first, 1.0), (first + 1, rarity)) if other[k] == cell else ()
+                    if kind == "number":
+                        found = (*found, (first + 2, _close(cell, str(other[k]))))
+                    elif kind == "date":
+                        dates = _dates(cell, str(other[k]), self.view.day_first_[name])
+                        found = (*found, *enumerate(dates, first + 2))
+                for column, value in found:
+                    rows.append(row)
+                    columns.append(column)
+                    values.append(value)
+        return rows, columns, values
 
     def _squares(self, counts: Sequence[int]) -> np.ndarray:
         """Squared weights of trigrams of so many records."""
         n = self.view.n_records_
         return (np.log((1.0 + n) / (1.0 + np.minimum(np.array(counts, np.float64), n))) + 1.0) ** 2
 
-    def _rarity(self, counts: dict[str, int], items: Sequence[str | None]) -> np.ndarray:
-        found = np.array([max(counts.get(item, 1), 1) for item in items], np.float64)  # type: ignore[arg-type]
-        return np.log(self.n / np.minimum(found, self.n)) / np.log(self.n)
+    def rarity(self, count: int) -> float:
+        """How rare a value or a word of so many records is."""
+        return math.log(self.n / min(max(count, 1), self.n)) / math.log(self.n)
 
 
 class _Packed:
-    """Cells of some records: texts column by column, then those of whole records, then numbers and dates."""
+    """Cells of some records, column by column: whole records, then texts, then numbers and dates."""
 
-    def __init__(self, few: FewPairs, rows: Sequence[Cells]) -> None:
-        columns = [[row[k] for row in rows] for k in few.texts]
-        if few.view.whole_counts_ is not None:
-            columns.append([whole_text(row) for row in rows])
-        self.n_worded = len(columns)
-        columns += [[row[k] for row in rows] for k in few.spelled]
-        self.few, self.columns = few, columns
-        self.place = {k: place for place, k in enumerate(few.texts)}
-        self.place |= {k: self.n_worded + place for place, k in enumerate(few.spelled)}
-        self.left, self.right, self.pairs, values = self._lay_out()
-        self.points = codes = _points(values)
-        self.starts = _ends([len(value) for value in values])
-        n_letters = int(codes.max(initial=0)) + 1
-        if n_letters > _LETTERS:
-            letters, codes = np.unique(codes, return_inverse=True)
-            codes, n_letters = codes.astype(np.int32), letters.size
-        self.columns_of = np.repeat(np.arange(self.n_worded), np.diff(self.value_begins[: self.n_worded + 1]))
-        n_worded = self.pairs[self.n_worded]
-        self.words = self._words(n_worded)
-        self.grams = self._trigrams(n_worded)
+    def __init__(self, few: FewPairs, one: Cells, others: Sequence[Cells]) -> None:
+        rows = [one, *others]
+        columns = [[whole_text(row) for row in rows]] if few.has_whole else []
+        n_whole, n_worded = len(columns), len(columns) + len(few.texts)
+        columns += [[row[k] for row in rows] for k in [*few.texts, *few.spelled]]
+        self.few, self.place = few, {k: n_whole + place for place, k in enumerate([*few.texts, *few.spelled])}
+        left, right, values = self._lay_out(columns)
+        points = _points(values)
+        starts = np.zeros(len(values) + 1, np.int64)
+        np.cumsum([len(value) for value in values], out=starts[1:])
+        n_pairs, n_values = self.begins[n_worded], self.value_begins[n_worded]
+        sizes = np.diff(self.value_begins[: n_worded + 1])
+        texts, words_here = starts[: n_values + 1], few.words
+        self.words, self.grams = np.zeros((n_pairs, 6)), np.zeros((n_pairs, 2))
+        if n_pairs:
+            words.compare_words(
+                points, _kinds(points), texts, np.repeat(words_here.bounds, sizes, axis=0), words_here.keys,
+                words_here.values, self.begins[n_whole], MOST_WORDS, left[:n_pairs], right[:n_pairs], self.words,
+            )  # fmt: skip
+            words.compare_trigrams(
+                points, texts, _BOUNDARY, np.repeat(few.grams.bounds, sizes, axis=0), few.grams.keys, few.grams.values,
+                few.grams.other, left[:n_pairs], right[:n_pairs], self.grams,
+            )  # fmt: skip
+        self.spellings = np.empty((left.size, 5))
         longest = min(max(map(len, values), default=1), LONGEST)
-        self.spellings = np.empty((self.left.size, 5))
-        strings.compare(codes, self.starts, n_letters, longest, self.left, self.right, self.spellings)
+        n_letters, first = int(points.max(initial=0)) + 1, self.begins[n_whole]
+        if n_letters > _LETTERS:
+            letters, points = np.unique(points, return_inverse=True)
+            points, n_letters = points.astype(np.int32), letters.size
+        strings.compare(points, starts, n_letters, longest, left[first:], right[first:], self.spellings[first:])
 
-    def _lay_out(self) -> tuple[np.ndarray, np.ndarray, list[int], list[str]]:
+    def _lay_out(self, columns: Sequence[Cells]) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Pairs of values of all columns, the first value being that of the first record; where columns begin."""
         left: list[int] = []
         right: list[int] = []
         values: list[str] = []
-        begins, self.value_begins, self.others = [0], [0], []
-        for column in self.columns:
+        self.begins, self.value_begins = [0], [0]
+        self.others: list[list[int]] = []  # records of the pairs of each column
+        for column in columns:
             first, others = len(values), []
             if column[0] is not None:
                 others = [k for k, cell in enumerate(column[1:]) if cell is not None]
@@ -128,65 +148,24 @@ class _Packed:
                 left += [first] * len(others)
                 right += range(first + 1, len(values))
             self.others.append(others)
-            begins.append(len(left))
+            self.begins.append(len(left))
             self.value_begins.append(len(values))
-        return np.array(left, np.int64), np.array(right, np.int64), begins, values
+        return np.array(left, np.int64), np.array(right, np.int64), values
 
-    def _words(self, n_pairs: int) -> np.ndarray:
-        """Of every pair of texts: words shared and all of both, cosine, aligned, contained, and two of numbers."""
-        starts, n = self._worded()
-        out = np.zeros((n_pairs, 6))
-        if not n:
-            return out
-        kinds = _kinds(self.points)
-        keys, begins, ends, ptr = _words_of(self.points, kinds, starts)
-        rarity = np.empty(n)
-        self.few.words.look_up(keys, ptr, self.columns_of, rarity)
-        words.compare_words(
-            self.points, kinds, keys, begins, ends, ptr, np.maximum(rarity, 0.05), self.pairs[len(self.few.texts)],
-            MOST_WORDS, self.left[:n_pairs], self.right[:n_pairs], out,
-        )  # fmt: skip
-        return out
-
-    def _worded(self) -> tuple[np.ndarray, int]:
-        """Where values that have words begin, and how many characters they have."""
-        starts = self.starts[: self.value_begins[self.n_worded] + 1]
-        return starts, int(starts[-1])
-
-    def _trigrams(self, n_pairs: int) -> np.ndarray:
-        """Dice's measure of trigrams of every pair of texts, and the cosine by how rare they are."""
-        starts, n = self._worded()
-        if not n:
-            return np.zeros((n_pairs, 2))
-        keys, ptr = np.empty(n + starts.size, np.int64), np.empty(starts.size, np.int64)
-        strings.trigrams(self.points, starts, _BOUNDARY, keys, ptr)
-        keys = keys[: _sort_rows(keys, np.empty((0, keys.size), np.int64), ptr)]
-        squares = np.empty(keys.size)
-        self.few.grams.look_up(keys, ptr, self.columns_of, squares)
-        sizes = np.diff(ptr)
-        lengths = np.sqrt(np.bincount(np.repeat(np.arange(sizes.size), sizes), squares, sizes.size))
-        a, b = self.left[:n_pairs], self.right[:n_pairs]
-        n_shared, shared = np.empty((2, n_pairs))
-        strings.shared_items(ptr, keys, squares, a, b, n_shared, shared)
-        cosine = np.minimum(shared / (lengths[a] * lengths[b]), 1.0)
-        return np.column_stack([2 * n_shared / (sizes[a] + sizes[b]), cosine])
-
-    def spelling(self, k: int) -> np.ndarray:
-        """Five similarities of the spelling of a field."""
-        return self.spellings[self.pairs[self.place[k]] : self.pairs[self.place[k] + 1]]
-
-    def text(self, k: int) -> np.ndarray:
-        """What is compared of a text, in the order of the comparisons."""
-        here = slice(self.pairs[self.place[k]], self.pairs[self.place[k] + 1])
+    def of(self, k: int) -> tuple[list[int], np.ndarray]:
+        """Records whose cell of a field is there, and what kernels say of it, in the order of the comparisons."""
+        place = self.place[k]
+        here, kind = slice(self.begins[place], self.begins[place + 1]), self.few.fields[k][1]
+        if kind != "text":
+            return self.others[place], self.spellings[here, :2] if kind == "number" else self.spellings[here, 1:2]
         words, grams = self.words[here], self.grams[here]
-        parts = [self.spellings[here], words[:, :4], grams[:, :1], words[:, 4:]]
-        return np.concatenate([*parts, grams[:, 1:]] if self.few.has_grams else parts, axis=1)
+        parts = [self.spellings[here], words[:, :4], grams[:, :1], words[:, 4:], grams[:, 1:]]
+        return self.others[place], np.concatenate(parts if self.few.has_grams else parts[:-1], axis=1)
 
     def whole(self) -> tuple[list[int], np.ndarray]:
         """Places of records that are not empty, and what is compared of them as a whole."""
-        k = self.n_worded - 1
-        here = slice(self.pairs[k], self.pairs[k + 1])
-        return self.others[k], np.column_stack([self.words[here, 1], self.grams[here, 1]])
+        here = slice(0, self.begins[1])
+        return self.others[0], np.column_stack([self.words[here, 1], self.grams[here, 1]])
 
 
 class _Known:
@@ -200,10 +179,6 @@ class _Known:
         self.values = np.concatenate([one[order] for one, order in zip(values, orders)])
         ends = _ends([one.size for one in keys])
         self.bounds, self.other = np.column_stack([ends[:-1], ends[1:]]), other
-
-    def look_up(self, keys: np.ndarray, ptr: np.ndarray, columns: np.ndarray, out: np.ndarray) -> None:
-        """Values of rows of keys, each row of one of the columns."""
-        words.look_up(keys, ptr, self.bounds[columns], self.keys, self.values, self.other, out)
 
 
 def _points(texts: Sequence[str]) -> np.ndarray:
@@ -226,28 +201,10 @@ def _kind(point: int) -> int:
 _ASCII = np.array([_kind(point) for point in range(127)] + [words.LETTER], np.int8)
 
 
-def _words_of(
-    points: np.ndarray, kinds: np.ndarray, starts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Keys of the words of texts, where they begin and end, and where those of a text begin."""
-    n = int(starts[-1])
-    keys, places, ptr = np.empty(n, np.int64), np.empty((2, n), np.int64), np.empty(starts.size, np.int64)
-    words.words_of(points, kinds, starts, keys, places, ptr)
-    _sort_rows(keys, places, ptr)
-    return keys, places[0], places[1], ptr
-
-
-def _sort_rows(keys: np.ndarray, carried: np.ndarray, ptr: np.ndarray) -> int:
-    for row in np.flatnonzero(np.diff(ptr) > _MANY):
-        here = slice(ptr[row], ptr[row + 1])
-        order = np.argsort(keys[here])
-        keys[here], carried[:, here] = keys[here][order], carried[:, here][:, order]
-    return int(strings.sort_rows(keys, carried, ptr))
-
-
 def _word_keys(known: Sequence[str]) -> np.ndarray:
-    points = _points(known)
-    keys, _, _, ptr = _words_of(points, _kinds(points), _ends([len(word) for word in known]))
+    points, starts = _points(known), _ends([len(word) for word in known])
+    keys, ptr = np.empty(points.size, np.int64), np.empty(starts.size, np.int64)
+    words.words_of(points, _kinds(points), starts, keys, np.empty((2, points.size), np.int64), ptr)
     return keys[: ptr[-1]]
 
 
@@ -260,30 +217,24 @@ def _ends(sizes: Sequence[int] | np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
-def _close(one: str | None, values: Sequence[str | None]) -> np.ndarray:
-    """How near numbers are to one; 0 if one of the two is none."""
-    x = parse_number(str(one))
-    found = [parse_number(str(value)) for value in values]
-    if x is None:
-        return np.zeros(len(found))
-    out = []
-    for y in found:
-        largest = 0.0 if y is None else max(abs(x), abs(y))
-        out.append(0.0 if y is None else 1.0 - min(abs(x - y) / (largest if largest > 0 else 1.0), 1.0))
-    return np.array(out)
+_number, _date = lru_cache(1 << 14)(parse_number), lru_cache(1 << 14)(parse_date)
 
 
-def _dates(one: str | None, values: Sequence[str | None], day_first: bool) -> np.ndarray:
+def _close(one: str, other: str) -> float:
+    """How near two numbers are; 0 if one of the two is none."""
+    x, y = _number(one), _number(other)
+    if x is None or y is None:
+        return 0.0
+    largest = max(abs(x), abs(y))
+    return 1.0 - min(abs(x - y) / (largest if largest > 0 else 1.0), 1.0)
+
+
+def _dates(one: str, other: str, day_first: bool) -> tuple[float, float, float, float]:
     """Close, same year, same day and month, swapped."""
-    x = parse_date(str(one), day_first)
-    rows = []
-    for value in values:
-        y = parse_date(str(value), day_first)
-        if x is None or y is None:
-            rows.append((0.0, 0.0, 0.0, 0.0))
-            continue
-        days = abs(dt.date(*x).toordinal() - dt.date(*y).toordinal())
-        year = x[0] == y[0]
-        swapped = year and x[1] == y[2] and x[2] == y[1] and x[1] != x[2]
-        rows.append((np.exp(-days / MONTH), float(year), float(x[1:] == y[1:]), float(swapped)))
-    return np.array(rows)
+    x, y = _date(one, day_first), _date(other, day_first)
+    if x is None or y is None:
+        return 0.0, 0.0, 0.0, 0.0
+    days = abs(dt.date(*x).toordinal() - dt.date(*y).toordinal())
+    year = x[0] == y[0]
+    swapped = year and x[1] == y[2] and x[2] == y[1] and x[1] != x[2]
+    return math.exp(-days / MONTH), float(year), float(x[1:] == y[1:]), float(swapped)

@@ -6,8 +6,6 @@ Of a table that does not fit into memory they are sorted on disk, in buckets by 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +14,7 @@ import numpy as np
 from accord.dedupe.column import parts_of, text_key
 from accord.dedupe.packing import rows_of
 from accord.dedupe.pairs import RecordTable
+from accord.kernels.records import blocking, strings
 
 MAX_RECORDS = 500  # a key of more records says too little to be looked at
 MOST_KEYS = 256  # of one cell; of a longer text the rarest ones have to do
@@ -96,30 +95,6 @@ def _joint(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return mixed((a ^ (b << np.uint64(1))).view(np.int64), _JOINT)
 
 
-def _joint_keys_of_one(kinds: Sequence[str], cells: Sequence[str | None]) -> np.ndarray:
-    there = [number for number, cell in enumerate(cells) if cell is not None]
-    values = [text_key(str(cells[number])) for number in there]
-    parts = [parts_of(kinds[number], str(cells[number])) for number in there]
-    fields = [number for number, own in zip(there, parts) for _ in own]
-    scattered = mixed(
-        np.array([*values, *(part for own in parts for part in own)], np.int64),
-        np.array([*(_VALUE + number for number in there), *(_PART + number for number in fields)], np.int64),
-    )
-    ends = np.cumsum([len(values), *(len(own) for own in parts)]).tolist()
-    place = dict(zip(there, pairwise(ends)))
-    pairs = [
-        (one, other)
-        for a, b in _two_of(len(kinds))
-        if a in place and b in place
-        for one in range(*place[a])
-        for other in range(*place[b])
-        if a != b or one < other
-    ]
-    both = np.array(pairs, np.int64).reshape(-1, 2)
-    keys = [scattered[: len(values)], _joint(scattered[both[:, 0]], scattered[both[:, 1]])]
-    return np.sort(np.concatenate(keys))[:_MOST_JOINT]
-
-
 def fewer_keys_of(table: RecordTable, records: np.ndarray) -> RecordKeys:
     """The same without runs of digits of numbers and dates, which are too many to be written down one by one."""
     found = keys_of(table, records)
@@ -130,30 +105,45 @@ def fewer_keys_of(table: RecordTable, records: np.ndarray) -> RecordKeys:
 
 def fewer_keys_of_one(kinds: Sequence[str], cells: Sequence[str | None]) -> RecordKeys | None:
     """The same of one record that is in no table, given the cells that are compared; None if a text is long."""
+    there = [(number, kind, cell) for number, (kind, cell) in enumerate(zip(kinds, cells)) if cell is not None]
+    texts = [(number, cell) for number, kind, cell in there if kind == "text"]
+    if any(len(cell) > MOST_KEYS for _, cell in texts):
+        return None
+    grams, ptr = _grams_of([cell for _, cell in texts])
     keys: list[int] = []
     fields: list[int] = []
+    for number, kind, cell in there:
+        if kind not in _DIGITS:
+            own = {text_key(word) for word in cell.split()} if kind == "text" else {text_key(cell)}
+            keys += own
+            fields += [number] * len(own)
+    n_own = grams.size + len(keys)
+    keys += [text_key(cell) for _, _, cell in there]
+    fields += [_VALUE + number for number, _, _ in there]
+    ends = [grams.size + len(keys)]
     for number, (kind, cell) in enumerate(zip(kinds, cells)):
-        if cell is None or kind in _DIGITS:
-            continue
-        if len(cell) > MOST_KEYS:
-            return None
-        if kind == "category":
-            own = {text_key(cell)}
-        else:
-            padded = f" {cell} "
-            own = {_gram_key(padded[k : k + 3]) for k in range(len(cell))}
-            own.update(map(text_key, cell.split()))
-        keys += own
-        fields += [number] * len(own)
-    field, joint = np.array(fields, np.int64), _joint_keys_of_one(kinds, cells)
-    key = np.concatenate([mixed(np.array(keys, np.int64), field), joint])
-    field = np.concatenate([field, np.full(joint.size, len(kinds))])
+        parts = [] if cell is None else parts_of(kind, cell)
+        keys += parts
+        fields += [_PART + number] * len(parts)
+        ends.append(ends[-1] + len(parts))
+    of_grams = np.repeat(np.array([number for number, _ in texts], np.int64), np.diff(ptr))
+    field = np.concatenate([of_grams, np.array(fields, np.int64)])
+    key = blocking.keys_of_one(
+        np.concatenate([grams, np.array(keys, np.int64)]), field, n_own, np.array(ends, np.int64), _JOINT, _MOST_JOINT
+    )
+    field = np.concatenate([field[:n_own], np.full(key.size - n_own, len(kinds))])
     return RecordKeys(np.zeros(field.size, np.int64), field, key)
 
 
-@lru_cache(maxsize=1 << 16)
-def _gram_key(three: str) -> int:
-    return ord(three[0]) << 42 | ord(three[1]) << 21 | ord(three[2])
+def _grams_of(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Trigrams of texts, and where those of a text begin."""
+    points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.int32).copy()
+    ptr, starts = np.empty((2, len(texts) + 1), np.int64)
+    starts[0] = 0
+    np.cumsum([len(text) for text in texts], out=starts[1:])
+    keys = np.empty(points.size + starts.size, np.int64)
+    strings.trigrams(points, starts, np.int64(ord(" ")), keys, ptr)
+    return keys[: strings.sort_rows(keys, np.empty((0, keys.size), np.int64), ptr)], ptr
 
 
 def mixed(keys: np.ndarray, field: np.ndarray | int) -> np.ndarray:
@@ -190,7 +180,7 @@ class KeyFiles:
         if not self.bits:
             self._append(0, entries)
             return
-        bucket = (keys.key >> np.uint64(64 - self.bits)).astype(np.int64)
+        bucket = (keys.key >> np.uint64(64 - self.bits)).astype(np.uint16)  # of so few bits, for a quick sort
         order = np.argsort(bucket, kind="stable")
         ends = np.searchsorted(bucket[order], np.arange((1 << self.bits) + 1))
         for b in range(1 << self.bits):
@@ -232,5 +222,4 @@ class SortedKeys(NamedTuple):
 
     def lengths(self, n_records: int, out: np.ndarray) -> None:
         """Add the squared weights to those of every record and field: `out` of shape (records, fields)."""
-        weights = key_weights(np.diff(self.ptr), n_records)
-        np.add.at(out, (self.record, self.field), np.repeat(weights**2, np.diff(self.ptr)))
+        blocking.add_squares(self.ptr, key_weights(np.diff(self.ptr), n_records), self.record, self.field, out)

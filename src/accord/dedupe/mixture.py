@@ -23,6 +23,7 @@ _LIKENESS = {
     "date": ("close", "edits"),
     "category": ("equal",),
 }  # comparisons whose mean says how alike two values are
+_NUMBERS = ("numbers", "numbers differ")  # of a text: how many are shared, and whether both have some and share none
 _LEVELS = np.array([0.2, 0.35, 0.5, 0.65, 0.8, 0.95])  # of likeness, where the next level begins
 _LOOSE = 10.0  # C of the regression
 _ROUNDS, _CLOSE_ENOUGH = 500, 1e-7
@@ -54,6 +55,8 @@ def guess(
 ) -> tuple[np.ndarray, float]:
     """Weights of comparisons and bias, from features of candidate pairs; `sure` is 1 or 0 where it is known, or nan."""
     view, n = table.view, len(table)
+    if not left.size:  # nothing is like anything else
+        return np.zeros(features.shape[1]), -1.0
     order = features[:, view.alone()].mean(axis=1) if view.alone().size else features.mean(axis=1)
     n_first = min(max(int((order > _ALIKE).sum()), int(_PER_RECORD * n), 1), order.size)
     first = np.zeros(order.size)
@@ -72,7 +75,8 @@ def guess(
 def levels(view: RecordPairs, features: np.ndarray) -> np.ndarray:
     """How alike each field of each pair is, as the number of a level, -1 where a cell is missing.
 
-    A single text has its comparisons in place of fields.
+    A single text has its comparisons in place of fields, and that of the numbers in it where both have some: what looks
+    alike as a whole may differ in its numbers alone.
     """
     columns: dict[str, list[int]] = {}
     missing: dict[str, list[int]] = {}
@@ -87,6 +91,9 @@ def levels(view: RecordPairs, features: np.ndarray) -> np.ndarray:
     for name, chosen in columns.items():
         gone = features[:, missing[next(iter(view.fields_)) if single else name]].any(axis=1)
         out.append(np.where(gone, -1, np.searchsorted(_LEVELS, features[:, chosen].mean(axis=1))))
+    if single and f"{next(iter(view.fields_))}: numbers" in view.names_:
+        shared, differ = (features[:, view.names_.index(f"{next(iter(view.fields_))}: {one}")] for one in _NUMBERS)
+        out.append(np.where((shared > 0) | (differ > 0), np.searchsorted(_LEVELS, shared), -1))
     return np.column_stack(out)
 
 

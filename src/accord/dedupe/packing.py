@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, DTypeLike
 from accord.kernels.records import strings
 
 _MANY = 1 << 14  # characters, above which a table of all of them is quicker than to sort them
-_LONG = 100  # keys, above which they are not sorted by insertion
 _SYMBOL = (1 << 21) - 1  # the bits of a symbol in the key of a trigram
 
 
@@ -119,6 +118,12 @@ class AllNew(Numbers):
         return numbers, fresh
 
 
+def distinct(numbers: np.ndarray) -> np.ndarray:
+    """Whole numbers, sorted, each once; of very many several times quicker than what NumPy has for it."""
+    numbers = np.sort(numbers)
+    return numbers[np.concatenate([[True], numbers[1:] != numbers[:-1]])] if numbers.size else numbers
+
+
 def rows_of(ptr: np.ndarray, items: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Row pointers and items of some rows, one after another."""
     sizes = ptr[rows + 1] - ptr[rows]
@@ -176,8 +181,6 @@ class Trigrams:
         starts = text.starts.array[first:]
         keys, ptr = np.empty(int(starts[-1] - starts[0]) + starts.size, np.int64), np.empty(starts.size, np.int64)
         strings.trigrams(text.codes.array, starts, np.int64(0), keys, ptr)
-        for row in np.flatnonzero(np.diff(ptr) > _LONG):
-            keys[ptr[row] : ptr[row + 1]].sort()
         n = strings.sort_rows(keys, np.empty((0, keys.size), np.int64), ptr)
         self.ptr.append(self.ptr.array[-1] + ptr[1:])
         self.keys.append(keys[:n])

@@ -17,7 +17,7 @@ from accord.dedupe.column import COMPARISONS, MISSING, WAYS, WHOLE, Column
 from accord.dedupe.columns import COLUMNS, DateColumn
 from accord.dedupe.packing import PackedStrings, Trigrams
 from accord.dedupe.text_columns import WholeColumn
-from accord.dedupe.values import KINDS, Record, cell_text, guess_kind, plain_words, says_day_first
+from accord.dedupe.values import KINDS, Record, are_codes, cell_text, guess_kind, plain_words, says_day_first
 from accord.exceptions import InputError
 from accord.forms import FLAG, TEXT, items, mapping, optional
 from accord.kernels.partitions.condensed import pair_numbers
@@ -37,7 +37,7 @@ class RecordPairs(PairFeatures):
     fields : dict of str to {"text", "number", "date", "category"}, or None
         The fields to compare and what they are. Fields that are not named are not looked at. None guesses from the
         records: dates and numbers if nine of ten cells are, a category if there are few different values, else text; a
-        field with one value only, and row numbers, are left out.
+        field with one value only, row numbers and other names of rows (all different, of one pattern) are left out.
 
     Attributes
     ----------
@@ -101,6 +101,10 @@ class RecordPairs(PairFeatures):
         cells = {name: [cell for cell in _column(records, name) if cell is not None] for name in names}
         kinds = {name: guess_kind(cells[name]) for name in names} if self.fields is None else self.fields
         self.fields_ = {name: kind for name, kind in kinds.items() if kind is not None}
+        if self.fields is None:
+            codes = [name for name, kind in self.fields_.items() if kind == "text" and are_codes(cells[name])]
+            if len(codes) < len(self.fields_):  # else there is nothing better
+                self.fields_ = {name: kind for name, kind in self.fields_.items() if name not in codes}
         if not self.fields_:
             raise InputError("no field of the records tells them apart; name fields= to compare")
         dates = [name for name, kind in self.fields_.items() if kind == "date"]

@@ -1,8 +1,12 @@
 """Which records have a key, in a table of SQLite: the nearest records of a new one, without a look at all others.
 
 A key has its records with it, each with the inverse length of its field's keys, until it has too many; then only its
-share of all records is kept, which says how little it counts. So a new record reads and writes as many rows as it has
-keys, however large the table.
+share of all records is kept, which says how little it counts. So a new record reads as many rows as it has keys,
+however large the table.
+
+Each of these rows is on a page of its own, and to write a hundred pages takes longer than to decide. So the last
+records are written down one by one with all of their keys, which every program has in memory, too; when there are
+enough of them, their keys are put where they belong.
 """
 
 from __future__ import annotations
@@ -12,71 +16,135 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from accord.dedupe.lookup_keys import MAX_RECORDS, MOST_KEYS, KeyFiles, RecordKeys, fewer_keys_of, key_weights
 from accord.dedupe.pairs import RecordTable
+from accord.kernels.records import blocking
 
-SCHEMA = "CREATE TABLE keys (key INTEGER PRIMARY KEY, share REAL, postings BLOB)"
+TABLES = (
+    "CREATE TABLE keys (key INTEGER PRIMARY KEY, share REAL, postings BLOB)",
+    "CREATE TABLE recent (record INTEGER PRIMARY KEY, keys BLOB)",
+)
 _POSTING = np.dtype([("record", "<u4"), ("scale", "<f4")])
 _PARAMETERS = 128  # of a statement that asks for keys
 _ENOUGH = 1500  # postings of the rarest keys that are looked at, and then no more
+_RECENT = 256  # records whose keys are not where they belong yet
+_FREQUENT = 1 << 17  # keys without postings that are kept in memory
+
+_KEY = np.dtype([("key", "<i8"), ("scale", "<f4")])  # of a record, with the inverse length of its field
+
+Row = tuple["float | None", bytes]  # the share of a key, or None and its postings
 
 
-class Found(NamedTuple):
-    """Keys of a new record as the table has them, its share or None and postings, and the lengths of its fields."""
+class Postings:
+    """Which records have a key; transactions are up to the caller."""
 
-    keys: RecordKeys
-    rows: dict[int, tuple[Any, ...]]
-    scales: np.ndarray
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db = db
+        self.forget()
+
+    def forget(self) -> None:
+        """What is in memory is not what is in the tables."""
+        self._frequent: dict[int, float] = {}  # shares never change
+        self._recent: dict[int, bytearray] = {}  # postings of recent records
+        self._first: int | None = None
+        self._next = 0
+
+    def refresh(self) -> None:
+        """Take in what other programs have added; to be called when a transaction begins."""
+        question = "SELECT (SELECT min(record) FROM recent), (SELECT max(record) FROM recent)"
+        first, last = self.db.execute(question).fetchone()
+        if first != self._first:
+            self.forget()
+            self._first = first
+        if last is not None and last >= self._next:
+            question = "SELECT record, keys FROM recent WHERE record >= ? ORDER BY record"
+            for record, keys in self.db.execute(question, (self._next,)).fetchall():
+                self._take(record, np.frombuffer(keys, _KEY))
+
+    def _take(self, record: int, keys: np.ndarray) -> None:
+        pack = struct.Struct("<If").pack
+        for key, scale in zip(keys["key"].tolist(), keys["scale"].tolist()):
+            self._recent.setdefault(key, bytearray()).extend(pack(record, scale))
+        self._next = record + 1
+
+    def _rows(self, names: list[int]) -> dict[int, Row]:
+        """What is known of keys, the recent records included."""
+        rows: dict[int, Row] = {name: (self._frequent[name], b"") for name in names if name in self._frequent}
+        wanted = sorted(name for name in names if name not in rows)
+        known = {
+            key: (share, own) for key, share, own in select(self.db, "key, share, postings FROM keys", "key", wanted)
+        }
+        for name in wanted:
+            share, own = known.get(name, (None, b""))
+            if share is None:
+                recent = self._recent.get(name)
+                share, own = _kept(own if recent is None else own + recent)
+            elif len(self._frequent) < _FREQUENT:
+                self._frequent[name] = share
+            rows[name] = (share, own)
+        return rows
+
+    def look_up(self, keys: RecordKeys, n_records: int, limit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The `limit` nearest records of a new one, one of `n_records`, nearest first, and how near they are.
+
+        Then those of its keys that are to be written down.
+        """
+        names = keys.key.view(np.int64).tolist()
+        rows = self._rows(names)
+        frequency, listed, ptr, parts = np.ones(len(names)), np.zeros(len(names), np.bool_), [0], []
+        for place, name in enumerate(names):
+            share, own = rows[name]
+            if own:
+                listed[place] = True
+                parts.append(own)
+                frequency[place] += len(own) // _POSTING.itemsize
+            elif share is not None:
+                frequency[place] = max(share * n_records, 1.0)
+            ptr.append(ptr[-1] + len(own) // _POSTING.itemsize)
+        weights = key_weights(frequency, n_records)
+        n_fields = int(keys.field.max(initial=-1)) + 1
+        lengths = np.sqrt(np.bincount(keys.field, weights**2, n_fields))
+        scales = np.divide(1.0, lengths, out=np.zeros(n_fields), where=lengths > 0)
+        postings = np.frombuffer(b"".join(parts), np.uint32).reshape(-1, 2)
+        near, sums = blocking.nearest_posted(
+            weights, keys.field, scales, listed, np.array(ptr), postings[:, 0], postings.view(np.float32)[:, 1],
+            _ENOUGH, MOST_KEYS, limit,
+        )  # fmt: skip
+        kept = np.array([rows[name][0] is None for name in names], np.bool_)
+        found = np.empty(np.count_nonzero(kept), _KEY)
+        found["key"], found["scale"] = keys.key.view(np.int64)[kept], scales[keys.field[kept]]
+        return near, sums, found
+
+    def add(self, keys: np.ndarray, record: int) -> None:
+        """Write down that a record has the keys that were looked up for it."""
+        self.db.execute("INSERT INTO recent VALUES (?, ?)", (record, keys.tobytes()))
+        if self._first is None:
+            self._first = record
+        self._take(record, keys)
+        if record - self._first >= _RECENT:
+            self.settle()
+
+    def settle(self) -> None:
+        """Put the keys of recent records where they belong."""
+        names = sorted(self._recent)
+        for first in range(0, len(names), _PARAMETERS):
+            some = names[first : first + _PARAMETERS]
+            changed = ((name, *row) for name, row in self._rows(some).items() if name not in self._frequent)
+            self.db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?, ?)", changed)
+        self.db.execute("DELETE FROM recent")
+        self._recent, self._first = {}, None
 
 
-def look_up(
-    db: sqlite3.Connection, keys: RecordKeys, n_records: int, limit: int
-) -> tuple[np.ndarray, np.ndarray, Found]:
-    """The `limit` nearest records of a new one, which is one of `n_records`, nearest first, and how near they are."""
-    names = keys.key.view(np.int64).tolist()
-    rows = {one[0]: one[1:] for one in select(db, "key, share, postings FROM keys", "key", sorted(names))}
-    frequency = np.ones(len(names))
-    listed = np.zeros(len(names), np.bool_)
-    for place, name in enumerate(names):
-        row = rows.get(name)
-        if row is not None:
-            share, postings = row
-            listed[place] = share is None
-            frequency[place] = 1 + len(postings) // _POSTING.itemsize if share is None else share * n_records
-    weights = key_weights(np.maximum(frequency, 1.0), n_records)
-    n_fields = int(keys.field.max(initial=-1)) + 1
-    lengths = np.sqrt(np.bincount(keys.field, weights**2, n_fields))
-    scales = np.divide(1.0, lengths, out=np.zeros(n_fields), where=lengths > 0)
-    found = Found(keys, rows, scales)
-    useful = np.flatnonzero(listed & (weights > 0))
-    useful = useful[np.argsort(-weights[useful], kind="stable")]
-    before = np.cumsum(frequency[useful] - 1) - (frequency[useful] - 1)
-    useful = useful[(before < _ENOUGH) & (_ranks(keys.field[useful]) < MOST_KEYS)]
-    postings = np.frombuffer(b"".join([rows[names[place]][1] for place in useful.tolist()]), _POSTING)
-    values = np.repeat(weights[useful] ** 2 * scales[keys.field[useful]], (frequency[useful] - 1).astype(np.int64))
-    records, places = np.unique(postings["record"], return_inverse=True)
-    sums = np.bincount(places, values * postings["scale"], records.size)
-    order = np.argsort(-sums, kind="stable")[:limit]
-    return records[order].astype(np.int64), sums[order], found
-
-
-def add(db: sqlite3.Connection, found: Found, record: int) -> None:
-    """Write down that a record has the keys that were looked up for it."""
-    rows: list[tuple[int, float | None, bytes]] = []
-    pack = struct.Struct("<If").pack  # a posting
-    for key, scale in zip(found.keys.key.view(np.int64).tolist(), found.scales[found.keys.field].tolist()):
-        share, postings = found.rows.get(key, (None, b""))
-        if share is None:
-            n = len(postings) // _POSTING.itemsize + 1
-            if n > MAX_RECORDS:
-                rows.append((key, n / (record + 1), b""))
-            else:
-                rows.append((key, None, postings + pack(record, scale)))
-    db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?, ?)", rows)
+def _kept(postings: bytes) -> Row:
+    """Postings of a key, or its share when there came to be too many."""
+    if len(postings) <= MAX_RECORDS * _POSTING.itemsize:
+        return None, postings
+    record = int(np.frombuffer(postings, _POSTING)["record"][MAX_RECORDS])
+    return (MAX_RECORDS + 1) / (record + 1), b""
 
 
 def add_all(db: sqlite3.Connection, tables: Iterable[RecordTable], n_records: int, n_fields: int) -> None:
@@ -110,12 +178,4 @@ def select(db: sqlite3.Connection, what: str, name: str, values: list[int]) -> l
         some: list[int | None] = [*values[first : first + _PARAMETERS]]
         some += [None] * (-len(some) % 16)  # few different statements
         out += db.execute(f"SELECT {what} WHERE {name} IN ({', '.join('?' * len(some))})", some).fetchall()
-    return out
-
-
-def _ranks(fields: np.ndarray) -> np.ndarray:
-    """How many of the same field come before each."""
-    order = np.argsort(fields, kind="stable")
-    out = np.empty(fields.size, np.int64)
-    out[order] = np.arange(fields.size) - np.searchsorted(fields[order], fields[order])
     return out

@@ -24,7 +24,7 @@ from accord.model_file import load, save
 from accord.progress import Progress
 
 _HEADER = b"SQLite format 3\0"
-_APPLICATION, _VERSION = 0x4163_6F49, 1  # in the header of the file
+_APPLICATION, _VERSION = 0x4163_6F49, 2  # in the header of the file
 _BUSY = 60.0  # seconds to wait for another program that writes
 _PAGE = 1024  # bytes; a new record changes a hundred pages, each in another part of the file
 _LOG = 16 << 20  # bytes of changes, after which they are written to their places
@@ -254,11 +254,13 @@ class StoredIndex:
             try:
                 self._db.execute(begin)
                 try:
+                    self._decisions.postings.refresh()
                     yield self._decisions
                     self._db.execute("COMMIT")
                 except BaseException:  # Ctrl-C, too
                     if self._db.in_transaction:
                         self._db.execute("ROLLBACK")
+                    self._decisions.postings.forget()
                     raise
             except sqlite3.ProgrammingError as error:
                 raise InputError(f"{self.path} is closed") from error

@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 
 from accord.dedupe.column import COMPARISONS, MOST_WORDS, WHOLE, Column, spellings, text_key
-from accord.dedupe.packing import Growing, Numbers, PackedStrings, RareTrigrams, Trigrams, rows_of
+from accord.dedupe.packing import Growing, Numbers, PackedStrings, RareTrigrams, Trigrams, distinct, rows_of
 from accord.kernels.records import strings
 
 _MOST_KEYS = 256  # by which a long text is looked up
@@ -56,7 +56,7 @@ class _Spoken(Column):
         self.word_rarity.append(np.maximum(self.words.rarity(words), 0.05))
         rows = np.repeat(np.arange(len(fresh)), [len(one) for one in split])
         n = np.int64(self.word_rarity.size)
-        entries = np.unique(rows * n + np.array(numbers))  # sorted, without repetitions
+        entries = distinct(rows * n + np.array(numbers))
         ids, sizes = entries % n, np.bincount(entries // n, minlength=len(fresh))
         self.word_ids.append(ids)
         self.word_ptr.append(self.word_ptr.array[-1] + np.cumsum(sizes))

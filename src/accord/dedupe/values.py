@@ -21,6 +21,7 @@ _DAY_WORD_YEAR = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\.?[- ]([a-z]{3})[a-z]*\.
 _WORD_DAY_YEAR = re.compile(r"([a-z]{3})[a-z]*\.?[- ](\d{1,2})(?:st|nd|rd|th)?,?[- ](\d{2,4})")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _SINGLE = (int, float, bool, dt.date, dt.datetime)
+_LETTER_OR_DIGIT, _DIGIT = re.compile(r"[^\W_]"), re.compile(r"\d")
 _FEW_VALUES = 12  # a column of so few different short values is a category
 _MOST = 0.9  # of the cells have to be dates, or numbers, for a column to be of that kind
 
@@ -127,6 +128,13 @@ def guess_kind(cells: Sequence[str]) -> str | None:
     if len(different) <= _FEW_VALUES and len(cells) >= 10 * len(different):
         return "category"
     return "text"
+
+
+def are_codes(cells: Sequence[str]) -> bool:
+    """Whether cells are no more than names of their rows, such as C-1041: all different, and all of one pattern."""
+    patterns = {_LETTER_OR_DIGIT.sub("x", cell) for cell in cells}
+    alike = len(patterns) == 1 and all(_DIGIT.search(cell) for cell in cells)
+    return len(cells) >= 10 and alike and len(set(cells)) == len(cells)
 
 
 def _counts_up(numbers: Sequence[float]) -> bool:

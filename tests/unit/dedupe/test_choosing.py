@@ -14,7 +14,7 @@ from accord.dedupe.choosing import HeldOut, Similarity, Trial, choose
 from accord.dedupe.compared import ComparedPairs
 from accord.dedupe.decoding import Rule, average, cluster_table
 from accord.dedupe.labels import folds_of_clusters
-from accord.dedupe.mixture import fit_mixture
+from accord.dedupe.mixture import fit_mixture, levels
 from accord.dedupe.pairs import RecordPairs
 from accord.structures.partitions.losses import pair_counts
 
@@ -190,15 +190,31 @@ def test_what_is_usual_stays_unless_another_choice_is_clearly_better():
 def test_a_mixture_is_told_apart():
     rng = np.random.default_rng(0)
     truth = rng.random(3000) < 0.2
-    levels = np.where(truth[:, None], rng.choice(7, (3000, 4), p=[0.02, 0.02, 0.06, 0.1, 0.2, 0.2, 0.4]), 0)
-    levels = np.where(truth[:, None], levels, rng.choice(7, (3000, 4), p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.03, 0.02]))
-    levels[rng.random(levels.shape) < 0.1] = -1
+    seen = np.where(truth[:, None], rng.choice(7, (3000, 4), p=[0.02, 0.02, 0.06, 0.1, 0.2, 0.2, 0.4]), 0)
+    seen = np.where(truth[:, None], seen, rng.choice(7, (3000, 4), p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.03, 0.02]))
+    seen[rng.random(seen.shape) < 0.1] = -1
     unknown = np.full(3000, np.nan)
-    found = fit_mixture(levels, (levels.sum(axis=1) > 15).astype(float), unknown)
+    found = fit_mixture(seen, (seen.sum(axis=1) > 15).astype(float), unknown)
     assert np.mean((found > 0.5) == truth) > 0.95
     assert abs(found.mean() - truth.mean()) < 0.03
     unknown[:5] = [0, 1, 0, 1, 1]
-    assert fit_mixture(levels, found, unknown)[:5].tolist() == [0, 1, 0, 1, 1]
+    assert fit_mixture(seen, found, unknown)[:5].tolist() == [0, 1, 0, 1, 1]
+
+
+def test_a_single_text_says_more_by_the_numbers_in_it():
+    records = [{"a": text} for text in ("12 oak street 5", "12 oak street", "9 oak street", "oak street")]
+    table = RecordPairs({"a": "text"}).fit([records]).table(records)
+    found = levels(table.view, table.compare(np.array([1, 2, 3, 3]), np.array([0, 0, 0, 2])))
+    assert found.shape == (4, 3)
+    assert found[:, 2].tolist() == [2, 0, -1, -1]  # half of them, none, and not to be compared
+    records, truth = people(120, seed=4)
+    joined = [{"all": " ".join(str(cell) for cell in record.values() if cell)} for record in records]
+    assert f1(truth, Deduplicator(random_state=0).fit(joined).predict(joined)) > 0.9
+
+
+def test_nothing_that_is_alike_is_left_apart():
+    records = [{"a": "ann lee", "b": "x"}, {"a": "bob kay", "b": "y"}]
+    assert Deduplicator({"a": "text", "b": "text"}).fit(records).predict(records) == [0, 1]
 
 
 @pytest.mark.parametrize("ids", [None, [None] * 9, [0, 1, 2, *[None] * 6], [0, 0, *[None] * 7], [0, 0, 1, *[None] * 6]])

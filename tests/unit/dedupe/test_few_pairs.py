@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord import RecordPairs
-from accord.dedupe import few_pairs
 from accord.dedupe.few_pairs import FewPairs
+from accord.kernels.records import strings
 
 FIELDS = {"a": "text", "b": "number", "c": "date", "d": "category", "e": "text"}
 text = st.one_of(
@@ -37,7 +37,7 @@ def test_texts_of_many_words():
     """They are sorted another way; repetitions in and between them count as in a table."""
     rng = np.random.default_rng(0)
     records = [{"a": " ".join(map(str, rng.integers(0, 900, n)))} for n in (700, 650, 90, 400, 3)]
-    assert max(len(set(record["a"].split())) for record in records) > 2 * few_pairs._MANY
+    assert max(len(set(record["a"].split())) for record in records) > 2 * strings._LONG_ROW
     view = RecordPairs({"a": "text"}).fit([records])
     plain = list(zip(*view.plain_cells(records).values()))
     found = FewPairs(view).compare(plain[0], plain[1:])

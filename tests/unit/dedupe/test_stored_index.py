@@ -51,6 +51,38 @@ def test_decisions_are_those_of_an_index_in_memory(model, path):
             index.assign(records[:1])
 
 
+def fail_behind(index, record):
+    """A call that fails when a record was added and keys were put where they belong."""
+    with index._changing() as deciding:
+        deciding.decide(deciding.plain([record])[0], deciding.raw(record), deciding.n_records())
+        deciding.postings.settle()
+        raise RuntimeError
+
+
+def test_a_stream_is_decided_as_in_memory_whoever_writes(model, tmp_path, monkeypatch):
+    """Two programs in turn, calls that fail, keys that are put where they belong every few records or at the end."""
+    records, ids = people(30, seed=8)
+    stream = [record for one in (people(30, seed=8)[0], people(30, seed=9)[0]) for record in one]
+    given = []
+    for every in (5, 10**6):
+        monkeypatch.setattr(postings, "_RECENT", every)
+        in_memory = model.index(records[:20], ids[:20])
+        model.index(records[:20], ids[:20], path=tmp_path / f"{every}").close()
+        with StoredIndex(tmp_path / f"{every}") as one, StoredIndex(tmp_path / f"{every}") as other:
+            for k, record in enumerate(stream):
+                index = one if k % 3 else other
+                if k % 7 == 0:
+                    with pytest.raises(RuntimeError):
+                        fail_behind(index, stream[-1 - k])
+                expected = in_memory.assign_detailed([record])
+                assert other.find([record])[0].is_new == expected[0].is_new
+                assert index.assign_detailed([record]) == expected
+                given.append(expected[0])
+    assert given[: len(stream)] == given[len(stream) :]
+    assert any(one.is_new for one in given)
+    assert not all(one.is_new for one in given)
+
+
 def test_one_by_one_leaves_the_same_keys_as_all_at_once(model, tmp_path):
     """But for how much they count, which is that of the time."""
     records, ids = people(12, seed=3)
@@ -59,6 +91,8 @@ def test_one_by_one_leaves_the_same_keys_as_all_at_once(model, tmp_path):
         with model.index(records[:n], ids[:n], path=tmp_path / name) as index:
             for record in records[n:]:
                 index.assign([record])
+            with index._changing() as deciding:
+                deciding.postings.settle()
         with sqlite3.connect(tmp_path / name) as db:
             rows = db.execute("SELECT key, share, postings FROM keys ORDER BY key").fetchall()
         found.append([(key, share, np.frombuffer(p, postings._POSTING)["record"].tolist()) for key, share, p in rows])
@@ -80,6 +114,9 @@ def test_frequent_keys_are_given_up_and_large_clusters_guessed(model, tmp_path, 
     with model.index([record, record, other], [1, 1, 2], path=tmp_path / "i") as index:
         assert index.assign([record] * 2) == [1, 1]
         before = index.find([record])[0].similarity
+        with index._changing() as deciding:
+            deciding.postings.settle()
+        assert index.find([record])[0].similarity == before
         with sqlite3.connect(tmp_path / "i") as db:
             shares = db.execute("SELECT share FROM keys WHERE share IS NOT NULL").fetchall()
         assert shares
@@ -223,6 +260,7 @@ def test_a_killed_program_loses_nothing_that_it_said(path):
         assert all(known[name] == one for name, one in said.items())
         assert index._decisions.db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         # no record without its keys, and none twice
+        index._decisions.postings.settle()
         keys = fewer_keys_of(index.model.view_.table(records), np.arange(len(records)))
         true = Counter(keys.key.view(np.int64).tolist())
         for key, share, own in index._decisions.db.execute("SELECT key, share, postings FROM keys"):

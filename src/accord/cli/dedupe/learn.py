@@ -14,7 +14,7 @@ from accord.cli.models import lost_if_interrupted, optional_model_option, seed_o
 from accord.cli.option_types import NAMES, Choice
 from accord.cli.places import check_outputs
 from accord.cli.program import Interrupted, debug_option, if_interrupted
-from accord.cli.terminal import computing, print_pairs, print_table
+from accord.cli.terminal import computing, note, print_pairs, print_table
 
 _N_WEIGHTS = 10  # of the strongest comparisons that a report shows
 
@@ -82,7 +82,8 @@ def learn(ctx: click.Context, table: str, model: Path | None, clusters: str | No
     them are learned from as well, if those of held-out labeled rows get better. A few hundred labeled records are
     usually enough, as long as some clusters have two or more of them.
 
-    Without such a column, the table is clustered by how alike its records are, and written with one.
+    Without such a column, the table is clustered by how alike its records are, and written with one. Of fewer than
+    three records, or records that are all the same, only copies are put together.
 
     Of more than 50,000 records without labels that many, drawn at random, are learned from. Tables of more than 256 MB
     are clustered from files of a folder beside them (see --work), with the same result.
@@ -97,7 +98,7 @@ def learn(ctx: click.Context, table: str, model: Path | None, clusters: str | No
     check_outputs({"--model": model, "--clusters": clusters}, (table, *options["unlabeled"]))
     label = options["label_column"]
     big = is_big(table, options)
-    labeled: Any = BigRows(table, options) if big else read(table, options)
+    labeled: Any = BigRows(table, options) if big else read(table, options, empty=model is None)
     named = ctx.get_parameter_source("label_column") is not ParameterSource.DEFAULT
     if named or label in labeled.names:
         need_columns(labeled, [label], "which --label-column names")
@@ -114,6 +115,10 @@ def learn(ctx: click.Context, table: str, model: Path | None, clusters: str | No
     if model is None and not unlabeled:
         raise click.UsageError("Missing option '--model': the file to write")
     clusters = "-" if clusters is None and unlabeled else clusters
+    if unlabeled and model is None and not big and not options["unlabeled"] and (copies := _copies(own)) is not None:
+        write(*with_column(labeled, label, copies), str(clusters), options)
+        note(f"{len(own):,} records, too few or too much the same to learn from: only copies are together")
+        return
     if not big:
         chosen = to_learn_from(ids, options["random_state"])
         records, ids = [own[k] for k in chosen], [ids[k] for k in chosen]
@@ -150,6 +155,17 @@ def learn(ctx: click.Context, table: str, model: Path | None, clusters: str | No
         click.echo(f"{said}, {1 + max(found):,} clusters" if clusters else said, err=True)
     if model and not options["quiet"] and clusters != "-":
         _report(fitted, ids, model)
+
+
+def _copies(records: list[dict[str, str | None]]) -> list[int] | None:
+    """Cluster numbers of copies; None for a table of which more can be said. Records without any cell are apart."""
+    from accord.dedupe.values import plain_words
+
+    cells = [tuple((name, plain_words(cell) or cell) for name, cell in one.items() if cell) for one in records]
+    if len(records) > 2 and len(set(cells)) > 1:
+        return None
+    seen: dict[Any, int] = {}
+    return [seen.setdefault(own or k, len(seen)) for k, own in enumerate(cells)]
 
 
 def needed(fitted: Any) -> str:

@@ -26,12 +26,12 @@ def _field(text: str) -> tuple[str, str]:
 FIELD = Parsed("NAME=KIND", _field, f"a column and its kind ({', '.join(KINDS)}), such as name=text")
 
 
-def read(source: str, options: dict[str, Any]) -> RecordRows:
-    """A table with at least one row."""
+def read(source: str, options: dict[str, Any], empty: bool = False) -> RecordRows:
+    """A table with at least one row, unless it may be `empty`."""
     from accord.datasets.formats.record_table import read_records
 
     table = read_records(source, options["delimiter"], options["encoding"])
-    if not table.rows:
+    if not table.rows and not empty:
         raise FormatError("the table has a header but no rows", table.name)
     return table
 

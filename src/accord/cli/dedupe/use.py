@@ -43,12 +43,12 @@ def apply(
             raise click.UsageError("--index goes with tables that fit into memory; not with --work")
         _apply_big(model, table, output, threshold, options)
         return
-    rows = read(table, options)
+    rows = read(table, options, empty=True)
     with computing(), if_interrupted("nothing was written"):
         fitted = load_as(model, "Deduplicator")
         _set(fitted, threshold, options)
         records = records_for(fitted, rows)
-        ids = fitted.predict(records)
+        ids = fitted.predict(records) if records else []
         if index_file is not None:
             fitted.verbose = 0
             fitted.index(records, ids, path=index_file).close()
@@ -97,7 +97,7 @@ def assign(
     # with --all the whole table is written again, and may take its own place
     check_outputs({"--output": output}, (model, new, None if everything else table))
     label = options["label_column"]
-    arriving = read(new, options)
+    arriving = read(new, options, empty=True)
     with computing(), if_interrupted("nothing was written"):
         found = load_as(model, "Deduplicator", "RecordIndex", "StoredIndex")
         is_index = type(found).__name__ != "Deduplicator"

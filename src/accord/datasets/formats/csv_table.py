@@ -10,8 +10,9 @@ see `Table`. Otherwise X is a list of dicts, one per row, for `DictFeatures` or 
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,15 +109,27 @@ class TableReader:
         except csv.Error as error:
             raise FormatError(str(error), self.name, reader.line_num) from error
 
-    def take_header(self) -> list[str]:
-        """Names of all columns; consumes the first row if it is the header."""
+    def take_header(self, numbered: bool = False) -> list[str]:
+        """Names of all columns; consumes the first row if it is the header.
+
+        The second column of one name is an error, or called ``name (2)`` if they are to be `numbered`.
+        """
         if self.header is not True:
             return [str(k) for k in range(self.width)]
         number, names = next(self.rows)
         doubled = next((name for k, name in enumerate(names) if name in names[:k]), None)
-        if doubled is not None:
+        if doubled is None:
+            return names
+        if not numbered:
             raise FormatError(f"two columns are named {doubled!r}", self.name, number)
-        return names
+        out: list[str] = []
+        for name in names:
+            found = (name if k == 1 else f"{name} ({k})" for k in count(1))
+            out.append(next(one for one in found if one not in out and (one == name or one not in names)))
+        warnings.warn(
+            f"{self.name}: two columns are named {doubled!r}; columns are now {out}", UserWarning, stacklevel=2
+        )
+        return out
 
     def label_index(self, names: list[str]) -> int | None:
         if isinstance(self.label_column, str):

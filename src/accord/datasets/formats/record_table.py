@@ -46,7 +46,8 @@ class RecordRows(NamedTuple):
 def read_records(source: Source, delimiter: str | None = None, encoding: str = "utf-8") -> RecordRows:
     """Read a delimited table with a header, or a Parquet file.
 
-    A row with more or fewer cells than the header is an error that says where.
+    A row with more or fewer cells than the header is an error that says where; the second column of one name gets a
+    number (``name (2)``) and a warning.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def iter_records(
     if isinstance(source, (str, PathLike)) and fspath(source).endswith(".parquet"):
         rows = named_rows("parquet", source)
     reader = TableReader(rows, None, delimiter, True, encoding)
-    names = reader.take_header()
+    names = reader.take_header(numbered=True)
     return names, (row for _, row in reader.checked()), reader.name
 
 

@@ -168,8 +168,9 @@ def _decode(chunks: Iterable[bytes], encoding: str, name: str) -> Iterator[str]:
         # error.object starts at the first byte not decoded yet, so whole lines in it are still to be counted
         before = error.object[: error.start].decode(encoding, errors="ignore")
         bad = error.object[error.start]
+        other = "utf-16" if bad in (0xFE, 0xFF) and not n_lines and not before else "latin-1"
         raise FormatError(
-            f"byte 0x{bad:02x} is not valid {encoding}; the file has another encoding, perhaps latin-1",
+            f"byte 0x{bad:02x} is not valid {encoding}; the file has another encoding, perhaps {other}",
             name,
             n_lines + before.count("\n") + 1,
             "encoding",

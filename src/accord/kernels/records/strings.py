@@ -14,6 +14,7 @@ _LAST = np.uint64(63)
 _PREFIX_SCALE, _PREFIX_LENGTH = 0.1, 4  # Winkler's
 _SIMILAR_WORD, _SHORTENED_WORD = 0.8, 0.6
 _LONG_WORD = 4  # shorter words differ from others by one letter too easily
+_LONG_ROW, _GAPS = 40, (3548, 1577, 701, 301, 132, 57, 23, 10, 4)  # Ciura's gaps of Shell's sort
 
 
 @helper
@@ -272,17 +273,37 @@ def trigrams(codes, starts, boundary, keys, indptr):
     return n
 
 
+@helper
+def _nearly_sort(keys, carried, begin, end, own):
+    """Shell's sort without its last step: by insertion among every 701st key, then every 301st, and so on."""
+    for gap in _GAPS:
+        for i in range(begin + gap, end):
+            key, place = keys[i], i
+            for c in range(own.size):
+                own[c] = carried[c, i]
+            while place - gap >= begin and keys[place - gap] > key:
+                keys[place] = keys[place - gap]
+                for c in range(own.size):
+                    carried[c, place] = carried[c, place - gap]
+                place -= gap
+            keys[place] = key
+            for c in range(own.size):
+                carried[c, place] = own[c]
+
+
 @kernel
 def sort_rows(keys, carried, indptr):
     """Sort every row and leave out repetitions, in place; returns how many keys are left.
 
     Columns of ``carried`` (which may have no rows) go with the keys. By insertion, which is quick for short rows, and
-    for those that are sorted.
+    for those that are sorted; long ones nearly are before it begins.
     """
     n, begin = 0, indptr[0]
     own = np.empty(carried.shape[0], carried.dtype)
     for v in range(indptr.size - 1):
         first, end = n, indptr[v + 1]
+        if end - begin > _LONG_ROW:
+            _nearly_sort(keys, carried, begin, end, own)
         for i in range(begin, end):
             key = keys[i]
             place = n

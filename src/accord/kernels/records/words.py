@@ -3,9 +3,19 @@
 import numpy as np
 
 from accord.kernels.compiling import ONE, helper, kernel
-from accord.kernels.records.strings import _LONG_WORD, _SHORTENED_WORD, _SIMILAR_WORD, _n_same, _one_edit
+from accord.kernels.records.strings import (
+    _LONG_WORD,
+    _SHORTENED_WORD,
+    _SIMILAR_WORD,
+    _n_same,
+    _one_edit,
+    shared_items,
+    sort_rows,
+    trigrams,
+)
 
 LETTER, DIGIT, BLANK = 0, 1, 2  # kinds of characters
+_LEAST = 0.05  # a word that all records have still says a little
 _BASIS, _PRIME, _SHIFT = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3), np.uint64(32)
 
 
@@ -89,11 +99,19 @@ def _n_numbers(digits, first, last):
 
 
 @kernel
-def compare_words(codes, kinds, keys, begins, ends, indptr, rarity, n_aligned, most, left, right, out):
+def compare_words(codes, kinds, starts, tables, known, values, first_aligned, most, left, right, out):
     """Of pairs of texts: words that both have / all words; cosine by rarity; smaller and larger share of words that the
-    other one has, spelling errors included (of the first ``n_aligned`` pairs); numbers shared / all; whether both have
-    numbers and none is shared.
+    other one has, spelling errors included (from pair ``first_aligned`` on); numbers shared / all; whether both have
+    numbers and none is shared. How rare a word is says :func:`look_up`, 1 if it is not known.
     """
+    n = starts[starts.size - 1]
+    keys, places, indptr = np.empty(n, np.int64), np.empty((2, n), np.int64), np.empty(starts.size, np.int64)
+    words_of(codes, kinds, starts, keys, places, indptr)
+    n = sort_rows(keys, places, indptr)
+    begins, ends, rarity = places[0], places[1], np.empty(n)
+    look_up(keys, indptr, tables, known, values, 1.0, rarity)
+    for k in range(n):
+        rarity[k] = max(rarity[k], _LEAST)
     digits = np.zeros(indptr[-1], np.int64)
     for k in range(indptr[-1]):
         for i in range(begins[k], ends[k]):
@@ -103,7 +121,7 @@ def compare_words(codes, kinds, keys, begins, ends, indptr, rarity, n_aligned, m
         i, i_end = indptr[left[p]], indptr[left[p] + 1]
         j, j_end = indptr[right[p]], indptr[right[p] + 1]
         many = max(i_end - i, j_end - j) > most
-        if p < n_aligned:
+        if p >= first_aligned:
             one = _share(codes, keys, begins, ends, rarity, i, i_end, j, j_end, many)
             other = _share(codes, keys, begins, ends, rarity, j, j_end, i, i_end, many)
             out[p, 2], out[p, 3] = min(one, other), max(one, other)
@@ -129,3 +147,28 @@ def compare_words(codes, kinds, keys, begins, ends, indptr, rarity, n_aligned, m
         out[p, 1] = min(shared / np.sqrt(length_a * length_b), 1.0) if length_a * length_b > 0.0 else 0.0
         out[p, 4] = n_same_numbers / (n_a + n_b - n_same_numbers) if n_a > 0 and n_b > 0 else 0.0
         out[p, 5] = 1.0 if n_a > 0 and n_b > 0 and n_same_numbers == 0 else 0.0
+
+
+@kernel
+def compare_trigrams(codes, starts, boundary, tables, known, values, other, left, right, out):
+    """Of pairs of texts: Dice's measure of trigrams, and their cosine by how rare they are.
+
+    Squared weights of trigrams says :func:`look_up`, ``other`` of those that are not known.
+    """
+    n = starts[starts.size - 1] + starts.size
+    keys, indptr = np.empty(n, np.int64), np.empty(starts.size, np.int64)
+    trigrams(codes, starts, boundary, keys, indptr)
+    n = sort_rows(keys, np.empty((0, n), np.int64), indptr)
+    squares, lengths = np.empty(n), np.zeros(starts.size - 1)
+    look_up(keys, indptr, tables, known, values, other, squares)
+    for v in range(lengths.size):
+        for k in range(indptr[v], indptr[v + 1]):
+            lengths[v] += squares[k]
+        lengths[v] = np.sqrt(lengths[v])
+    n_shared, shared = np.empty(left.size), np.empty(left.size)
+    shared_items(indptr, keys, squares, left, right, n_shared, shared)
+    for p in range(left.size):
+        a, b = left[p], right[p]
+        sizes = indptr[a + 1] - indptr[a] + indptr[b + 1] - indptr[b]
+        out[p, 0] = 2 * n_shared[p] / sizes
+        out[p, 1] = min(shared[p] / (lengths[a] * lengths[b]), 1.0)
