@@ -2,8 +2,8 @@
 
 `best_batch` finds the batch with the largest sum of similarities. It leaves out a batch as soon as an upper bound says
 that its sum stays below zero: features are in [0, 1], so what is not computed yet adds at most the sum of its positive
-weights to each pair. A sieve leaves a few mails of thousands; what is left is compared in two steps, of which the second
-has what takes long. The decision is the same as without.
+weights to each pair. A sieve leaves a few mails of thousands; these are compared in two steps, of which the second has
+what takes long. The decision is the same as without.
 """
 
 import numpy as np

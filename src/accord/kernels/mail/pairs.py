@@ -169,16 +169,3 @@ def features_of_pairs(a, high, out):
             _fill(a, i, single, triples, a, j, positions, high, out[p])
             p += 1
 
-
-@kernel
-def finish_row(row, marks, numbers, is_count, scales):
-    """Fill marks, tags, numbers and lengths of a mail whose sketches and subject are there.
-
-    Counts are compared by their logarithms, all numbers on their scales. ``lengths[2]`` has been set.
-    """
-    for m in range(marks.size):
-        row.marks[0, m] = marks[m]
-        row.tags[0, m] = marks[m] % 254 + 1 if marks[m] else 0
-    for m in range(numbers.size):
-        row.numbers[0, m] = (np.log1p(numbers[m]) if is_count[m] else numbers[m]) / scales[m]
-    row.lengths[0, 0], row.lengths[0, 1] = np.count_nonzero(row.single), np.count_nonzero(row.triples)

@@ -10,7 +10,6 @@ import numpy as np
 
 from accord.kernels.compiling import ZERO, helper, kernel
 from accord.kernels.mail.pairs import N_PADDED, N_TEXTS, above, equal_bins, without_zeros
-from accord.kernels.mail.text import N_BINS
 
 STEPS = 256  # of the scale of a number
 ODD = N_PADDED - 1  # the column that tells numbers too large for steps; there are fewer numbers than columns
@@ -37,19 +36,25 @@ def coarse_numbers(numbers, coarse):
         _coarsen(numbers, k, coarse, k, STEPS)
 
 
+@helper
+def _copy(column, rows, k):
+    for m in range(rows.shape[1]):
+        rows[k, m] = column[0, m]
+
+
 @kernel
 def put_row(mail, rows, coarse, k):
     """Copy the one row of ``mail`` to row ``k`` of a window, and its numbers in steps."""
-    rows.marks[k, :] = mail.marks[0, :]
-    rows.tags[k, :] = mail.tags[0, :]
-    rows.numbers[k, :] = mail.numbers[0, :]
-    rows.words[k, :] = mail.words[0, :]
-    rows.bigrams[k, :] = mail.bigrams[0, :]
-    rows.single[k, :] = mail.single[0, :]
-    rows.triples[k, :] = mail.triples[0, :]
-    rows.sets[k, :] = mail.sets[0, :]
-    rows.subject[k, :] = mail.subject[0, :]
-    rows.lengths[k, :] = mail.lengths[0, :]
+    _copy(mail.marks, rows.marks, k)
+    _copy(mail.tags, rows.tags, k)
+    _copy(mail.numbers, rows.numbers, k)
+    _copy(mail.words, rows.words, k)
+    _copy(mail.bigrams, rows.bigrams, k)
+    _copy(mail.single, rows.single, k)
+    _copy(mail.triples, rows.triples, k)
+    _copy(mail.sets, rows.sets, k)
+    _copy(mail.subject, rows.subject, k)
+    _copy(mail.lengths, rows.lengths, k)
     _coarsen(mail.numbers, ZERO, coarse, k, STEPS)
 
 
