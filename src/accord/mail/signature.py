@@ -172,7 +172,9 @@ def as_signature(mail: Mail, where: str, idf: np.ndarray | None = None) -> Signa
 def _fields(message: Message) -> Fields:
     """Fields of a mail (see `accord.kernels.mail.fields.FIELDS`), links and attachments."""
     header, attachments = message.headers.get, message.attachments
-    signed = _DKIM_DOMAIN.search(b";" + header(b"dkim-signature", b"")) if b"dkim-signature" in message.headers else None
+    signed = (
+        _DKIM_DOMAIN.search(b";" + header(b"dkim-signature", b"")) if b"dkim-signature" in message.headers else None
+    )
     zone = _ZONE.search(header(b"date", b""))
     texts = (
         message.sender, message.sender_name, message.reply_to, message.content_type, message.charset, message.encoding,

@@ -52,12 +52,18 @@ def cosine(a, i, b, j):
 
 
 @helper
-def equal_bins(a, b, j, n_a, n_b):
-    """Share of equal bins; empty ones are 0 in ``b`` and 255, which is no value, in ``a``."""
+def n_equal(a, b, j):
+    """How many bins are equal; empty ones are 0 in ``b`` and 255, which is no value, in ``a``."""
     n = np.uint8(0)
     for m in range(N_BINS):
         n = np.uint8(n + np.uint8(a[m] == b[j, m]))
-    return n / max(n_a, n_b, 1)
+    return n
+
+
+@helper
+def equal_bins(a, b, j, n_a, n_b):
+    """Share of equal bins; see `n_equal`."""
+    return n_equal(a, b, j) / max(n_a, n_b, 1)
 
 
 @helper
@@ -168,4 +174,3 @@ def features_of_pairs(a, high, out):
         for j in range(i):
             _fill(a, i, single, triples, a, j, positions, high, out[p])
             p += 1
-

@@ -9,7 +9,8 @@ exactly, and batches are left out once more. All loops over columns are a few ve
 import numpy as np
 
 from accord.kernels.compiling import ZERO, helper, kernel
-from accord.kernels.mail.pairs import N_PADDED, N_TEXTS, above, equal_bins, without_zeros
+from accord.kernels.mail.pairs import N_PADDED, N_TEXTS, above, equal_bins, n_equal, without_zeros
+from accord.kernels.mail.text import N_BINS
 
 STEPS = 256  # of the scale of a number
 ODD = N_PADDED - 1  # the column that tells numbers too large for steps; there are fewer numbers than columns
@@ -122,6 +123,17 @@ def drop_hopeless(rows, n_rows, places, bounds, sums):
 
 
 @helper
+def _compare_all(numbers, steps, coarse, tags, w_tags, others, single, bins, n_rows, apart, equal, shared):
+    """Fill what is found by whole numbers of each row. One loop each: all in one would not be vector instructions."""
+    for k in range(n_rows):
+        apart[k] = _steps_apart(numbers, coarse, k, steps)
+    for k in range(n_rows):
+        equal[k] = _equal_tags(tags, others, k, w_tags)
+    for k in range(n_rows):
+        shared[k] = n_equal(single, bins, k)
+
+
+@helper
 def hopeful_rows(new, window, coarse, n_rows, places, weights, bias, high, rest, rows, bounds, sums):
     """Fill ``rows`` with those of batches that may reach zero, and return their number.
 
@@ -131,29 +143,33 @@ def hopeful_rows(new, window, coarse, n_rows, places, weights, bias, high, rest,
     w_numbers, w_texts = weights[n_marks : n_marks + n_numbers], weights[n_marks + n_numbers :]
     coarse_new, steps = np.empty((1, N_PADDED), np.int16), np.empty(N_PADDED, np.int16)
     _coarsen(new.numbers, ZERO, coarse_new, ZERO, -STEPS)
-    numbers = coarse_new[0]
     unit_steps, slack = _number_weights(w_numbers, steps)
     tags, w_tags = np.empty(N_PADDED, np.uint8), np.empty(N_PADDED, np.uint8)
     unit_tags = _tag_weights(new, weights[:n_marks], tags, w_tags)
     single, triples = without_zeros(new.single, ZERO), without_zeros(new.triples, ZERO)
     most_triples = most_of(w_texts[6], w_texts[7], high[3])
     most = bias + w_numbers.sum() + slack + most_of(w_texts[0], w_texts[1], high[0]) + most_triples + rest
+    parts = 1.0 / np.maximum(np.arange(N_BINS + 1), 1)
     w_high, n_single = w_texts[5] / (1.0 - high[2]), new.lengths[0, 0]
+    apart, equal, shared = np.empty(n_rows, np.int32), np.empty(n_rows, np.uint8), np.empty(n_rows, np.uint8)
+    _compare_all(
+        coarse_new[0], steps, coarse, tags, w_tags, window.tags, single, window.single, n_rows, apart, equal, shared
+    )
+    w_shared, threshold = w_texts[4], high[2]
+    for k in range(n_rows):
+        share = shared[k] * parts[max(n_single, window.lengths[k, 0])]
+        bound = most + w_shared * share + w_high * max(0.0, share - threshold)
+        bounds[k] = bound + unit_tags * equal[k] - unit_steps * apart[k]
     sums[:] = 0.0
     for k in range(n_rows):
-        if places[k] < 0:
-            continue
-        shared = equal_bins(single, window.single, k, n_single, window.lengths[k, 0])
-        bound = most + w_texts[4] * shared + w_high * max(0.0, shared - high[2])
-        bound -= unit_steps * _steps_apart(numbers, coarse, k, steps)
-        bound += unit_tags * _equal_tags(tags, window.tags, k, w_tags)
-        bounds[k] = bound
-        sums[places[k]] += bound
-    kept = 0
+        if places[k] >= 0:
+            sums[places[k]] += bounds[k]
+    kept = ZERO
     for k in range(n_rows):
-        if places[k] >= 0 and sums[places[k]] >= -MARGIN:
-            shared = equal_bins(triples, window.triples, k, new.lengths[0, 1], window.lengths[k, 1])
-            bounds[k] += w_texts[6] * shared + w_texts[7] * above(shared, high[3]) - most_triples
-            rows[kept] = k
-            kept += 1
+        rows[kept] = k
+        kept += places[k] >= 0 and sums[places[k]] >= -MARGIN
+    for r in range(kept):
+        k = rows[r]
+        share = equal_bins(triples, window.triples, k, new.lengths[0, 1], window.lengths[k, 1])
+        bounds[k] += w_texts[6] * share + w_texts[7] * above(share, high[3]) - most_triples
     return drop_hopeless(rows, kept, places, bounds, sums)
