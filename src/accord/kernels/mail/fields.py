@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.kernels.compiling import ONE, ZERO, helper, kernel
+from accord.kernels.compiling import ONE, helper, kernel
 from accord.kernels.mail.pairs import N_PADDED, SUBJECT
 from accord.kernels.mail.text import COUNTS, HASHES, Sketches, scan
 
