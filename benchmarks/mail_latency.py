@@ -5,7 +5,8 @@
 
 `accord mail milter` runs as a process of its own, writes its state every 5 seconds, and has its window filled first.
 Then a scripted mail server sends messages at random times (exponentially distributed) over several connections, and
-measures. A message that is late because this program is, is sent when it can be, and not counted as waiting.
+measures. A message that is late because this program is, is sent when it can be, and not counted as waiting. Long runs
+(``--seconds 3600``) also show whether messages are lost and whether the program's memory grows.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import threading
 import time
 from pathlib import Path
 
+MOST_DIFFERENT = 50_000
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
 
@@ -97,7 +99,9 @@ def main() -> None:
     if options.precedence:  # a busy machine is then like an idle one; children inherit it
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(5))
     n_measured = int(options.rate * options.seconds)
-    streams = [encoded(raw) for raw in load(options.mail, options.window + n_measured)]
+    # so many different ones, again and again if the run is long
+    different = [encoded(raw) for raw in load(options.mail, min(options.window + n_measured, MOST_DIFFERENT))]
+    streams = list(itertools.islice(itertools.cycle(different), options.window + n_measured))
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         state = os.path.join(folder, "state")
@@ -105,7 +109,7 @@ def main() -> None:
                  "--state", state, "--checkpoint-seconds", "5"]  # fmt: skip
         program = subprocess.Popen([*COMMAND, "mail", "milter", *flags], stderr=subprocess.PIPE, text=True)
         try:
-            if "milter on" not in program.stderr.readline():
+            if not any("milter on" in line for line in program.stderr):  # others may tell that kernels are compiled
                 raise SystemExit("the milter did not start")
             began = time.perf_counter()
             filler = Senders(port, 4)
@@ -113,9 +117,13 @@ def main() -> None:
                 filler.jobs.put(stream)
             filler.close()
             filling = options.window / (time.perf_counter() - began)
-            measured = Senders(port, options.connections)
-            send_steadily(measured, streams[options.window :], options.rate)
-            report(measured, filling, options, state)
+            measured, memory = Senders(port, options.connections), [resident(program.pid)]
+            for part in range(4):  # memory after each quarter
+                send_steadily(measured, streams[options.window + part :: 4], options.rate)
+                memory.append(resident(program.pid))
+            measured.close()
+            report(measured, filling, n_measured, options, state)
+            print("megabytes of the program, after each quarter: " + ", ".join(f"{size:.0f}" for size in memory))
         finally:
             program.terminate()
             program.wait()
@@ -128,16 +136,23 @@ def send_steadily(senders: Senders, streams: list[bytes], rate: float) -> None:
         due += rng.expovariate(rate)
         time.sleep(max(0.0, due - time.perf_counter()))
         senders.jobs.put(stream)
-    senders.close()
 
 
-def report(senders: Senders, filling: float, options: argparse.Namespace, state: str) -> None:
+def resident(process: int) -> float:
+    """Megabytes that a process has in memory (Linux)."""
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def report(senders: Senders, filling: float, n_sent: int, options: argparse.Namespace, state: str) -> None:
     times = sorted(1e3 * seconds for seconds in senders.times)
     n = len(times)
     quantiles = {name: times[min(n - 1, int(n * q))] for name, q in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99))}
     shown = ", ".join(f"{name} {value:.2f} ms" for name, value in quantiles.items())
     print(f"filling the window of {options.window:,}: {filling:,.0f} messages per second over 4 connections")
-    print(f"{n:,} messages at {options.rate:g}/s over {options.connections} connections, {senders.tagged:,} tagged")
+    print(
+        f"{n:,} messages at {options.rate:g}/s over {options.connections} connections, {senders.tagged:,} tagged, "
+        f"{n_sent - n:,} without a verdict"
+    )
     print(f"end of message to verdict: {shown}, largest {times[-1]:.2f} ms")
     print(f"state: {os.path.getsize(state) / 1e6:.1f} MB; load of the machine: {os.getloadavg()[0]:.1f}")
 

@@ -4,7 +4,9 @@ Imports nothing from Accord. Signatures are compared as dicts of lists.
 """
 
 import math
+import re
 from itertools import pairwise
+from zlib import crc32
 
 FNV, PRIME, ALL = 0xCBF29CE484222325, 0x100000001B3, (1 << 64) - 1
 
@@ -73,6 +75,83 @@ def bins_of(hashes):
         value = (h >> 8) % 254 + 1
         bins[h % 64] = min(bins[h % 64] or 999, value)
     return bins
+
+
+def headers_of(data):
+    """Names and values of the headers before the first empty line, unfolded; None if some line is no header."""
+    end = data.find(b"\n\n")
+    lines = re.sub(rb"\n[ \t]", b" ", data[: end if end >= 0 else len(data)]).split(b"\n")
+    found = [re.fullmatch(rb"([!-9;-~]+)[ \t]*:[ \t]*(.*)", line) for line in lines]
+    return [(match[1].lower(), match[2]) for match in found] if all(found) else None
+
+
+def mark(value):
+    """0 for nothing, and for nothing else."""
+    return (crc32(value) or 1) if value else 0
+
+
+def shape(value):
+    return re.sub(rb"[a-zA-Z\x80-\xff]+", b"a", re.sub(rb"[0-9]+", b"0", value))
+
+
+def domain(address):
+    return address.rpartition(b"@")[2].strip(b" <>") if b"@" in address else b""
+
+
+def marks_of(m, hashes):
+    """The marks of a parsed mail; ``hashes`` are those of its text."""
+    sender, reply_to, subject = m.sender.encode(), m.reply_to.encode(), m.subject.lower().encode()
+    get = m.headers.get
+    number, kind = get(b"message-id", b"")[:200].lower(), get(b"content-type", b"")
+    signed = re.search(rb";\s*d=([^;\s]+)", b";" + get(b"dkim-signature", b""))
+    zone = re.search(rb"[+-]\d{4}", get(b"date", b""))
+    host, path = m.links[0] if m.links else (b"", b"")
+    file = m.attachments[0] if m.attachments else None
+    before = [
+        sender, domain(sender), sender.partition(b"@")[0], m.sender_name.encode(), reply_to, domain(reply_to),
+        domain(get(b"return-path", b"").lower()), domain(number), shape(number), subject, shape(subject),
+        get(b"x-mailer", b"") or get(b"user-agent", b""), m.content_type.encode(), m.charset.encode(),
+        m.encoding.encode(), m.structure.encode(), b",".join(m.header_names),
+    ]  # fmt: skip
+    after = [
+        file.type.encode() if file else b"", file.name.encode() if file else b"",
+        get(b"list-id", b"") or get(b"list-unsubscribe", b"")[:40], signed[1].lower() if signed else b"",
+        shape(kind.partition(b"boundary")[2][:80]), zone[0] if zone else b"",
+    ]  # fmt: skip
+    checksum = (file.checksum or 1) if file else 0
+    middle = [*hashes, mark(host), mark(path), m.skeleton, checksum]
+    return [*map(mark, before), *middle, *map(mark, after)]
+
+
+def sets_of(m):
+    """The bit maps of a parsed mail, as pairs of 64 bits."""
+    words = re.findall(rb"[\w\x80-\xff]+", m.subject.lower().encode())
+    files = [b"%d" % file.checksum for file in m.attachments]
+    out = []
+    for items in ([host for host, _ in m.links], [path for _, path in m.links], files, m.header_names, words):
+        bits = 0
+        for item in items:
+            bits |= 1 << (crc32(item) % 128)
+        out += [bits % (1 << 64), bits >> 64]
+    return out
+
+
+def numbers_of(m, text):
+    """The numbers of a parsed mail before they are scaled, counts as they are; ``text`` is what `sketches_of` says."""
+    n = [sum(low <= c <= high for c in m.text) for low, high in ((65, 90), (97, 122), (128, 255), (48, 57), (33, 126))]
+    letters, size = n[0] + n[1] + n[2], max(len(m.text), 1)
+    get = m.headers.get
+    counts = [
+        m.n_bytes, m.header_bytes, len(m.header_names), m.header_names.count(b"received"),
+        get(b"to", b"").count(b"@") + get(b"cc", b"").count(b"@"), m.n_parts, len(m.text), text["n_words"],
+        len(text["counts"]), m.text.count(b"\n"), text["n_numbers"], len(m.links), len({host for host, _ in m.links}),
+        m.n_tags, m.n_images, len(m.attachments), sum(file.size for file in m.attachments), len(m.subject),
+    ]  # fmt: skip
+    shares = [
+        n[0] / max(letters, 1), n[3] / size, (n[4] - n[0] - n[1] - n[3]) / size, m.text.count(b"!") / size,
+        m.text.count(b"$") / size, n[2] / size, letters / max(text["n_words"], 1),
+    ]  # fmt: skip
+    return counts, shares
 
 
 def edit_distance(a, b):

@@ -20,22 +20,21 @@ import numpy as np
 
 from accord.exceptions import InputError, ModelFileError
 from accord.forms import COUNT, FLAG, Unfit, prove
-from accord.kernels.mail.batches import best_batch
+from accord.kernels.mail.batches import are_alike, best_batch
 from accord.kernels.mail.pairs import HIGH, features_between
 from accord.learners.clustering import ClusteringSVM
 from accord.mail.config import MAX_WINDOW
 from accord.mail.features import NAMES
 from accord.mail.message import Message, parse
 from accord.mail.model import SIMILARITY, Similarity, similarity_of
-from accord.mail.signature import Signature, checked, sign
+from accord.mail.signature import MARKS, Signature, checked, sign
 from accord.mail.window import BatchStatistics, Window, WindowState
 from accord.persistence import read_model, write_model
 from accord.settings import Expected, is_real, whole
 
 LITTLE_TEXT = 25  # words; mails with fewer need more than a frame in common
-_CONTENT = [NAMES.index(name) for name in ("same body words", "same attachment")]
-_LINK = [NAMES.index(name) for name in ("same first link host", "same first link path")]
-_EDIT = NAMES.index("subject edit similarity")
+_CONTENT = np.array([MARKS.index(name) for name in ("body words", "attachment")])
+_LINK = np.array([MARKS.index(name) for name in ("first link host", "first link path")])
 _KIND = "BatchDetector"
 _SETTINGS = ("max_age", "min_words", "keep_words", "prefix")
 _WINDOW = whole(1, MAX_WINDOW)
@@ -301,12 +300,16 @@ class BatchDetector:
 
     def _best(self, mail: Signature, compared: np.ndarray) -> tuple[int, float]:
         """The place of the batch to join (-1: none), and its sum."""
-        place, similarity, _ = self._compare(mail, compared, self._prune)
-        rows = np.arange(self._window.n_used)
-        if place < 0 or self._alike(mail, compared, rows[compared[: rows.size] == place]):
+        place, similarity, n = self._compare(mail, compared, self._prune)
+        if place < 0 or mail.n_words >= LITTLE_TEXT:
             return place, similarity
-        alike = self._alike(mail, compared, rows[compared[: rows.size] >= 0])
-        return self._compare(mail, np.where(np.isin(compared, list(alike)), compared, -1), self._prune)[:2]
+        rows, sums = self._room[0][:n], self._room[3]
+        alike = self._alike(mail, compared, rows)
+        if place in alike:
+            return place, similarity
+        place = max(alike, key=lambda p: (sums[p], -self._window.serials[p]), default=-1)
+        similarity = float(sums[place]) if place >= 0 else -np.inf
+        return (place if similarity >= 0 else -1), similarity
 
     def _alike(self, mail: Signature, compared: np.ndarray, rows: np.ndarray) -> set[int]:
         """The batches in some rows that a mail has more than a frame in common with.
@@ -316,10 +319,10 @@ class BatchDetector:
         the same words, attachment or link, or a subject like this one.
         """
         if mail.n_words < LITTLE_TEXT:
-            values = self._features(mail, rows)
-            is_alike = (values[:, _CONTENT] > 0).any(axis=1) | (values[:, _LINK] > 0).all(axis=1)
-            rows = rows[is_alike | (values[:, _EDIT] >= 0.5)]
-        return set(np.unique(compared[rows]).tolist())
+            alike = np.empty(rows.size, np.bool_)
+            are_alike(mail.row, self._window.rows, rows, _CONTENT, _LINK, 0.5, alike)
+            rows = rows[alike]
+        return set(compared[rows].tolist())
 
     def _features(self, mail: Signature, rows: np.ndarray) -> np.ndarray:
         """The features of a mail with each of some rows."""
@@ -335,8 +338,8 @@ class BatchDetector:
         """The place of the batch to join (-1: none), its sum, and how many rows were looked at (in ``_room[0]``)."""
         window, similarity = self._window, self.similarity
         return best_batch(
-            mail.row, window.rows, window.n_used, compared, window.serials, similarity.weights, similarity.bias,
-            HIGH, prune, *self._room,
+            mail.row, window.rows, window.coarse, window.n_used, compared, window.serials, similarity.weights,
+            similarity.bias, HIGH, prune, *self._room,
         )  # fmt: skip
 
     def _all_sums(self, mail: Signature, compared: np.ndarray) -> dict[int, float]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import binascii
 import re
 
+import numpy as np
+
+from accord.kernels.mail.headers import read_headers
 from accord.mail.charsets import as_utf8
 
 MAX_HEADER = 65_536  # bytes
-_HEADER = re.compile(rb"^([!-9;-~]+)[ \t]*:[ \t]*(.*)", re.MULTILINE)
+_HEADER = re.compile(rb"([!-9;-~]+)[ \t]*:[ \t]*(.*)")
 _ENCODED_WORD = re.compile(rb"=\?([^?\s]{1,60})\?([bBqQ])\?([^?\n]*)\?=")
 _ADDRESS = re.compile(rb"<([^<>\s]+)>")
 _BARE_ADDRESS = re.compile(rb"([^\s<>,;:\"()]+@[^\s<>,;:\"()]+)")
@@ -28,12 +31,17 @@ def split_headers(data: bytes) -> tuple[dict[bytes, bytes], list[bytes], bytes, 
     start = 0
     if data[:5] in (b"From ", b">From"):  # the separator line of a mailbox file
         start = min(data.find(b"\n", 0, end) + 1 or end, end)
-    block = data[start:end].replace(b"\n\t", b" ").replace(b"\n ", b" ")
-    found = _HEADER.findall(block)
-    if len(found) <= block.count(b"\n"):  # some line is no header
+    room = np.empty((2, end - start + 2), np.uint8)
+    n_names, n_values = read_headers(np.frombuffer(data, np.uint8), start, end, room[0], room[1])
+    if n_names < 0:  # some line is no header
+        block = data[start:end].replace(b"\n\t", b" ").replace(b"\n ", b" ")
         return _split_odd_headers(block, data, end)
-    names = b"\n".join([name for name, _ in found]).lower().split(b"\n") if found else []
-    headers = dict(zip(reversed(names), [value for _, value in reversed(found)]))
+    names = room[0, : n_names - 1].tobytes().split(b"\n")
+    values = room[1, : n_values - 1].tobytes().split(b"\n")
+    names.reverse()  # the first of several with the same name is to win
+    values.reverse()
+    headers = dict(zip(names, values))
+    names.reverse()
     return headers, names, data[end + 2 :], end
 
 
@@ -87,6 +95,8 @@ def parameter(value: bytes, name: bytes) -> bytes:
 
 def address_and_name(value: bytes) -> tuple[str, str]:
     """The address, and the name beside it."""
+    if not value:
+        return "", ""
     value = value[:1024]
     address, name = b"", value
     if match := _ADDRESS.search(value) or _BARE_ADDRESS.search(value):

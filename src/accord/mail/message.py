@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.exceptions import InputError
+from accord.kernels.mail.headers import unify_line_ends
 from accord.kernels.mail.html import BLOCK_TAGS, HIDDEN_TAGS, IMAGE_TAG, html_to_text
 from accord.mail.charsets import as_utf8
 from accord.mail.headers import address_and_name, decode_base64, decode_header, parameter, split_headers
@@ -86,7 +87,8 @@ def parse(raw: bytes) -> Message:
     data = bytes(raw[:MAX_BYTES])
     message = Message(n_bytes=len(data))  # not what follows: padding must change nothing
     if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        room = np.empty(len(data), np.uint8)
+        data = room[: unify_line_ends(np.frombuffer(data, np.uint8), room)].tobytes()
     headers, names, body, header_bytes = split_headers(data)
     message.headers, message.header_names, message.header_bytes = headers, names, header_bytes
     message.subject = decode_header(headers.get(b"subject", b""))

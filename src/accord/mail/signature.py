@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from functools import lru_cache
+from array import array as plain_array
+from itertools import accumulate, chain
 from typing import NamedTuple
-from zlib import crc32
 
 import numpy as np
 
 from accord.exceptions import InputError
 from accord.forms import array, record
-from accord.kernels.mail.pairs import N_PADDED, SUBJECT, Signatures, finish_row
-from accord.kernels.mail.text import COUNTS, HASHES, N_BIGRAMS, N_BINS, N_WORDS, Sketches, scan_text
+from accord.kernels.mail.fields import CRC, Fields, sign_row
+from accord.kernels.mail.pairs import N_PADDED, SUBJECT, Signatures
+from accord.kernels.mail.text import N_BIGRAMS, N_BINS, N_WORDS
 from accord.mail.message import Message, parse
 
 IDF_BUCKETS = 1 << 14
@@ -40,14 +41,11 @@ NUMBERS = {
 }  # fmt: skip
 SETS = ("link hosts", "link paths", "attachments", "header names", "subject words")
 
-_DIGITS, _LETTERS = re.compile(rb"[0-9]+"), re.compile(rb"[a-zA-Z\x80-\xff]+")
-_WORD = re.compile(rb"[\w\x80-\xff]+")
 _ZONE = re.compile(rb"[+-]\d{4}")
 _DKIM_DOMAIN = re.compile(rb";\s*d=([^;\s]+)")
 _SCALES = np.array(list(NUMBERS.values()))
 _FIRST_SHARE = list(NUMBERS).index("capitals")  # from here on numbers are shares, before they are counts
 _IS_COUNT = (np.arange(len(NUMBERS)) < _FIRST_SHARE) & (np.array(list(NUMBERS)) != "received lines")
-_N_WORDS = COUNTS.index("words")
 
 
 class Signature(NamedTuple):
@@ -153,21 +151,13 @@ def sign(mail: bytes | Message, idf: np.ndarray | None = None) -> Signature:
         raise InputError(f"idf must be an array of {IDF_BUCKETS} numbers, as MailPairs learns it in idf_")
     message = mail if isinstance(mail, Message) else parse(mail)
     row = empty_signatures(1)
-    text = np.frombuffer(message.text, np.uint8)
-    tallies, hashes = np.zeros(len(COUNTS), np.int64), np.zeros(len(HASHES), np.int64)
     words, counts = np.empty(MAX_DISTINCT, np.uint32), np.empty(MAX_DISTINCT, np.int64)
-    sketches = Sketches(row.words[0], row.bigrams[0], row.single[0], row.triples[0])
-    n = scan_text(text, flat_idf() if idf is None else idf, sketches, tallies, hashes, words, counts)
-    counted = tallies.tolist()
-    subject = message.subject.lower().encode("utf-8", "replace")
-    row.subject[0, : len(subject)] = np.frombuffer(subject[:SUBJECT], np.uint8)
-    row.lengths[0, 2] = min(len(subject), SUBJECT)
-    hosts = {host for host, _ in message.links}
-    row.sets[0] = _bit_maps(message, hosts)
-    marks = np.array(_marks(message, subject, hashes.tolist()), np.uint32)
-    finish_row(row, marks, np.array(_numbers(message, counted, len(hosts)), np.float64), _IS_COUNT, _SCALES)
+    n, n_words = sign_row(
+        np.frombuffer(message.text, np.uint8), flat_idf() if idf is None else idf, _fields(message), _about(message),
+        _IS_COUNT, _SCALES, CRC, row, words, counts,
+    )  # fmt: skip
     evidence = bool(message.links or message.attachments)
-    return Signature(row, words[:n].copy(), counts[:n].copy(), counted[_N_WORDS], evidence)
+    return Signature(row, words[:n].copy(), counts[:n].copy(), n_words, evidence)
 
 
 def as_signature(mail: Mail, where: str, idf: np.ndarray | None = None) -> Signature:
@@ -179,67 +169,40 @@ def as_signature(mail: Mail, where: str, idf: np.ndarray | None = None) -> Signa
     raise InputError(f"{where} is a {type(mail).__name__}; expected the bytes of a mail, a Message or a Signature")
 
 
-def _shape(text: bytes) -> bytes:
-    """Runs of letters and of digits by one character each: what stays when words and numbers vary."""
-    return _LETTERS.sub(b"a", _DIGITS.sub(b"0", text))
-
-
-def _domain(address: bytes) -> bytes:
-    return address.rpartition(b"@")[2].strip(b" <>") if b"@" in address else b""
-
-
-def _marks(message: Message, subject: bytes, hashes: list[int]) -> list[int]:
-    header = message.headers.get
-    sender, reply_to = message.sender.encode("utf-8", "replace"), message.reply_to.encode("utf-8", "replace")
-    number = header(b"message-id", b"")[:200].lower()
-    boundary = header(b"content-type", b"").partition(b"boundary")[2][:80]
-    signed = _DKIM_DOMAIN.search(b";" + header(b"dkim-signature", b""))
+def _fields(message: Message) -> Fields:
+    """Fields of a mail (see `accord.kernels.mail.fields.FIELDS`), links and attachments."""
+    header, attachments = message.headers.get, message.attachments
+    signed = (
+        _DKIM_DOMAIN.search(b";" + header(b"dkim-signature", b"")) if b"dkim-signature" in message.headers else None
+    )
     zone = _ZONE.search(header(b"date", b""))
-    links, attachments = message.links, message.attachments
-    values = [
-        sender, _domain(sender), sender.partition(b"@")[0], message.sender_name.encode("utf-8", "replace"),
-        reply_to, _domain(reply_to), _domain(header(b"return-path", b"").lower()),
-        _domain(number), _shape(number), subject, _shape(subject),
-        header(b"x-mailer", b"") or header(b"user-agent", b""), message.content_type.encode(), message.charset.encode(),
-        message.encoding.encode(), message.structure.encode("utf-8", "replace"), b",".join(message.header_names),
-        links[0][0] if links else b"", links[0][1] if links else b"",
-        attachments[0].type.encode("utf-8", "replace") if attachments else b"",
-        attachments[0].name.encode("utf-8", "replace") if attachments else b"",
-        header(b"list-id", b"") or header(b"list-unsubscribe", b"")[:40], signed[1].lower() if signed else b"",
-        _shape(boundary), zone[0] if zone else b"",
-    ]  # fmt: skip
-    marks = [(crc32(value) or 1) if value else 0 for value in values]  # 0 is kept for what is not there
-    checksum = (attachments[0].checksum or 1) if attachments else 0
-    return [*marks[:17], *hashes, *marks[17:19], message.skeleton, checksum, *marks[19:]]
-
-
-def _numbers(message: Message, tallies: list[int], n_hosts: int) -> tuple[float, ...]:
-    characters, letters, capitals, digits, punctuation, exclamations, currency = tallies[:7]
-    foreign, lines, words, distinct, numbers = tallies[7:]
-    size = max(characters, 1)
-    header = message.headers.get
-    return (
-        message.n_bytes, message.header_bytes, len(message.header_names), message.header_names.count(b"received"),
-        header(b"to", b"").count(b"@") + header(b"cc", b"").count(b"@"), message.n_parts, characters, words, distinct,
-        lines, numbers, len(message.links), n_hosts, message.n_tags, message.n_images, len(message.attachments),
-        sum(a.size for a in message.attachments), len(message.subject), capitals / max(letters, 1), digits / size,
-        punctuation / size, exclamations / size, currency / size, foreign / size, letters / max(words, 1),
+    texts = (
+        message.sender, message.sender_name, message.reply_to, message.content_type, message.charset, message.encoding,
+        message.structure, message.subject.lower(), *(attachments[0][:2] if attachments else ("", "")),
     )  # fmt: skip
+    sender, name, reply_to, kind, charset, encoding, structure, subject, file_type, file_name = [
+        text.encode("utf-8", "replace") for text in texts
+    ]
+    fields = (
+        sender, name, reply_to, header(b"return-path", b"").lower(), header(b"message-id", b"")[:200].lower(), subject,
+        header(b"x-mailer") or header(b"user-agent", b""), kind, charset, encoding, structure,
+        b"\n".join(message.header_names), file_type, file_name,
+        header(b"list-id") or header(b"list-unsubscribe", b"")[:40], signed[1].lower() if signed else b"",
+        header(b"content-type", b"").partition(b"boundary")[2][:80], zone[0] if zone else b"",
+        *chain.from_iterable(message.links), *(b"%d" % one.checksum for one in attachments),
+    )  # fmt: skip
+    starts = plain_array("q", accumulate(map(len, fields), initial=0))
+    return Fields(np.frombuffer(b"".join(fields), np.uint8), np.frombuffer(starts, np.int64))
 
 
-@lru_cache(maxsize=4096)
-def _bit(item: bytes) -> int:
-    return 1 << (crc32(item) & 127)
-
-
-def _bit_maps(message: Message, hosts: set[bytes]) -> list[int]:
-    subject = _WORD.findall(message.subject.lower().encode("utf-8", "replace"))
-    paths = {path for _, path in message.links}
-    files = [b"%d" % a.checksum for a in message.attachments]
-    out = []
-    for items in (hosts, paths, files, set(message.header_names), subject):
-        bits = 0
-        for item in items:
-            bits |= _bit(item)
-        out += [bits & 0xFFFFFFFFFFFFFFFF, bits >> 64]
-    return out
+def _about(message: Message) -> np.ndarray:
+    """Numbers about a mail, but not about its text: those of `NUMBERS`, and two hashes."""
+    header, attachments = message.headers.get, message.attachments
+    numbers = (
+        message.n_bytes, message.header_bytes, len(message.header_names), message.header_names.count(b"received"),
+        header(b"to", b"").count(b"@") + header(b"cc", b"").count(b"@"), message.n_parts, len(message.links),
+        len({host for host, _ in message.links}), message.n_tags, message.n_images, len(attachments),
+        sum(one.size for one in attachments), len(message.subject), message.skeleton,
+        (attachments[0].checksum or 1) if attachments else 0,
+    )  # fmt: skip
+    return np.frombuffer(plain_array("q", numbers), np.int64)

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from accord.forms import ANY, COUNT, Unfit, array, prove
-from accord.kernels.mail.pairs import Signatures
+from accord.kernels.mail.pairs import N_PADDED, Signatures
+from accord.kernels.mail.sieve import coarse_numbers, put_row
 from accord.kernels.mail.text import merge_counts
 from accord.mail.config import MAX_WINDOW
 from accord.mail.signature import MARKS, ROWS, Signature, are_sound, empty_signatures
@@ -51,7 +52,7 @@ class Window:
 
     def __init__(self, size: int, n_rows: int | None = None) -> None:
         self.size = size
-        self.rows: Signatures = empty_signatures(size if n_rows is None else n_rows)
+        self._take_rows(empty_signatures(size if n_rows is None else n_rows))
         self.places = np.full(size, -1, np.int64)  # of the batch of each row, -1: the row is empty
         self.compared = self.places.copy()  # the same, with -1 for short mails, too
         self.received = np.zeros(size)
@@ -64,6 +65,11 @@ class Window:
         self.words: list[tuple[np.ndarray, np.ndarray]] = [_NO_WORDS] * size
         self.free = list(range(size - 1, -1, -1))
         self.next_serial = 1
+
+    def _take_rows(self, rows: Signatures) -> None:
+        self.rows = rows
+        self.coarse = np.empty((len(rows.numbers), N_PADDED), np.int16)  # their numbers, for a first look
+        coarse_numbers(rows.numbers, self.coarse)
 
     @property
     def n_batches(self) -> int:
@@ -126,8 +132,7 @@ class Window:
             place = self.open_batch()
             self.members[place] = 1
         row = (self.first + self.n_rows) % self.size
-        for column, value in zip(self.rows, mail.row):
-            column[row] = value[0]
+        put_row(mail.row, self.rows, self.coarse, row)
         self.places[row], self.received[row] = place, received
         self.compared[row] = -1 if short else place
         self.n_rows += 1
@@ -170,8 +175,9 @@ class Window:
     def from_state(cls, state: WindowState) -> Window:
         """A window as it was when ``state`` was called; the state, which has been proved, is its own from now on."""
         window = cls.__new__(cls)
-        for name in (*_NUMBERS, *_ARRAYS, "rows"):
+        for name in (*_NUMBERS, *_ARRAYS):
             setattr(window, name, getattr(state, name))
+        window._take_rows(state.rows)
         window.free = state.free.tolist()
         ends = np.cumsum(state.lengths)[:-1]
         window.words = list(zip(np.split(state.words, ends), np.split(state.counts, ends)))

@@ -52,12 +52,18 @@ def cosine(a, i, b, j):
 
 
 @helper
-def equal_bins(a, b, j, n_a, n_b):
-    """Share of equal bins; empty ones are 0 in ``b`` and 255, which is no value, in ``a``."""
+def n_equal(a, b, j):
+    """How many bins are equal; empty ones are 0 in ``b`` and 255, which is no value, in ``a``."""
     n = np.uint8(0)
     for m in range(N_BINS):
         n = np.uint8(n + np.uint8(a[m] == b[j, m]))
-    return n / max(n_a, n_b, 1)
+    return n
+
+
+@helper
+def equal_bins(a, b, j, n_a, n_b):
+    """Share of equal bins; see `n_equal`."""
+    return n_equal(a, b, j) / max(n_a, n_b, 1)
 
 
 @helper
@@ -168,17 +174,3 @@ def features_of_pairs(a, high, out):
         for j in range(i):
             _fill(a, i, single, triples, a, j, positions, high, out[p])
             p += 1
-
-
-@kernel
-def finish_row(row, marks, numbers, is_count, scales):
-    """Fill marks, tags, numbers and lengths of a mail whose sketches and subject are there.
-
-    Counts are compared by their logarithms, all numbers on their scales. ``lengths[2]`` has been set.
-    """
-    for m in range(marks.size):
-        row.marks[0, m] = marks[m]
-        row.tags[0, m] = marks[m] % 254 + 1 if marks[m] else 0
-    for m in range(numbers.size):
-        row.numbers[0, m] = (np.log1p(numbers[m]) if is_count[m] else numbers[m]) / scales[m]
-    row.lengths[0, 0], row.lengths[0, 1] = np.count_nonzero(row.single), np.count_nonzero(row.triples)

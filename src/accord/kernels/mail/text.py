@@ -1,4 +1,4 @@
-"""One pass over the text of a mail, byte by byte, which turns it into words, sketches and counts.
+"""The text of a mail, byte by byte, turned into words, sketches and counts.
 
 Text is UTF-8. A *word* is a run of letters and digits; bytes from 128 count as letters, ASCII capitals as small ones.
 Runs with a digit (amounts, telephone numbers, random strings) vary from copy to copy and are no words, only counted.
@@ -19,7 +19,7 @@ import numpy as np
 from accord.kernels.compiling import ZERO, helper, kernel
 
 N_WORDS, N_BIGRAMS, N_BINS = 128, 128, 64
-TABLE = 4096  # slots of the table of a text's words; at most half of them are used
+TABLE = 4096  # slots of the table of a text's words, at most; half of them are used at most
 # What `scan_text` counts, in this order.
 COUNTS = (
     "characters", "letters", "capitals", "digits", "punctuation", "exclamations", "currency", "foreign", "lines",
@@ -49,24 +49,6 @@ def mixed(h):
 
 
 @helper
-def _add_word(keys, tallies, used, n_used, h):
-    """Count word ``h`` in the open-addressing table; words beyond half of the table are not counted."""
-    mask = np.uint64(keys.size - 1)
-    slot = (h * np.uint64(0x9E3779B1)) & mask
-    while keys[slot] != 0:
-        if keys[slot] == h:
-            tallies[slot] += 1
-            return n_used
-        slot = (slot + np.uint64(1)) & mask
-    if n_used < used.size:
-        keys[slot] = h
-        tallies[slot] = 1
-        used[n_used] = slot
-        return n_used + 1
-    return n_used
-
-
-@helper
 def _put_bin(bins, h):
     """Keep the smallest hash of a bin: bits 0-5 choose the bin, further bits make the value (1 to 254)."""
     where = np.int64(h & np.uint64(N_BINS - 1))
@@ -87,27 +69,144 @@ def _scaled(values, out):
 
 
 @helper
-def _take_word(word, n_words, sequence, recent, sketches, hashes):
-    """Take in the next word, after ``n_words`` others; returns the hash of all words so far."""
-    _put_bin(sketches.single, word)
-    sequence = (sequence ^ word) * FNV_PRIME
-    recent[n_words % EDGE] = word
-    if n_words >= 2:
-        before, first = recent[(n_words - 1) % EDGE], recent[(n_words - 2) % EDGE]
-        _put_bin(sketches.triples, mixed((first * np.uint64(31) + before) * np.uint64(31) + word))
-    if n_words == EDGE - 1:
-        hashes[1] = np.int64(mixed(sequence))
-    return sequence
+def _count_bytes(text, counts):
+    """Count kinds of bytes: how often each of 256 occurs, then sums of these."""
+    seen = np.zeros((2, 256), np.int32)  # two, since the same byte twice in a row has to wait for itself
+    for i in range(0, text.size - 1, 2):
+        seen[0, text[i]] += 1
+        seen[1, text[i + 1]] += 1
+    if text.size & 1:
+        seen[0, text[text.size - 1]] += 1
+    counts[:] = 0
+    counts[0] = text.size
+    for c in range(256):
+        n = seen[0, c] + seen[1, c]
+        is_capital, is_digit = 65 <= c <= 90, 48 <= c <= 57
+        is_letter = is_capital or 97 <= c <= 122 or c >= 128
+        counts[1] += n if is_letter else 0
+        counts[2] += n if is_capital else 0
+        counts[3] += n if is_digit else 0
+        counts[4] += n if 33 <= c < 127 and not is_letter and not is_digit else 0
+        counts[7] += n if c >= 128 else 0
+    counts[5], counts[6], counts[8] = seen[0, 33] + seen[1, 33], seen[0, 36] + seen[1, 36], seen[0, 10] + seen[1, 10]
 
 
 @helper
-def _finish_hashes(n_words, sequence, recent, hashes):
-    """Hashes of all words and of the last ones."""
-    hashes[0] = np.int64(mixed(sequence)) if n_words else 0
-    tail = FNV_START
-    for j in range(n_words - EDGE, n_words):
-        tail = (tail ^ recent[j % EDGE]) * FNV_PRIME
-    hashes[2] = np.int64(mixed(tail)) if n_words >= EDGE else 0
+def _small_letters(out):
+    """For each byte what it counts as in a word: small letters for capitals, 0 for what is in none."""
+    for c in range(256):
+        is_word = 48 <= c <= 57 or 65 <= c <= 90 or 97 <= c <= 122 or c >= 128
+        out[c] = (c + 32 if 65 <= c <= 90 else c) if is_word else 0
+
+
+@helper
+def _read_words(text, words, pairs):
+    """Hash the words and count pairs of letters; returns the numbers of words and of runs with a digit."""
+    small = np.empty(256, np.uint8)
+    _small_letters(small)
+    n, n_numbers, i = ZERO, ZERO, ZERO
+    last = np.uint64(0)  # the letter before, multiplied
+    while i < text.size:
+        c = np.uint64(small[text[i]])
+        i += 1
+        if not c:
+            continue
+        h, begin, has_digit = FNV_START, i, False
+        while c:
+            h = (h ^ c) * FNV_PRIME
+            if c >= 97:
+                if last:
+                    pairs[((last + c * np.uint64(0x85EBCA6B)) >> np.uint64(7)) & np.uint64(N_BIGRAMS - 1)] += 1
+                last = c * np.uint64(0x9E3779B1)
+            else:
+                has_digit = True
+            c = np.uint64(small[text[i]]) if i < text.size else np.uint64(0)
+            i += 1
+        if has_digit:
+            n_numbers += 1
+        elif i - begin > 1:
+            words[n] = mixed(h)
+            n += 1
+    return n, n_numbers
+
+
+@helper
+def _chained(words, begin, end):
+    """A hash of some words in their order."""
+    h = FNV_START
+    for j in range(begin, end):
+        h = (h ^ words[j]) * FNV_PRIME
+    return np.int64(mixed(h))
+
+
+@helper
+def _fill_bins(words, n_words, sketches):
+    sketches.single[:] = 0
+    sketches.triples[:] = 0
+    for j in range(n_words):
+        _put_bin(sketches.single, words[j])
+    for j in range(2, n_words):
+        triple = (words[j - 2] * np.uint64(31) + words[j - 1]) * np.uint64(31) + words[j]
+        _put_bin(sketches.triples, mixed(triple))
+
+
+@helper
+def _distinct(words, n_words, keys, tallies):
+    """Fill ``keys`` with the first distinct words and ``tallies`` with how often each occurs; returns their number."""
+    size = 16
+    while size < 2 * n_words and size < TABLE:
+        size *= 2
+    table, mask = np.zeros(size, np.int32), np.uint64(size - 1)  # 1 + places in keys
+    n = ZERO
+    for j in range(n_words):
+        h = words[j]
+        slot = (h * np.uint64(0x9E3779B1)) & mask
+        while table[slot] and keys[table[slot] - 1] != h:
+            slot = (slot + np.uint64(1)) & mask
+        if table[slot]:
+            tallies[table[slot] - 1] += 1
+        elif n < keys.size:
+            keys[n], tallies[n] = h, 1
+            n += 1
+            table[slot] = n
+    return n
+
+
+@helper
+def _sort(keys, tallies, n, out_keys, out_tallies):
+    """Write both in the order of ``keys``: sorted by one byte after the other, the lowest first."""
+    for shift in range(0, 32, 8):
+        starts = np.zeros(257, np.int64)
+        for j in range(n):
+            starts[((keys[j] >> shift) & 255) + 1] += 1
+        for c in range(256):
+            starts[c + 1] += starts[c]
+        for j in range(n):
+            c = (keys[j] >> shift) & 255
+            out_keys[starts[c]], out_tallies[starts[c]] = keys[j], tallies[j]
+            starts[c] += 1
+        for j in range(n):
+            keys[j], tallies[j] = out_keys[j], out_tallies[j]
+
+
+@helper
+def scan(text, idf, sketches, counts, hashes, word_keys, word_counts):
+    """`scan_text` for other kernels."""
+    _count_bytes(text, counts)
+    words, pairs = np.empty(text.size // 3 + 2, np.uint64), np.zeros(N_BIGRAMS, np.int64)
+    n_words, n_numbers = _read_words(text, words, pairs)
+    _fill_bins(words, n_words, sketches)
+    keys, tallies = np.empty(min(n_words, TABLE // 2), np.int64), np.empty(min(n_words, TABLE // 2), np.int64)
+    n = _distinct(words, n_words, keys, tallies)
+    counts[9], counts[10], counts[11] = n_words, n, n_numbers
+    hashes[0] = _chained(words, ZERO, n_words) if n_words else 0
+    hashes[1] = _chained(words, ZERO, EDGE) if n_words >= EDGE else 0
+    hashes[2] = _chained(words, n_words - EDGE, n_words) if n_words >= EDGE else 0
+    _fill_words(keys, tallies, n, idf, sketches.words)
+    _scaled(np.sqrt(pairs), sketches.bigrams)
+    n_listed = min(n, word_keys.size)
+    _sort(keys, tallies, n_listed, word_keys, word_counts)
+    return n_listed
 
 
 @kernel
@@ -118,75 +217,20 @@ def scan_text(text, idf, sketches, counts, hashes, word_keys, word_counts):
     (see `HASHES`; 0: none), and the distinct words, sorted, with their counts (``word_keys``, ``word_counts``), of
     which it returns the number.
     """
-    keys, tallies, used = np.zeros(TABLE, np.uint32), np.zeros(TABLE, np.int32), np.empty(TABLE // 2, np.int64)
-    pairs = np.zeros(N_BIGRAMS)
-    recent = np.zeros(EDGE, np.uint64)  # the last words
-    sketches.single[:] = 0
-    sketches.triples[:] = 0
-    counts[:] = 0
-    n_used, n_words, sequence = ZERO, ZERO, FNV_START
-    hashes[1] = 0
-    last_letter = np.uint64(0)
-    h, length, has_digit = FNV_START, 0, False
-    for i in range(text.size + 1):
-        c = np.uint64(text[i]) if i < text.size else np.uint64(32)
-        is_capital = 65 <= c <= 90
-        if is_capital:
-            c += np.uint64(32)
-        is_letter = 97 <= c <= 122 or c >= 128
-        is_digit = bool(48 <= c <= 57)
-        if is_letter or is_digit:
-            h = (h ^ c) * FNV_PRIME
-            length += 1
-            has_digit |= is_digit
-            counts[2] += is_capital
-            if is_letter:
-                counts[1] += 1
-                counts[7] += c >= 128
-                if last_letter:
-                    pair = (last_letter * np.uint64(0x9E3779B1) + c * np.uint64(0x85EBCA6B)) >> np.uint64(7)
-                    pairs[pair & np.uint64(N_BIGRAMS - 1)] += 1
-                last_letter = c
-            else:
-                counts[3] += 1
-            continue
-        if has_digit:
-            counts[11] += 1
-        elif length > 1:
-            word = mixed(h)
-            n_used = _add_word(keys, tallies, used, n_used, word)
-            sequence = _take_word(word, n_words, sequence, recent, sketches, hashes)
-            n_words += 1
-        h, length, has_digit = FNV_START, 0, False
-        if i < text.size:
-            counts[8] += c == 10
-            if 33 <= c < 127:
-                counts[4] += 1
-                counts[5] += c == 33
-                counts[6] += c == 36
-    counts[0], counts[9], counts[10] = text.size, n_words, n_used
-    _finish_hashes(n_words, sequence, recent, hashes)
-    _fill_words(keys, tallies, used, n_used, idf, sketches.words, word_keys, word_counts)
-    _scaled(np.sqrt(pairs), sketches.bigrams)
-    n_listed = min(n_used, word_keys.size)
-    order = np.argsort(word_keys[:n_listed])
-    word_keys[:n_listed], word_counts[:n_listed] = word_keys[order], word_counts[order]
-    return n_listed
+    return scan(text, idf, sketches, counts, hashes, word_keys, word_counts)
 
 
 @helper
-def _fill_words(keys, tallies, used, n_used, idf, out, word_keys, word_counts):
-    """The tf-idf sketch, (1 + log tf) * idf with the sign of another hash bit, and the list of words."""
+def _fill_words(keys, tallies, n, idf, out):
+    """The tf-idf sketch, (1 + log tf) * idf with the sign of another hash bit."""
     sums = np.zeros(N_WORDS)
     mask = np.uint64(idf.size - 1)
-    for u in range(n_used):
-        slot = used[u]
-        word = np.uint64(keys[slot])
-        weight = (1.0 + np.log(tallies[slot])) * idf[(word >> np.uint64(4)) & mask]
+    for j in range(n):
+        word = np.uint64(keys[j])
+        weight = 1.0 * idf[(word >> np.uint64(4)) & mask]
+        if tallies[j] > 1:
+            weight *= 1.0 + np.log(tallies[j])
         sums[word & np.uint64(N_WORDS - 1)] += weight if (word >> np.uint64(31)) & np.uint64(1) else -weight
-        if u < word_keys.size:
-            word_keys[u] = keys[slot]
-            word_counts[u] = tallies[slot]
     _scaled(sums, out)
 
 
