@@ -14,6 +14,7 @@ from accord.evaluation import Metric, Results, Task
 from accord.experiments.annotators import RANDOM, SPANS, Annotator, Curve, Goal, OfOutputs, OfRecords
 from accord.experiments.base import DataFolder, Experiment, grid, mean_of
 from accord.experiments.sentences import GENES, SPANISH, chain_of
+from accord.labeling.suggest import Pool
 from accord.structures.chains.multiclass import MultiClass
 from accord.views.dense import ArrayFeatures
 from accord.views.packed_once import PackedOnce
@@ -117,8 +118,9 @@ def _news(name: str, data: DataFolder, quick: bool) -> Make:
     X, X_test = (sp.csr_array(weigh.transform(rows)) for rows in counts)
     structure = MultiClass(labels=sorted(set(train.Y)))
     sizes = {"first": 20, "step": 10, "random": 200}
+    pool = Pool(X)  # what is alike does not depend on the draw
     return lambda seed: OfOutputs(
-        seed, X, train.Y, (X_test, test.Y), structure, ArrayFeatures(), sizes, C=100.0, tol=1e-4, max_iter=100
+        seed, X, train.Y, (X_test, test.Y), structure, ArrayFeatures(), sizes, pool, C=100.0, tol=1e-4, max_iter=100
     )
 
 

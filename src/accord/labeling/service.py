@@ -69,7 +69,7 @@ class Service:
             "proposal": None if model is None else model.propose(key),
             "reason": question.reason if question else "",
             "part": question.part if question else None,
-            "mine": self.store.answers().get(key, {}).get(annotator),
+            "mine": self.store.answer_of(key, annotator),
         }
 
     def told(self) -> dict[str, Any]:
