@@ -11,8 +11,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from accord.datasets import load
 from accord.evaluation import Metric, Results, Task
+from accord.evaluation.plots import plot_results
 from accord.experiments.annotators import RANDOM, SPANS, Annotator, Curve, Goal, OfOutputs, OfRecords
-from accord.experiments.base import DataFolder, Experiment, grid, mean_of
+from accord.experiments.base import DataFolder, Experiment, Figures, grid, mean_of
 from accord.experiments.sentences import GENES, SPANISH, chain_of
 from accord.labeling.suggest import Pool
 from accord.structures.chains.multiclass import MultiClass
@@ -34,6 +35,9 @@ AT = tuple(
     for share in SHARES
 )
 
+ERROR = Metric("error", "error", None, False, True)
+SHARE = "labels, in % of those of the goal"
+
 Make = Callable[[int], Annotator]
 
 
@@ -44,6 +48,16 @@ def figures_of(curve: Curve, goal: Goal) -> dict[str, float]:
     for share, metric in zip(SHARES, AT):
         found[metric.name] = [error for cost, error in curve if cost <= share * goal.cost or cost == curve[0][0]][-1]
     return found
+
+
+def curves(results: Results) -> Results:
+    """Errors at shares of the labels as learning curves, the data sets as experiments: each has a scale of its own."""
+    shares = {metric.name: round(100 * share) for share, metric in zip(SHARES, AT)}
+    return Results(
+        {"experiment": row["data"], **{k: row[k] for k in ("method", "repetition", "value", "seconds")},
+         "metric": ERROR.name, SHARE: shares[row["metric"]]}
+        for row in results.rows if row["metric"] in shares
+    )  # fmt: skip
 
 
 class Labeling(Experiment):
@@ -87,6 +101,10 @@ class Labeling(Experiment):
             loaded["goals"][key] = annotator.goal()
         goal: Goal = loaded["goals"][key]
         return figures_of(annotator.curve(task.method, goal.cost), goal)
+
+    def figures(self, results: Results) -> Figures:
+        found = curves(results)
+        return {AT[-1].name: lambda dark: plot_results(found, ERROR, SHARE, dark=dark)}
 
     def notes(self, results: Results) -> list[str]:
         sentences = []

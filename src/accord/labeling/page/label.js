@@ -818,7 +818,7 @@ const said = (value) => (value === null ? "" : Array.isArray(value) ? value.map(
 const THEN = {
   tokens: "accord train labels.conll --unknown-label '?' --model tagger.accord",
   classes: "accord train labels.csv --label-column label --model classes.accord",
-  numbers: "accord train labels.csv --task numbers --label-column label --model numbers.accord",
+  numbers: "accord train labels.csv --learner co-rlsr --label-column label --model numbers.accord",
   trees: "accord train labels.mrg --model parser.accord",
 };
 
