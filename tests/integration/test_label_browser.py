@@ -195,6 +195,92 @@ def test_mouse_unsure_tokens_new_labels_and_scripts_from_right_to_left(browser, 
         server.kill(signal.SIGTERM)
 
 
+def test_who_has_no_labels_yet_is_told_to_name_one_and_finds_the_way_out(browser, tmp_path):
+    (tmp_path / "text.txt").write_text("Maria works in Geneva .\nTom came .\n")
+    server = Server(tmp_path / "text.txt", "--store", tmp_path / "s.sqlite", "--port", 0)
+    context = browser.new_context()
+    page = context.new_page()
+    try:
+        page.goto(server.link)
+        page.wait_for_selector(".tok")
+        key, told = key_of(page), page.locator("#saved")
+        assert "Which words are you looking for?" in page.locator("#how").inner_text()
+        page.keyboard.press("Enter")  # a sentence in which nothing was looked for is no answer
+        sync_api.expect(told).to_have_text("Name a label first.")
+        assert key_of(page) == key
+        page.keyboard.press("Home")
+        page.keyboard.press("Shift+ArrowRight")
+        page.keyboard.press("+")
+        page.keyboard.type("PER")
+        page.keyboard.press("Enter")  # what was selected is labeled with it
+        sync_api.expect(page.locator(".span small")).to_have_text("PER")
+        sync_api.expect(page.locator("#question")).to_be_focused()
+        page.keyboard.press("?")
+        sync_api.expect(page.locator("#view-help")).to_be_visible()
+        page.keyboard.press("Escape")
+        sync_api.expect(page.locator("#view-help")).to_be_hidden()
+        for _ in range(2):
+            page.locator("#question").focus()
+            page.keyboard.press("Enter")
+            sync_api.expect(page.locator("#question")).not_to_have_attribute("data-key", key)
+            key = key_of(page)
+        assert not page.locator("#skip").is_visible()  # nothing is left
+        page.locator("#question").get_by_role("button", name="Take your labels with you").click()
+        sync_api.expect(page.locator("#then")).to_contain_text("accord train labels.conll")
+        assert len(Store(tmp_path / "s.sqlite").truth()) == 2
+    finally:
+        context.close()
+        server.kill(signal.SIGTERM)
+
+
+def test_classes_are_named_on_the_page_and_each_is_shown_once(browser, tmp_path):
+    (tmp_path / "posts.csv").write_text("text\n" + "".join(f"post {k}\n" for k in range(3)))
+    server = Server(tmp_path / "posts.csv", "--store", tmp_path / "s.sqlite", "--port", 0)
+    context = browser.new_context()
+    page = context.new_page()
+    try:
+        page.goto(server.link)
+        page.wait_for_selector(".text")
+        key = key_of(page)
+        page.keyboard.press("Enter")
+        sync_api.expect(page.locator("#saved")).to_have_text("Name a label first.")
+        for k, label in enumerate(("sport", "space")):
+            page.keyboard.press("+")
+            page.keyboard.type(label)
+            page.keyboard.press("Enter")
+            sync_api.expect(page.locator(".candidates button")).to_have_count(k + 1)
+            sync_api.expect(page.locator(".candidates [aria-checked=true]")).to_contain_text(label)
+        assert page.get_by_text("sport", exact=True).count() == 1 + page.locator("#counts").get_by_text("sport").count()
+        page.keyboard.press("1")
+        sync_api.expect(page.locator("#question")).not_to_have_attribute("data-key", key)
+        assert Store(tmp_path / "s.sqlite").truth() == {key: "sport"}
+    finally:
+        context.close()
+        server.kill(signal.SIGTERM)
+
+
+def test_on_a_phone_labels_stay_in_reach_below_a_long_sentence(browser, tmp_path):
+    (tmp_path / "text.txt").write_text(" ".join(f"word{k}" for k in range(300)) + "\n")
+    server = Server(tmp_path / "text.txt", "--labels", "PER,LOC", "--store", tmp_path / "s.sqlite", "--port", 0)
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    try:
+        page.goto(server.link)
+        page.wait_for_selector(".tok")
+        assert "Tap a word" in page.locator("#how").inner_text()
+        for token in ("#t0", "#t299"):
+            page.locator(token).scroll_into_view_if_needed()
+            label, accept = (page.locator(one).bounding_box() for one in ("#keys button >> nth=0", "#accept"))
+            assert 0 <= label["y"] < accept["y"]
+            assert accept["y"] + accept["height"] <= 844
+            page.locator(token).tap()
+            page.locator("#keys button").first.tap()
+        assert page.locator(".span small").all_inner_texts() == ["PER", "PER"]
+    finally:
+        context.close()
+        server.kill(signal.SIGTERM)
+
+
 def test_clusters_are_merged_and_split_by_keys_and_by_mouse(browser, tmp_path):
     names = ["Ann Lee", "A. Lee", "Anne Lee", "Ann Leigh", "Bob Kay", "B. Kay", "Bobby Kay"]
     (tmp_path / "people.csv").write_text("name,town\n" + "".join(f"{name},Rome\n" for name in names))

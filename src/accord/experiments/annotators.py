@@ -83,12 +83,12 @@ class OfOutputs(Annotator):
 
     def __init__(
         self, seed: int, X: Any, Y: Sequence[Any], test: tuple[Any, Sequence[Any]], structure: Structure, view: View,
-        sizes: Mapping[str, int], **learner: Any,
+        sizes: Mapping[str, int], pool: Pool | None = None, **learner: Any,
     ) -> None:  # fmt: skip
         super().__init__(seed)
         self.X, self.Y, self.test, self.sizes = X, Y, test, sizes
         self.learner: StructuredLearner = CRF(structure, view, **learner)
-        self.pool = Pool(X)
+        self.pool = pool or Pool(X)
         self.single = bool(structure.single_row)
         self.lengths = np.ones(len(Y)) if self.single else np.array([len(y) for y in Y], float)
 
@@ -105,7 +105,7 @@ class OfOutputs(Annotator):
         self.known: list[int] = self.rng.permutation(len(self.Y))[:n].tolist()
         self.parts: dict[int, list[Any]] = {}
         if self.single and strategy != RANDOM:  # of sentences, random ones were no worse
-            self.known = [one.index for one in suggest(None, self.X, n, random_state=self.seed)]
+            self.known = [one.index for one in suggest(None, self.pool, n, random_state=self.seed)]
 
     def fit(self) -> StructuredLearner:
         chosen = [*self.known, *self.parts]

@@ -11,9 +11,11 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from accord.datasets import load
 from accord.evaluation import Metric, Results, Task
+from accord.evaluation.plots import plot_results
 from accord.experiments.annotators import RANDOM, SPANS, Annotator, Curve, Goal, OfOutputs, OfRecords
-from accord.experiments.base import DataFolder, Experiment, grid, mean_of
+from accord.experiments.base import DataFolder, Experiment, Figures, grid, mean_of
 from accord.experiments.sentences import GENES, SPANISH, chain_of
+from accord.labeling.suggest import Pool
 from accord.structures.chains.multiclass import MultiClass
 from accord.views.dense import ArrayFeatures
 from accord.views.packed_once import PackedOnce
@@ -33,6 +35,9 @@ AT = tuple(
     for share in SHARES
 )
 
+ERROR = Metric("error", "error", None, False, True)
+SHARE = "labels, in % of those of the goal"
+
 Make = Callable[[int], Annotator]
 
 
@@ -43,6 +48,16 @@ def figures_of(curve: Curve, goal: Goal) -> dict[str, float]:
     for share, metric in zip(SHARES, AT):
         found[metric.name] = [error for cost, error in curve if cost <= share * goal.cost or cost == curve[0][0]][-1]
     return found
+
+
+def curves(results: Results) -> Results:
+    """Errors at shares of the labels as learning curves, the data sets as experiments: each has a scale of its own."""
+    shares = {metric.name: round(100 * share) for share, metric in zip(SHARES, AT)}
+    return Results(
+        {"experiment": row["data"], **{k: row[k] for k in ("method", "repetition", "value", "seconds")},
+         "metric": ERROR.name, SHARE: shares[row["metric"]]}
+        for row in results.rows if row["metric"] in shares
+    )  # fmt: skip
 
 
 class Labeling(Experiment):
@@ -87,6 +102,10 @@ class Labeling(Experiment):
         goal: Goal = loaded["goals"][key]
         return figures_of(annotator.curve(task.method, goal.cost), goal)
 
+    def figures(self, results: Results) -> Figures:
+        found = curves(results)
+        return {AT[-1].name: lambda dark: plot_results(found, ERROR, SHARE, dark=dark)}
+
     def notes(self, results: Results) -> list[str]:
         sentences = []
         for setting in results.settings:
@@ -117,8 +136,9 @@ def _news(name: str, data: DataFolder, quick: bool) -> Make:
     X, X_test = (sp.csr_array(weigh.transform(rows)) for rows in counts)
     structure = MultiClass(labels=sorted(set(train.Y)))
     sizes = {"first": 20, "step": 10, "random": 200}
+    pool = Pool(X)  # what is alike does not depend on the draw
     return lambda seed: OfOutputs(
-        seed, X, train.Y, (X_test, test.Y), structure, ArrayFeatures(), sizes, C=100.0, tol=1e-4, max_iter=100
+        seed, X, train.Y, (X_test, test.Y), structure, ArrayFeatures(), sizes, pool, C=100.0, tol=1e-4, max_iter=100
     )
 
 

@@ -8,7 +8,7 @@ hardly depends on the scale.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from accord.packed.rows import Rows
 from accord.packed.tables import sums_by_input
 
 MORE = 200  # spans that are looked for beyond those that are wanted, as many of which may be nearly alike
+KEPT = 1000  # inputs of a pool whose probabilities are kept for the reasons, if there are no more
 LEAST = 0.5  # neighbours of the most uncertain token join its span if their entropy is this share of its own
 
 
@@ -121,8 +122,13 @@ class Outputs(Questions):
         return np.cumsum([0] + [rows.n_inputs for rows in self.rows()])[:-1].tolist()
 
     def _marginals(self) -> Iterator[tuple[Rows, list[Any]]]:
-        for first, rows in zip(self._firsts, self.rows()):
-            yield rows, self._marginals_of(rows, first)
+        found = ((rows, self._marginals_of(rows, first)) for first, rows in zip(self._firsts, self.rows()))
+        yield from self.kept("marginals", lambda: list(found)) if self.pool.n <= KEPT else found
+
+    def _marginals_of_one(self, number: int) -> Any:
+        if self.pool.n > KEPT:
+            return self._marginals_of(self.one(number), number)[0]
+        return next(islice((one for _, some in self._marginals() for one in some), number, None))
 
     def _marginals_of(self, rows: Rows, first: int = 0) -> list[Any]:
         scores = self.model._label_scores(rows)
@@ -152,7 +158,7 @@ class Outputs(Questions):
             return f"views disagree about {100 * share:.0f} % of it"
         if "likelihood" not in self.structure.capabilities:
             return "its second-best output is nearly as good as the best"
-        marginals = self._marginals_of(self.one(number), number)[0]
+        marginals = self._marginals_of_one(number)
         if isinstance(marginals, dict):
             return _about_trees(marginals, self.words(number))
         if self.structure.single_row:
@@ -212,7 +218,7 @@ class Spans(Outputs):
 
     def reason(self, strategy: str, number: int) -> str:
         i, (start, end) = self.about(number)
-        marginals = self._marginals_of(self.one(i), i)[0]
+        marginals = self._marginals_of_one(i)
         t = start + int(np.argmax(relative_entropy(marginals[start:end])))
         return unsure(marginals[t], self.structure.labels_, repr(self.words(i)[t]))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from accord.exceptions import InputError
 from accord.labeling import agreement
-from accord.labeling.formats.files import FORMATS, formats_of, read_labels, write_labels
+from accord.labeling.formats.files import FORMATS, formats_of, read_labels, writable_formats, write_labels
 from accord.labeling.live.base import Question, first_questions
 from accord.labeling.live.kinds import live_model
 from accord.labeling.live.pairs import MOST_GROUPED, PairModel, pairs_of
@@ -69,7 +69,7 @@ class Service:
             "proposal": None if model is None else model.propose(key),
             "reason": question.reason if question else "",
             "part": question.part if question else None,
-            "mine": self.store.answers().get(key, {}).get(annotator),
+            "mine": self.store.answer_of(key, annotator),
         }
 
     def told(self) -> dict[str, Any]:
@@ -227,7 +227,7 @@ class Service:
             "annotators": self.store.annotators(),
             "agreement": agreement.agreements(self.project.kind, answers),
             "conflicts": len(agreement.conflicts(answers, self.store.decisions())),
-            "formats": formats_of(self.project),
+            "formats": writable_formats(self.project),
             "advice": self.advice(truth),
         }
 

@@ -53,6 +53,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = str(path)
         self._lock = threading.RLock()
+        self._parsed: dict[int, Any] = {}  # values of events
         if self.path != ":memory:":
             _refuse_others(Path(self.path))
         try:
@@ -74,16 +75,22 @@ class Store:
             self._db.close()
 
     @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that no other writer comes between; its end is when things are safe."""
+    def _changing(self, safe: bool = True) -> Iterator[sqlite3.Connection]:
+        """A transaction that no other writer comes between; its end is when things are safe, if they need to be."""
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
+            if not safe:  # no waiting for the disk; what is lost if the machine stops is who has which item open
+                self._db.execute("PRAGMA synchronous = NORMAL")
             try:
-                yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+                self._db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._db
+                except BaseException:
+                    self._db.execute("ROLLBACK")
+                    raise
+                self._db.execute("COMMIT")
+            finally:
+                if not safe:
+                    self._db.execute("PRAGMA synchronous = FULL")
 
     def _all(self, question: str, *values: Any) -> list[Any]:
         with self._lock:
@@ -238,11 +245,20 @@ class Store:
     def answers(self) -> dict[str, dict[str, Any]]:
         """What each annotator says about each item, in the order of the answers."""
         found: dict[str, dict[str, Any]] = {}
-        for item, annotator, value in self._all(
-            "SELECT item, annotator, value FROM current WHERE action IN (?, ?) ORDER BY event", *_ANSWERS
+        known, parsed = self._parsed, {}  # reading JSON takes most of the time, and is done once for each event
+        for number, item, annotator, value in self._all(
+            "SELECT event, item, annotator, value FROM current WHERE action IN (?, ?) ORDER BY event", *_ANSWERS
         ):
-            found.setdefault(item, {})[annotator] = json.loads(value)
+            parsed[number] = known[number] if number in known else json.loads(value)
+            found.setdefault(item, {})[annotator] = parsed[number]
+        self._parsed = parsed
         return found
+
+    def answer_of(self, item: str, annotator: str) -> Any:
+        """What an annotator says about an item, or None."""
+        one = "SELECT value FROM current WHERE item = ? AND annotator = ? AND action IN (?, ?)"
+        found = self._all(one, item, annotator, *_ANSWERS)
+        return json.loads(found[0][0]) if found else None
 
     def truth(self) -> dict[str, Any]:
         """One value for each item: what was decided, else what most annotators say, and of these the latest."""
@@ -284,26 +300,30 @@ class Store:
         """Give a window, for a while, the first item that is open: no other window has it, the annotator has not seen
         it, and nobody has answered it unless it is `shared`. An item that the window has and that is open is kept."""
         now = time.time()
-        with self._changing() as db:
+        with self._changing(safe=False) as db:
             own = [item for (item,) in db.execute("SELECT item FROM leases WHERE window = ?", (window,))]
             db.execute("DELETE FROM leases WHERE until < ? OR window = ?", (now, window))
             taken = {item for (item,) in db.execute("SELECT item FROM leases")}
-            taken |= {item for (item,) in db.execute("SELECT item FROM current WHERE annotator = ?", (annotator,))}
-            others = {item for (item,) in db.execute("SELECT item FROM current WHERE action IN (?, ?)", _ANSWERS)}
-            free = (item for item in (*own, *wanted) if item not in taken and (item not in others or shared(item)))
-            chosen = next(free, None)
+            said = "SELECT annotator, action FROM current WHERE item = ?"
+
+            def is_free(item: str) -> bool:
+                known = db.execute(said, (item,)).fetchall()
+                mine, others = any(who == annotator for who, _ in known), any(what in _ANSWERS for _, what in known)
+                return not mine and (not others or shared(item))
+
+            chosen = next((item for item in (*own, *wanted) if item not in taken and is_free(item)), None)
             if chosen is not None:
                 db.execute("INSERT INTO leases VALUES (?, ?, ?)", (chosen, window, now + seconds))
             return chosen
 
     def renew(self, window: str, seconds: float = LEASE) -> None:
         """The window is still open."""
-        with self._changing() as db:
+        with self._changing(safe=False) as db:
             db.execute("UPDATE leases SET until = ? WHERE window = ?", (time.time() + seconds, window))
 
     def release(self, window: str) -> None:
         """The window was closed."""
-        with self._changing() as db:
+        with self._changing(safe=False) as db:
             db.execute("DELETE FROM leases WHERE window = ?", (window,))
 
     # -- who may come in ------------------------------------------------------------------------------------------
@@ -320,6 +340,8 @@ class Store:
 
 def _most(given: dict[str, Any]) -> Any:
     values = list(given.values())
+    if len(values) == 1:
+        return values[0]
     counts = Counter(map(_json, values))
     most = max(counts.values())
     return next(value for value in reversed(values) if counts[_json(value)] == most)

@@ -167,3 +167,32 @@ def test_agreement():
     assert agreement.conflicts(pairs, {}) == ["q"]
     trees = {"t": {"a": "(S (N a) (V b))", "b": "(S (N a) (V b))"}}
     assert agreement.agreements("trees", trees)[0]["f1"] == 1.0
+
+
+def test_one_answer_is_asked_for_by_item_and_annotator(tmp_path):
+    store = Store(tmp_path / "s.sqlite")
+    store.answer("a", "ana", ["O", None])
+    store.answer("a", "bob", "x")
+    store.skip("b", "ana")
+    assert store.answer_of("a", "ana") == store.answers()["a"]["ana"] == ["O", None]
+    assert store.answer_of("b", "ana") is None
+    store.answer("a", "ana", ["B-X", "O"])
+    assert store.answers()["a"] == {"ana": ["B-X", "O"], "bob": "x"}
+    store.undo("ana")
+    assert store.answers()["a"]["ana"] == ["O", None]
+
+
+def test_labels_wait_for_the_disk_and_open_items_do_not(tmp_path):
+    store = Store(tmp_path / "s.sqlite")
+
+    def how():
+        return store._db.execute("PRAGMA synchronous").fetchone()[0]
+
+    with store._changing(safe=False):
+        assert how() == 1
+    with store._changing():
+        assert how() == 2
+    with pytest.raises(ZeroDivisionError), store._changing(safe=False):
+        raise ZeroDivisionError
+    assert how() == 2
+    assert store.lease(["a"], "window", "ana") == "a"

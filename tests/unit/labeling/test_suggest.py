@@ -285,21 +285,22 @@ def test_near_duplicates_come_last():
     assert first[2] in (0, 1)
 
 
-def test_a_cover_gains_most_at_each_step():
+@pytest.mark.parametrize("worth", [None, np.random.default_rng(1).random(30)], ids=["alike", "worth more or less"])
+def test_a_cover_gains_most_at_each_step(worth):
     rng = np.random.default_rng(0)
     sketches = rng.normal(size=(30, 4))
     sketches /= np.linalg.norm(sketches, axis=1, keepdims=True)
-    worth = rng.random(30)
+    near, weights = (1, np.ones(30)) if worth is None else (diversity.NEAR, worth**diversity.WORTH)
     candidates, done = np.arange(5, 30), np.array([0, 1])
 
     def mean_likeness(chosen):
-        return np.mean([max(0.0, *(float(sketches[i] @ sketches[j]) for j in chosen)) for i in range(30)])
+        return np.mean([max(0.0, *(float(sketches[i] @ sketches[j]) for j in chosen)) ** near for i in range(30)])
 
     taken, gains = diversity.cover(candidates, 4, sketches, done, rng, worth)
     chosen = done.tolist()
     for number, gain in zip(taken.tolist(), gains):
         before, left = mean_likeness(chosen), [j for j in candidates.tolist() if j not in chosen]
-        possible = {j: worth[j] * (mean_likeness([*chosen, j]) - before) for j in left}
+        possible = {j: weights[j] * (mean_likeness([*chosen, j]) - before) for j in left}
         assert possible[number] == pytest.approx(max(possible.values()))
         assert gain == pytest.approx(possible[number])
         chosen.append(number)

@@ -9,6 +9,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from accord.exceptions import AccordError, InputError
@@ -47,6 +48,11 @@ def formats_of(project: Project) -> dict[str, str]:
         for name, form in FORMATS.items()
         if project.kind in form.kinds and (name != "spacy" or project.spans)
     }
+
+
+def writable_formats(project: Project) -> dict[str, str]:
+    """Those of them whose programs are installed: the page offers no others."""
+    return {name: title for name, title in formats_of(project).items() if name != "spacy" or find_spec("spacy")}
 
 
 def write_labels(project: Project, truth: dict[str, Any], form: str) -> bytes:

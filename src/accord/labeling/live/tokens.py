@@ -128,8 +128,7 @@ class TokenModel:
         }
 
     def rank(self, keys: list[str], n: int, rng: np.random.Generator) -> list[Question]:
-        length = {key: len(self.live.project.items[self.live.project.place(key)]["places"]) for key in keys}
-        keys = [key for key in keys if length[key] >= _SHORT] or [key for key in keys if length[key]]
+        keys = self._readable(some(keys, 2 * POOL, rng)) or self._readable(keys)
         missing = self._missing()
         if not keys or missing == len(self.live.project.labels):  # a model that knows one label is never unsure
             return first_tokens(self.live, keys, n, rng)
@@ -140,6 +139,11 @@ class TokenModel:
         why = {one.index: self._why(X[one.index], votes[one.index], one.reason) for one in found}
         asked = [Question(keys[one.index], one.score, why[one.index], one.part) for one in found]
         return self._with_others(asked, keys, n, rng) if missing else asked
+
+    def _readable(self, keys: list[str]) -> list[str]:
+        """Those of some length, if there are any."""
+        length = {key: len(self.live.project.items[self.live.project.place(key)]["places"]) for key in keys}
+        return [key for key in keys if length[key] >= _SHORT] or [key for key in keys if length[key]]
 
     def _missing(self) -> int:
         """How many labels have no example yet."""

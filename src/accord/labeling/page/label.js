@@ -84,6 +84,31 @@ async function flush() {
 
 function away(text) { $("away").textContent = text; $("away").hidden = !text; }
 function say(text) { $("said").textContent = text; }
+function tell(text) { $("saved").textContent = text; say(text); } // also for those who see
+
+// What to do, until one has done it a few times.
+const HOW = {
+  tokens: "Select words with the mouse, or with Shift and the arrow keys, then press the number of a label. Enter when all is right.",
+  classes: "Press the number of a class, or click it.",
+  pairs: "Is this the same thing? Press y, n or u.",
+  trees: "Choose a tree by its number. Click a node to rename or remove it; with Shift, take its neighbours, too. Enter when all is right.",
+  numbers: "Type the number, then press Enter.",
+};
+const BY_TOUCH = {
+  tokens: "Tap a word, or its first and its last, then a label. All right when it is.",
+  classes: "Tap a class.",
+  pairs: "Is this the same thing?",
+  trees: "Choose a tree. Tap a node to rename or remove it.",
+  numbers: "Type the number.",
+};
+const NAMELESS = {
+  tokens: "Which words are you looking for? Select some, and name what they are: PER, say, or PRICE.",
+  classes: "Which classes are there? Name one that fits this text.",
+};
+function how() {
+  const nameless = !state.labels.length && NAMELESS[state.kind];
+  $("how").textContent = nameless || ((state.mine ?? 0) < 3 && (matchMedia("(pointer: coarse)").matches ? BY_TOUCH : HOW)[state.kind]) || "";
+}
 
 // -- who -------------------------------------------------------------------------------------------------------------
 function annotator() { return ($("annotator").value || "").trim() || "me"; }
@@ -109,18 +134,20 @@ function show(found) {
   room.replaceChildren();
   room.dataset.key = found.key || "";
   $("keys").replaceChildren();
-  $("accept").hidden = false;
+  $("accept").hidden = $("skip").hidden = false;
   $("accept").disabled = false;
   if (found.key === null) {
     $("why").textContent = "";
-    room.append(make("p", { className: "text", textContent: "There is nothing left to ask. Look at Files to take the labels with you." }));
-    $("accept").hidden = true;
+    room.append(make("p", { className: "text", textContent: "There is nothing left to ask." }), take());
+    $("accept").hidden = $("skip").hidden = true;
+    $("how").textContent = "";
     editor = null;
     return;
   }
   $("why").replaceChildren(found.reason ? `Asked because ${found.reason}.` : found.mine !== null ? "You have answered this before." : "");
   editor = editors[state.kind](room, found);
   untouched = JSON.stringify(editor.value());
+  how();
   room.focus({ preventScroll: true });
   say(`New question. ${room.innerText.slice(0, 400)}`);
 }
@@ -128,7 +155,8 @@ function show(found) {
 async function accept() {
   if (busy || !question || !question.key || !editor) return;
   const value = editor.value();
-  if (value === undefined) return say("Choose a label first.");
+  if (value === undefined) return tell(state.kind === "numbers" ? "Type a number first." : state.labels.length ? "Choose a label first." : "Name a label first.");
+  if (state.kind === "tokens" && !state.labels.length) return tell("Name a label first.");
   busy = true;
   $("saved").textContent = "saving …";
   const seconds = (performance.now() - shownAt) / 1000;
@@ -193,26 +221,32 @@ function keyButton(key, text, act, props = {}) {
     props.dot ? make("i", { className: "dot", vars: { "--c": props.dot } }) : null, text);
 }
 
-function labelKeys(act, outside) {
-  const room = $("keys");
-  state.labels.forEach((label, k) => room.append(keyButton(k < 9 ? `${k + 1}` : "·", label, () => act(label), { dot: colour(label) })));
-  if (outside) room.append(keyButton("0", outside, () => act(null)), keyButton("u", "Not sure", () => act(undefined)));
-  if (state.taxonomy || state.kind === "pairs") return;
-  const input = make("input", { placeholder: "another label", "aria-label": "Another label", maxLength: 100 });
+function labelKeys(act) {
+  state.labels.forEach((label, k) => $("keys").append(keyButton(k < 9 ? `${k + 1}` : "·", label, () => act(label), { dot: colour(label) })));
+  if (state.labels.length) $("keys").append(keyButton("0", "No label", () => act(null)), keyButton("u", "Not sure", () => act(undefined)));
+}
+
+// A field for labels that there are not yet; what is done with one when the server has it.
+function addKey(added) {
+  if (state.taxonomy) return;
+  const asked = question, first = !state.labels.length;
+  const input = make("input", { placeholder: first ? "name a label" : "another label", "aria-label": "Another label", maxLength: 100, autocomplete: "off", autocapitalize: "off" });
   const add = async () => {
-    if (!input.value.trim()) return;
+    const label = input.value.trim();
+    if (!label) return;
     try {
-      state.labels = (await ask("/api/label", { label: input.value })).labels;
-      const kept = draft;
-      room.replaceChildren();
-      labelKeys(act, outside);
-      draft = kept;
-      if (editor && editor.again) editor.again();
-      $("question").focus();
-    } catch (error) { say(error.message); away(error.message); }
+      const found = await ask("/api/label", { label });
+      state.labels = found.labels;
+      if (question !== asked) return;
+      away("");
+      $("saved").textContent = "";
+      added(found.label);
+      how();
+      $("question").focus({ preventScroll: true });
+    } catch (error) { say(error.message); away(error instanceof Refusal ? error.message : "The server is away; try again when it is back."); }
   };
   input.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Enter") add(); if (event.key === "Escape") $("question").focus(); });
-  room.append(make("span", { className: "key add" }, make("kbd", { textContent: "+" }), input));
+  $("keys").append(make("span", { className: "key add" }, make("kbd", { textContent: "+" }), input, make("button", { type: "button", textContent: "add", on: { click: add } })));
 }
 
 const RTL = /[\u0591-\u07ff\u200f\ufb1d-\ufdfd\ufe70-\ufefc]/;
@@ -353,10 +387,15 @@ function tokenEditor(room, found) {
     return false;
   }
   let anchor = 0;
-  labelKeys(mark, "No label");
+  const keys = () => {
+    $("keys").replaceChildren();
+    labelKeys(mark);
+    addKey((label) => { keys(); if (from >= 0 && state.labels.includes(label)) mark(label); else render(); });
+  };
+  keys();
   render();
   if (found.part && Array.isArray(found.part)) { cursor = found.part[0]; render(); }
-  return { value: () => [...draft], press, again: render };
+  return { value: () => [...draft], press };
 }
 
 function content(item) {
@@ -395,7 +434,13 @@ function classEditor(room, found) {
   }
   room.append(content(found.item), list, ...(find ? [find] : []), ...(tree ? [tree] : []));
   render();
-  if (!state.taxonomy) labelKeysOnlyAdd((label) => { shown.unshift(label); choose(label, false); });
+  addKey((label) => {
+    if (!shown.includes(label)) shown.push(label);
+    const field = $("keys").querySelector("input");
+    field.value = "";
+    field.placeholder = "another label";
+    choose(label, false);
+  });
   return {
     value: () => draft,
     press(event) {
@@ -409,15 +454,6 @@ function classEditor(room, found) {
       return false;
     },
   };
-}
-
-function labelKeysOnlyAdd(act) {
-  const known = new Set(state.labels);
-  labelKeys((label) => act(label), null);
-  for (const button of [...$("keys").querySelectorAll("button")]) button.remove();
-  if (editor) editor.again = null;
-  const before = $("keys").querySelector("input");
-  before?.addEventListener("change", () => setTimeout(() => { for (const label of state.labels) if (!known.has(label)) { known.add(label); act(label); } }, 150));
 }
 
 function taxonomyTree(choose, p) {
@@ -477,7 +513,7 @@ function pairEditor(room, found) {
   }
   room.append(table);
   if (found.proposal) {
-    const reasons = found.proposal.why.slice(0, 6).map(([name, value]) => make("li", {}, `${name} `, make("span", { className: value > 0 ? "for" : "against", textContent: `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(1)}` })));
+    const reasons = found.proposal.why.filter(([, value]) => Math.abs(value) >= 0.05).slice(0, 6).map(([name, value]) => make("li", {}, `${name} `, make("span", { className: value > 0 ? "for" : "against", textContent: `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(1)}` })));
     room.append(make("ul", { className: "reasons", "aria-label": "What speaks for and against" }, make("li", { textContent: `same: ${percent(found.proposal.probability)}` }), ...reasons));
   }
   const answer = (value) => { draft = value; accept(); };
@@ -686,6 +722,9 @@ function treeEditor(room, found) {
 const editors = { tokens: tokenEditor, classes: classEditor, pairs: pairEditor, numbers: numberEditor, trees: treeEditor };
 
 // -- beside the question ---------------------------------------------------------------------------------------------
+// The way to the files is beside the labels, where one looks for it.
+const take = () => make("p", { className: "take" }, make("button", { type: "button", className: "link", textContent: "Take your labels with you", on: { click: () => view("files") } }));
+
 let refreshing = null;
 function refresh() { clearTimeout(refreshing); refreshing = setTimeout(load, 150); }
 
@@ -697,7 +736,7 @@ async function load() {
     found = await response.json();
   } catch (error) { if (error instanceof Refusal) { away(error.message); return null; } return false; }
   state = { ...state, ...found };
-  $("file").textContent = `${found.name} · ${found.items.toLocaleString("en")} ${found.kind === "pairs" ? "records" : "items"} · ${found.answered.toLocaleString("en")} labeled`;
+  $("file").textContent = `${found.name} · ${found.items.toLocaleString("en")} ${found.items === 1 ? "item" : found.kind === "pairs" ? "records" : "items"} · ${found.answered.toLocaleString("en")} labeled`;
   document.querySelector("nav [data-view=clusters]").hidden = found.kind !== "pairs";
   $("n-conflicts").textContent = found.conflicts;
   $("n-conflicts").hidden = !found.conflicts;
@@ -761,6 +800,7 @@ function counts(found) {
   const few = entries.filter(([label, n]) => label !== "unsure" && n < most / 8 && found.answered > 10).map(([label]) => label);
   if (few.length) rows.push(make("p", { className: "muted", textContent: `Few of ${few.slice(0, 3).join(", ")}.` }));
   if (Object.keys(found.annotators).length > 1) rows.push(make("p", { className: "muted", textContent: Object.entries(found.annotators).map(([name, n]) => `${name}: ${n}`).join(" · ") }));
+  if (found.answered) rows.push(take());
   $("counts").replaceChildren(...rows);
 }
 
@@ -773,6 +813,14 @@ function suspects(found) {
 
 // -- other views -----------------------------------------------------------------------------------------------------
 const said = (value) => (value === null ? "" : Array.isArray(value) ? value.map((one) => one ?? "?").filter((one) => one !== "O").join(" ") || "no labels" : String(value)).slice(0, 200);
+
+// What to do with an export.
+const THEN = {
+  tokens: "accord train labels.conll --unknown-label '?' --model tagger.accord",
+  classes: "accord train labels.csv --label-column label --model classes.accord",
+  numbers: "accord train labels.csv --learner co-rlsr --label-column label --model numbers.accord",
+  trees: "accord train labels.mrg --model parser.accord",
+};
 
 const views = {
   async clusters() { await cluster.next(); },
@@ -797,6 +845,8 @@ const views = {
   async files() {
     await load();
     $("exports").replaceChildren(...Object.entries(state.formats).map(([name, title]) => make("a", { className: "key", href: `/api/export?format=${name}`, download: "", textContent: title })));
+    const then = THEN[state.kind] ?? "";
+    $("then").replaceChildren(...(then ? ["Then train a model: ", make("code", { textContent: then })] : []));
     $("import-format").replaceChildren(...Object.entries(state.formats).map(([name, title]) => make("option", { value: name, textContent: title })));
   },
   async help() {
@@ -804,7 +854,8 @@ const views = {
       classes: [["1 – 9", "choose and go on"], ["↑ ↓", "choose"], ["/", "find a class"]], pairs: [["y", "the same"], ["n", "different"], ["u", "not sure"], ["Clusters", "↑ ↓ to a record, 1 – 9 its group, m merge all, x split all"]],
       trees: [["1 – 4", "choose a tree"], ["click, Space", "select a bracket; with Shift, its neighbours"], ["r", "rename it, or put a bracket around the selected"], ["d", "remove a bracket"]],
       numbers: [["digits", "the number"]] }[state.kind] || [];
-    const rows = [...own, ["Enter", "all right, next"], ["z", "undo, also what was answered days ago"], ["s", "skip"]];
+    const more = ["tokens", "classes"].includes(state.kind) && !state.taxonomy ? [["+", "a label that there is not yet"]] : [];
+    const rows = [...own, ...more, ["Enter", "all right, next"], ["z", "undo, also what was answered days ago"], ["s", "skip"], ["Esc", "back to the question"]];
     $("help").replaceChildren(...rows.flatMap(([keys, does]) => [make("dt", {}, make("kbd", { textContent: keys })), make("dd", { textContent: does })]));
   },
   async label() { $("question").focus({ preventScroll: true }); },
@@ -821,8 +872,9 @@ async function view(name, filled = true) {
 // -- everything together ---------------------------------------------------------------------------------------------
 document.addEventListener("keydown", (event) => {
   const inClusters = !$("view-clusters").hidden;
-  if (event.ctrlKey || event.metaKey || event.altKey || ($("view-label").hidden && !inClusters)) return;
-  if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
+  if ($("view-label").hidden && event.key === "Escape") return void view("label");
+  if ($("view-label").hidden && !inClusters) return;
   const onButton = ["BUTTON", "A", "SUMMARY"].includes(event.target.tagName);
   if (inClusters) {
     if (cluster.press(event)) event.preventDefault();
@@ -836,6 +888,7 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "z") { event.preventDefault(); undo(); }
   else if (event.key === "s") { event.preventDefault(); skip(); }
   else if (event.key === "?") view("help");
+  else if (event.key === "+") { event.preventDefault(); $("keys").querySelector(".add input")?.focus(); }
 });
 
 function listen() {
