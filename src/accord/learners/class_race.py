@@ -5,9 +5,11 @@ witness needs no labels. A way whose predictions for unlabeled examples change w
 right about all of them, before or after; where classes are clusters, or follow links, they hardly change. Nor can it be
 right if it predicts classes more often or less often than they are. So the expected error of a way is
 
-    (errors on held-out labels + TRUST * doubt) / (number of labels + TRUST)
+    (errors on held-out labels + TRUST * (doubt + prior)) / (number of labels + TRUST)
 
-with the larger one of these shares of unlabeled examples as doubt; with many labels the first witness decides alone.
+with the larger one of these shares of unlabeled examples as doubt. The prior is held against every way that assumes
+something of unlabeled examples: predictions that hardly change can be wrong all the same, where classes are no
+clusters, or not as frequent as among labels. With many labels the first witness decides alone.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ class Tried(NamedTuple):
     @property
     def expected_error(self) -> float:
         n = self.entry.examples.n_labeled
-        return (n * self.rate + TRUST * self.doubt) / (n + TRUST)
+        return (n * self.rate + TRUST * (self.doubt + self.entry.way.prior)) / (n + TRUST)
 
 
 def n_rounds(n_labeled: int) -> int:

@@ -19,7 +19,9 @@ from accord.views.linked import LinkedFeatures
 
 LINKED = 2 * DIMENSIONS  # dimensions of features along links, of which there are two kinds
 EXACT = 600  # inputs whose kernel is computed in full; of more, as many landmarks as there are dimensions
+EXACT_GRAPH = 2000  # the same for graphs of neighbours, which lose more by it
 LEAST = 10  # inputs that have neighbours worth the name
+NEIGHBOURS, RAW_NEIGHBOURS = "neighbours", "neighbours by numbers as they are"
 MANY_ROWS = 5000  # with many features, which are not written in few dimensions any more
 
 
@@ -62,16 +64,27 @@ def other_views(
 
 
 def _kernels(first: ArrayFeatures | DictFeatures, n: int) -> dict[str, View]:
-    """Curved boundaries, and values that change little between near neighbours."""
+    """Curved boundaries, and values that change little between near neighbours.
+
+    What is near depends on units. If all columns have the same, as pixels do, standardizing them makes the empty ones
+    as loud as the others; so there is a graph of the numbers as they are, too. On such data it was better to rely on
+    the graph more than the default of `GraphFeatures` does.
+    """
     if n < LEAST:
         return {}
-    rows = ArrayFeatures(bias=False, standardize=True) if isinstance(first, ArrayFeatures) else clone(first)
-    exact = n <= EXACT
-    curved = KernelFeatures(rows) if exact else KernelFeatures(
+    array = isinstance(first, ArrayFeatures)
+    rows = ArrayFeatures(bias=False, standardize=True) if array else clone(first)
+    curved = KernelFeatures(rows) if n <= EXACT else KernelFeatures(
         rows, method="nystroem", n_components=DIMENSIONS, random_state=0
     )  # fmt: skip
-    near = GraphFeatures(rows, n_landmarks=None if exact else DIMENSIONS, random_state=0)
-    return {"kernel": curved, "neighbours": near}
+    landmarks = None if n <= EXACT_GRAPH else DIMENSIONS
+    found: dict[str, View] = {"kernel": curved}
+    found[NEIGHBOURS] = GraphFeatures(rows, n_landmarks=landmarks, random_state=0)
+    if array:
+        found[RAW_NEIGHBOURS] = GraphFeatures(
+            ArrayFeatures(bias=False), ambient=0.01, intrinsic=0.99, n_landmarks=landmarks, random_state=0
+        )
+    return found
 
 
 def groups_of_views(seen: Seen, rng: np.random.Generator) -> list[list[Spanned]]:

@@ -23,6 +23,9 @@ SPARSE = 0.1  # rows with at most this share of values that are not zero count t
 LABELS, STUDENT, SUREST = "labels alone", "a student of guesses", "the surest guesses"
 CLUSTERS, AGREEMENT = "clusters", "views that agree"
 RULES, RULE_STUDENT = "labels and rules", "labels, rules and a student of guesses"
+# Share of unlabeled examples about which a way is doubted before anything is seen of it: labels alone win ties, and what
+# was given on purpose, such as several views, is doubted less. Differences of 0.03 to 0.07 do as well.
+ASSUMED, GIVEN = 0.05, 0.02
 RULE_WEIGHT = 0.3  # of an example whose class rules give
 
 
@@ -92,11 +95,12 @@ class Examples(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A way to learn: its name, whether unlabeled examples take part, and the learner."""
+    """A way to learn: its name, whether unlabeled examples take part, the learner, and what is held against it."""
 
     name: str
     unlabeled: bool
     learn: Callable[[Examples], Linear]
+    prior: float = 0.0
 
 
 def ways(C: float, examples: Examples, parts: Sequence[Sequence[Spanned]], linked: bool = False) -> list[Way]:
@@ -111,21 +115,21 @@ def ways(C: float, examples: Examples, parts: Sequence[Sequence[Spanned]], linke
     if not examples.hidden.shape[0]:
         return found
     if linked and parts:
-        return [Way(SUREST, True, partial(surest, part=parts[0][0]))]
+        return [Way(SUREST, True, partial(surest, part=parts[0][0]), ASSUMED)]
     if examples.are_counts():
-        found.append(Way(STUDENT, True, student))
+        found.append(Way(STUDENT, True, student, ASSUMED))
     if examples.ruled is not None:
-        found.append(Way(RULES, True, partial(labels_and_rules, learn=partial(labels_alone, C=C))))
+        found.append(Way(RULES, True, partial(labels_and_rules, learn=partial(labels_alone, C=C)), GIVEN))
         if examples.are_counts():
-            found.append(Way(RULE_STUDENT, True, partial(labels_and_rules, learn=student)))
+            found.append(Way(RULE_STUDENT, True, partial(labels_and_rules, learn=student), GIVEN))
     first = 0
     for group in parts:
         numbers = range(first, first + len(group))
         first += len(group)
-        name = AGREEMENT if len(group) > 1 else CLUSTERS
+        name, prior = (AGREEMENT, GIVEN) if len(group) > 1 else (CLUSTERS, ASSUMED)
         for ridge in RIDGES:
             learn = partial(agreeing, numbers=numbers, parts=group, ridge=ridge)
-            found.append(Way(f"{name}, ridge {ridge:g}", True, learn))
+            found.append(Way(f"{name}, ridge {ridge:g}", True, learn, prior))
     return found
 
 

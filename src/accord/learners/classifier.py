@@ -20,7 +20,7 @@ from accord.learners import inputs
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.class_race import Entry, Tried, attempt, best, n_rounds, predicted, race, report
 from accord.learners.class_views import Seen, groups_of_views, other_views
-from accord.learners.class_ways import FIRST_C, LABELS, Examples, Linear, Way, labels_alone, ways
+from accord.learners.class_ways import FIRST_C, LABELS, STUDENT_C, Examples, Linear, Way, labels_alone, ways
 from accord.learners.rule_classes import RuleClasses, classes_by_rules
 from accord.learners.rule_labels import Judged, about
 from accord.learners.rules import as_rules, rows_of
@@ -151,7 +151,7 @@ class Classifier(ProbabilisticLearner):
             shown = self.structure_.view_inputs(inputs.as_inputs(X))
             places = inputs.numbers(X, y, sample_weight, self._new_structure())
             seen += other_views(self.view, self.view_, shown, examples, *places, kept, rng)
-        Cs = [self._choose_C(one.examples, rounds[:1]) for one in seen]
+        Cs = [self._choose_C(one, rounds[:1]) for one in seen]
         entries = [entry for number, one in enumerate(seen) for entry in self._entries(number, one, Cs[number], rng)]
         with self._progress(len(entries) + 1, "classifier") as progress:
             tried = race(entries, rounds, some, self.time_budget, progress.advance) if rounds else []
@@ -235,14 +235,18 @@ class Classifier(ProbabilisticLearner):
         names = [f"{seen.name}: {way.name}" if seen.name else way.name for way in found]
         return [Entry(way, number, examples, name, seen.linked) for way, name in zip(found, names)]
 
-    def _choose_C(self, examples: Examples, rounds: list[list[np.ndarray]]) -> float:
+    def _choose_C(self, seen: Seen, rounds: list[list[np.ndarray]]) -> float:
         """The C that errs least on held-out labels, the smallest of equals."""
-        if self.C != "auto" or not rounds:
-            return FIRST_C if self.C == "auto" else float(self.C)
+        if self.C != "auto":
+            return float(self.C)
+        if seen.linked and seen.examples.hidden.shape[0] and self.learn_unlabeled != "never":
+            return STUDENT_C  # labels alone are not tried
+        if not rounds:
+            return FIRST_C
 
         def rate(C: float) -> float:
             way = Way(LABELS, False, partial(labels_alone, C=C))
-            return attempt(Entry(way, 0, examples, LABELS), rounds, np.empty(0, np.int64)).rate
+            return attempt(Entry(way, 0, seen.examples, LABELS), rounds, np.empty(0, np.int64)).rate
 
         return min(CS, key=rate)
 

@@ -15,7 +15,7 @@ from accord.solvers.gradient import minimise
 
 ROUNDS = 6  # of expectation and maximisation; more change little
 SCALINGS = 5  # of guesses in each, to the frequencies of classes
-FEW = 2000  # rows that are written in the dimensions which they span
+FEW = 400  # rows that are written in the dimensions which they span; with more of them that takes longer than it saves
 SMOOTHING = 0.1  # pseudo-count of every feature, as a fraction of a typical value
 
 

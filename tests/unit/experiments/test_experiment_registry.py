@@ -31,6 +31,7 @@ WITHOUT_FIGURES = {
     "front-door-sequences",
     "graph-helices",
     "labeling",
+    "links",
     "rules",
     "strong-classes",
     "strong-sequences",
@@ -42,7 +43,7 @@ WITHOUT_FIGURES = {
     "transduction-time",
 }
 NOT_ALL_QUICK = {
-    "front-door-sequences", "labeling", "rules", "strong-classes", "strong-sequences", "supervised-sequences",
+    "front-door-sequences", "labeling", "links", "rules", "strong-classes", "strong-sequences", "supervised-sequences",
     "text-classes", "transduction-classes",
 }  # fmt: skip
 GENERATED = {"batch-time", "transduction-galaxy"}  # needs no data
@@ -58,7 +59,7 @@ def test_every_experiment_of_the_folder_is_registered():
             kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Experiment) and "name" in vars(kind)
         ]
         assert all(type(REGISTRY.get(kind.name)) is kind for kind in own), module.name
-    assert len(REGISTRY) == 33
+    assert len(REGISTRY) == 34
 
 
 @each_experiment
