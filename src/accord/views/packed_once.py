@@ -34,11 +34,12 @@ class PackedOnce(View):
 
     @classmethod
     def joined(cls, parts: list[PackedOnce]) -> PackedOnce:
-        """The features of several, which are packed already and for the same pool, side by side."""
+        """The features of several, which are packed already and for the same pool in any order, side by side."""
         view = ConcatenatedViews.of_fitted([part.view for part in parts])
         out = cls(view)
         out._pool, out._place = parts[0]._pool, parts[0]._place
-        out._rows, out.n_dims_, out.views_ = view.stacked([part._rows for part in parts]), view.n_dims_, view.views_
+        out._rows = view.stacked([part.fit_rows(out._pool) for part in parts])
+        out.n_dims_, out.views_ = view.n_dims_, view.views_
         return out
 
     def fit_rows(self, X: Any) -> Rows:
