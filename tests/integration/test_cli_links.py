@@ -7,6 +7,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from cli_helpers import ok, run
 
+import accord
+
 FOOD, TRAVEL = ["red wine", "wine and cheese", "cheese or bread"], ["fast train", "train or bus", "slow bus line"]
 
 
@@ -120,6 +122,7 @@ def test_an_encoder_is_given_to_train_and_to_predict(tmp_path, spacy):
     assert "encoder 'spacy:x_tiny-1'; give it by --encoder" in refused.output
     done = run("train", few, "--unlabeled", tmp_path / "many.txt", *encoder, "-o", model)
     assert "Tagger" in done.output
+    assert list(accord.load(model).vectors) == ["encoder"]  # held-out labels say whether it is used
     assert "is not there; expected a folder" in run("train", few, "--encoder", "minilm", "-o", model).output
 
 

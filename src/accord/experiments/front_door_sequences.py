@@ -32,7 +32,7 @@ class _Pooled(Tagger):
         return tagger
 
     def _packed(self, view: View, X: list[Any]) -> PackedOnce:
-        return self._corpus.rich if isinstance(view, ConcatenatedViews) else self._corpus.text  # type: ignore[return-value]
+        return self._corpus.learned if isinstance(view, ConcatenatedViews) else self._corpus.text
 
 
 def _names() -> Sequence:

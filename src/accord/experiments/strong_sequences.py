@@ -50,17 +50,13 @@ class Corpus:
     Y: list[list[str]]
     X_test: list[list[str]]
     Y_test: list[list[str]]
-    text: View
-    rich: View
+    text: PackedOnce
+    learned: PackedOnce  # word vectors
+    rich: PackedOnce  # both
 
     @property
     def structure(self) -> Sequence:
         return chain_of(self.Y, constraints="iob2", normalize=True)
-
-
-def word_views() -> list[View]:
-    """Text features and two kinds of word vectors that unlabeled text teaches."""
-    return [TokenFeatures(window=1), *word_vectors()]
 
 
 def load_corpora(names: list[str], data: DataFolder, quick: bool) -> dict[str, Corpus]:
@@ -72,10 +68,10 @@ def load_corpora(names: list[str], data: DataFolder, quick: bool) -> dict[str, C
         kept = [i for i, x in enumerate(train.X) if x][: 1500 if quick else None]
         X, Y = [train.X[i] for i in kept], [train.Y[i] for i in kept]
         size = 200 if quick else len(test.X)
-        out[name] = Corpus(
-            X, Y, test.X[:size], test.Y[:size],
-            PackedOnce(TokenFeatures(window=1)).pack(X), PackedOnce(ConcatenatedViews(word_views())).pack(X),
-        )  # fmt: skip
+        text = PackedOnce(TokenFeatures(window=1)).pack(X)
+        learned = PackedOnce(ConcatenatedViews(word_vectors())).pack(X)
+        rich = PackedOnce.joined([text, learned])
+        out[name] = Corpus(X, Y, test.X[:size], test.Y[:size], text, learned, rich)
     return out
 
 

@@ -26,13 +26,15 @@ from accord.settings import POSITIVE, either, example_weights, generator, one_of
 from accord.structures.chains.sequence import Sequence
 from accord.views.base import View
 from accord.views.canonical import CanonicalFeatures
-from accord.views.compose import ConcatenatedViews
+from accord.views.compose import ConcatenatedViews, new_view
 from accord.views.distributional import DistributionalFeatures
 from accord.views.packed_once import PackedOnce
 from accord.views.text import TokenFeatures
 
 # What a sentence with labels by rules counts for, beside sentences with labels and without any.
 RULE_WEIGHT, ALONE = 0.003, 0.03
+# How much more careful than good for F1 of spans a tagger is that learns from few labels, as log odds.
+RECALL = 1.0
 
 
 class Way(NamedTuple):
@@ -60,6 +62,10 @@ class Tagger(StructuredLearner):
         Default: ``Sequence()`` with the constraints "iob2" or "bioes", if the labels are of that kind and obey it.
     view : View, optional
         Features; default: the view that fits the look of X.
+    vectors : View, list or dict of View, optional
+        What is known about words from elsewhere: :class:`BrownClusters`, :class:`Embeddings`,
+        :class:`EncoderFeatures`. They are features beside those of `view`, and all of them are left out if held-out
+        labeled sentences say so.
     rules : Rules, or what `Rules` takes, optional
         Word lists, expressions and functions that label some tokens of unlabeled sentences, such as
         ``{"LOC": ["Rome", "New York"]}``. What they touch and what looks like it becomes spans; how often each rule is
@@ -99,6 +105,7 @@ class Tagger(StructuredLearner):
 
     structure: Structure | None = None  # type: ignore[assignment]
     view: View | None = None
+    vectors: Any = None
     rules: Any = None
     metric: str = "auto"
     time_budget: float | None = None
@@ -108,7 +115,7 @@ class Tagger(StructuredLearner):
 
     expects: ClassVar = {"metric": one_of("auto", *LOSSES), "time_budget": either(POSITIVE, None)}
     stored: ClassVar = {"report_": optional(REPORT), "rule_report_": optional(REPORT)}
-    former: ClassVar = {"rules": None, "metric": "tokens", "time_budget": None}
+    former: ClassVar = {"vectors": None, "rules": None, "metric": "tokens", "time_budget": None}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Tagger:
         """Train on labeled and unlabeled sentences (``y[i] is None``; in a sentence, ``None`` for single tokens).
@@ -128,6 +135,9 @@ class Tagger(StructuredLearner):
         sentences = structure.view_inputs(listed)  # texts become tokens once: views know sentences by identity
         view = inputs.new_view(self.view, structure, sentences) if sentences else TokenFeatures()
         text, rng = self._packed(view, sentences), generator(self.random_state)
+        elsewhere = []
+        if self.vectors is not None and sentences:
+            elsewhere = [self._packed(new_view(self.vectors, sentences), sentences)]
         ruled, structure = self._ruled(structure, sentences, outputs, given, rng)
         told = [y if rule is None else rule for y, rule in zip(outputs, ruled)] if not given.size else outputs
         CRF(structure, text)._prepare(sentences, told, weights)  # finds mistakes in the data
@@ -135,7 +145,9 @@ class Tagger(StructuredLearner):
         pool = [sentences[i] for i in (*order, *np.setdiff1d(np.arange(len(outputs)), order))]
         X, y = pool[: order.size], [outputs[i] for i in given] + [None] * unlabeled.size
         each, ruled = each[order], [ruled[i] for i in order]
-        ways = self._ways(structure, text, pool, unlabeled.size > 0, any(y is not None for y in ruled), rng)
+        by_rules = any(y is not None for y in ruled)
+        self._metric = metric_of(self.metric, y[: given.size])
+        ways = self._ways(structure, text, elsewhere, pool, unlabeled.size > 0, by_rules, rng)
         ways = ways if given.size else [way for way in ways if way.by_rules]
         left = None if self.time_budget is None else self.time_budget - (time.monotonic() - began)
         way = self._choose(ways, X, y, ruled, each, given.size, left, rng)
@@ -181,23 +193,33 @@ class Tagger(StructuredLearner):
 
     # -- ways to learn ----------------------------------------------------------------------------------------------
     def _ways(
-        self, structure: Structure, text: PackedOnce, X: list[Any], unlabeled: bool, ruled: bool,
-        rng: np.random.Generator,
+        self, structure: Structure, text: PackedOnce, vectors: list[PackedOnce], X: list[Any], unlabeled: bool,
+        ruled: bool, rng: np.random.Generator,
     ) -> list[Way]:  # fmt: skip
-        """What was found best with unlabeled sentences first, then what was found best without them."""
+        """What was found best with unlabeled sentences first, then what was found best without them; of each kind with
+        the vectors that are given first, then without them."""
         settings: dict[str, Any] = {"n_jobs": self.n_jobs, "random_state": int(rng.integers(2**31))}
-        ways = [
-            Way("SVM", 0.0, StructuredSVM(structure, text, C=0.1, **settings)),
-            Way("CRF", 0.0, CRF(structure, text, **settings)),
-        ]
-        if unlabeled and are_words(X):
-            rich = self._packed(ConcatenatedViews([clone(text.view), *word_vectors()]), X)
-            vectors = CRF(structure, rich, C=30.0, tol=1e-4, max_iter=100, **settings)
-            both = TypeConsistency(clone(vectors), strength=0.4, student_view=text, **settings)
-            ways = [Way("type consistency", 1.0, both), Way("CRF with word vectors", 1.0, vectors), *ways]
-            if ruled:
-                ways = [Way("rules and type consistency", 1.0, clone(both), True), *ways]
-        return ways
+        learned = [self._packed(ConcatenatedViews(word_vectors()), X)] if unlabeled and are_words(X) else []
+        recall = RECALL if self._metric == "spans" else 0.0
+        semi, supervised = [], []
+        for used in (vectors, []) if vectors else ([],):
+            features, known = _side_by_side([text, *used]), "" if used == vectors else ", no vectors"
+            supervised += [
+                Way("SVM" + known, 0.0, StructuredSVM(structure, features, C=0.1, **settings)),
+                Way("CRF" + known, 0.0, CRF(structure, features, **settings)),
+            ]
+            if learned:
+                everything = _side_by_side([text, *learned, *used])
+                rich = CRF(structure, everything, C=30.0, tol=1e-4, max_iter=100, **settings)
+                both = TypeConsistency(
+                    clone(rich), strength=0.4, student_view=features, rounds=2, recall=recall, **settings
+                )
+                if ruled and used == vectors:
+                    semi.append(Way("rules and type consistency", 1.0, clone(both), True))
+                semi.append(Way("type consistency" + known, 1.0, both))
+                if used == vectors:
+                    semi.append(Way("CRF with word vectors", 1.0, rich))
+        return semi + supervised
 
     def _choose(
         self, ways: list[Way], X: list[Any], Y: list[Any], ruled: list[Any], each: np.ndarray, n_labeled: int,
@@ -205,7 +227,7 @@ class Tagger(StructuredLearner):
     ) -> Way:  # fmt: skip
         """The first way that is not clearly worse than another one on held-out labeled sentences."""
 
-        self._metric = metric = metric_of(self.metric, Y[:n_labeled])
+        metric = self._metric
 
         def errors(way: Way, used: np.ndarray, held_out: np.ndarray) -> np.ndarray:
             used = used if way.weight else used[used < n_labeled]
@@ -274,6 +296,11 @@ def are_words(X: Seq[Any]) -> bool:
     """Whether inputs are lists of strings."""
     first = next((x for x in X if len(x)), ())
     return isinstance(first, (list, tuple)) and all(isinstance(token, str) for token in first)
+
+
+def _side_by_side(views: list[PackedOnce]) -> PackedOnce:
+    """The features of all of them."""
+    return views[0] if len(views) == 1 else PackedOnce.joined(views)
 
 
 def _unpacked(view: View) -> View:

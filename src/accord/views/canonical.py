@@ -114,6 +114,7 @@ class CanonicalFeatures(View):
             self.class_centers_ = self._group(table[np.flatnonzero(counts)])
         self.n_dims_ = parse_window(self.window).size * self.projection_.shape[1]
         self.__dict__.pop("_known", None)
+        self.__dict__.pop("_known_classes", None)
         return self._rows(rows)
 
     def transform(self, X: Any) -> Rows:
@@ -132,9 +133,10 @@ class CanonicalFeatures(View):
         if self.class_centers_.size == 0:
             raise InputError("n_classes is 0; set it to the number of classes to group words into")
         rows = self.view_.transform([list(words)])
-        vectors = self._vectors(rows.merged().table)
-        distance = (self.class_centers_**2).sum(axis=1) - 2.0 * vectors @ self.class_centers_.T
-        return np.argmin(distance, axis=1)[rows.slots[:, -1]]
+        if getattr(self, "_known_classes", None) is None:  # of all words of fit; learners ask again and again
+            self._known_classes = self._nearest(self.view_.table_)
+        parts = [self._known_classes] if rows.extra is None else [self._known_classes, self._nearest(rows.extra)]
+        return np.concatenate(parts)[rows.slots[:, -1]]
 
     # -- internals --------------------------------------------------------------------------------------------------
     def _extend(self, X: Any) -> Rows:
@@ -148,6 +150,12 @@ class CanonicalFeatures(View):
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.divide(self.scale * vectors, lengths, out=np.zeros_like(vectors), where=lengths > 1e-12)
 
+    def _nearest(self, table: Table) -> np.ndarray:
+        """The class of each unit."""
+        distance = -2.0 * self._vectors(table) @ self.class_centers_.T
+        distance += (self.class_centers_**2).sum(axis=1)
+        return np.argmin(distance, axis=1)
+
     def _group(self, table: sp.csr_array) -> np.ndarray:
         if not self.n_classes:
             return np.empty((0, self.projection_.shape[1]))
@@ -155,7 +163,9 @@ class CanonicalFeatures(View):
 
         points = self._vectors(table)
         n = min(self.n_classes, np.unique(points, axis=0).shape[0])
-        model = MiniBatchKMeans(n, n_init=2, batch_size=4096, max_iter=60, random_state=self.random_state)
+        # the usual choice of first centres takes three times as long as all the rest
+        seed = self.random_state
+        model = MiniBatchKMeans(n, init="random", n_init=2, batch_size=4096, max_iter=60, random_state=seed)
         return model.fit(points).cluster_centers_
 
     def _rows(self, rows: Rows) -> Rows:
@@ -217,13 +227,26 @@ def correlated_directions(
     size = min(n_components + _OVERSAMPLING, own.shape[1], int(ends[-1]))
     q = np.random.default_rng(random_state).standard_normal((int(ends[-1]), size))
     for _ in range(_ITERATIONS):
-        q, _ = np.linalg.qr(times(q))
-        q, _ = np.linalg.qr(transposed_times(q))
-    u, s, _ = np.linalg.svd(times(q), full_matrices=False)
+        q, _ = _orthonormal(times(q))
+        q, _ = _orthonormal(transposed_times(q))
+    u, s = _orthonormal(times(q))
     k = min(n_components, s.size)
     out = np.zeros((table.shape[1], n_components))
     out[kept, :k] = u[:, :k] * np.sqrt(s[:k]) / deviation[:, None]
     return out
+
+
+def _orthonormal(tall: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Left singular vectors and singular values of a matrix of few columns, the largest first.
+
+    By way of the products of its columns, which takes a tenth of the time of a QR decomposition. Columns that depend on
+    others up to rounding are left out.
+    """
+    squares, turn = np.linalg.eigh(tall.T @ tall)
+    squares, turn = squares[::-1], turn[:, ::-1]
+    kept = squares > 1e-13 * max(float(squares.max(initial=0.0)), 1e-300)
+    values = np.sqrt(squares[kept])
+    return tall @ (turn[:, kept] / values), values
 
 
 def _standardised(

@@ -153,7 +153,7 @@ class ConcatenatedViews(View):
         views = [new_view(view, X, self._default) for view in self._parts().values()]
         parts = [view.fit_rows(X) for view in views]
         self._place(views)
-        return self._stack(parts)
+        return self.stacked(parts)
 
     def _extend(self, X: Any) -> Rows:
         parts = []
@@ -162,16 +162,16 @@ class ConcatenatedViews(View):
             parts.append(view.extend_rows(X))
             if view.n_dims_ > before:
                 self._add_block(v, before, parts[-1])
-        return self._stack(parts)
+        return self.stacked(parts)
 
     def transform(self, X: Any) -> Rows:
         """Rows of new inputs."""
         check_is_fitted(self, "views_")
         parts = [view.transform(X) for view in self.views_]
         if any(blocks.shape[0] > 1 for blocks in self.blocks_):
-            return self._stack(parts)
+            return self.stacked(parts)
         first = [int(blocks[0, 1]) for blocks in self.blocks_]
-        return cast(Rows, SideBySide(parts, first, lambda: self._stack(parts)))
+        return cast(Rows, SideBySide(parts, first, lambda: self.stacked(parts)))
 
     def feature_names(self, features: Iterable[int]) -> list[str]:
         """The names that the views give, after the name of the view."""
@@ -285,5 +285,6 @@ class ConcatenatedViews(View):
         self.blocks_[v] = np.vstack([self.blocks_[v], [[before, place]]])
         self.n_dims_ = place + part.n_dims - before
 
-    def _stack(self, parts: list[Rows]) -> Rows:
+    def stacked(self, parts: list[Rows]) -> Rows:
+        """Rows of all views from those of each."""
         return stack([renumbered(part, blocks) for part, blocks in zip(parts, self.blocks_)], self.n_dims_)

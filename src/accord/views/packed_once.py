@@ -7,6 +7,7 @@ from typing import Any
 from accord.exceptions import InputError
 from accord.packed.rows import Rows
 from accord.views.base import View
+from accord.views.compose import ConcatenatedViews
 
 
 class PackedOnce(View):
@@ -30,6 +31,16 @@ class PackedOnce(View):
         self.n_dims_ = self.view.n_dims_
         self.views_ = getattr(self.view, "views_", [self.view])
         return self
+
+    @classmethod
+    def joined(cls, parts: list[PackedOnce]) -> PackedOnce:
+        """The features of several, which are packed already and for the same pool in any order, side by side."""
+        view = ConcatenatedViews.of_fitted([part.view for part in parts])
+        out = cls(view)
+        out._pool, out._place = parts[0]._pool, parts[0]._place
+        out._rows = view.stacked([part.fit_rows(out._pool) for part in parts])
+        out.n_dims_, out.views_ = view.n_dims_, view.views_
+        return out
 
     def fit_rows(self, X: Any) -> Rows:
         """The rows of inputs of the pool (the very objects)."""

@@ -15,7 +15,7 @@ from accord.packed.rows import Rows
 from accord.views.base import View
 from accord.views.inputs import distinct_tokens, flatten_tokens, token_numbers
 
-KEYS = ("word", "suffix2", "suffix3", "suffix4", "class")
+KEYS = ("word", "suffix2", "suffix3", "suffix4", "class", "any")
 
 
 @dataclass(eq=False, repr=False)
@@ -27,7 +27,8 @@ class TypeOdds(View):
     Parameters
     ----------
     keys : sequence of str
-        The kinds: "word" (in lower case), "suffix2" to "suffix4" (last letters of it), "class" (word class).
+        The kinds: "word" (in lower case), "suffix2" to "suffix4" (last letters of it), "class" (word class),
+        "any" (every word, seen or not).
     smoothing : float
         Tokens with the average distribution of labels that are added to every kind.
     words : view with ``word_classes``, optional
@@ -51,8 +52,13 @@ class TypeOdds(View):
         "words knows classes of words": lambda self: "class" not in self.keys or hasattr(self.words, "word_classes"),
     }
 
-    def learn(self, X: Any, y: np.ndarray, n_labels: int, weights: np.ndarray | float = 1.0) -> TypeOdds:
-        """Count the labels (packed label numbers) of every kind of word in ``X``, each as much as its weight."""
+    def learn(
+        self, X: Any, y: np.ndarray, n_labels: int, weights: np.ndarray | float = 1.0, always: Any = 0.0
+    ) -> TypeOdds:
+        """Count the labels (packed label numbers) of every kind of word in ``X``, each as much as its weight.
+
+        ``always`` (n_labels,) is what "any" adds to every word; counts would say nothing about that.
+        """
         self._check_params()
         tokens, offsets = flatten_tokens(X)
         distinct = distinct_tokens(tokens, offsets)
@@ -64,6 +70,10 @@ class TypeOdds(View):
         self.kinds_: list[dict[Any, int]] = []
         self.odds_: list[np.ndarray] = []
         for key in self.keys:
+            if key == "any":
+                self.kinds_.append({"": 0})
+                self.odds_.append(np.zeros((1, n_labels)) + always)
+                continue
             names = self._names(key, distinct)
             kinds = {name: i for i, name in enumerate(dict.fromkeys(names))}
             counts = np.zeros((len(kinds), n_labels))
@@ -100,6 +110,8 @@ class TypeOdds(View):
     def _names(self, key: str, words: list[str]) -> list[Any]:
         if key == "word":
             return [word.lower() for word in words]
+        if key == "any":
+            return [""] * len(words)
         if key == "class":
             return self.words.word_classes(words).tolist() if words else []
         return [word.lower()[-int(key[-1]) :] for word in words]

@@ -7,12 +7,23 @@ import pytest
 from row_tables import each_row
 
 import accord
-from accord import CRF, InputError, MultiClass, Sequence, Tagger, TokenFeatures
+from accord import (
+    CRF,
+    BrownClusters,
+    Embeddings,
+    EncoderFeatures,
+    InputError,
+    MultiClass,
+    Sequence,
+    Tagger,
+    TokenFeatures,
+)
 from accord.datasets import embedded_ner
 from accord.evaluation import span_f1, token_error
 from accord.learners import safety
 from accord.learners.tag_schemes import LOSSES, counts, metric_of
 from accord.learners.tagger import Way, natural_structure
+from accord.views import encoders
 
 X, Y = embedded_ner(40, random_state=0)
 X_NEW, Y_NEW = embedded_ner(30, random_state=1)
@@ -115,6 +126,62 @@ def test_a_view_of_your_own():
     assert model.view_.views_[-1].get_params() == TokenFeatures(window=0).get_params()
     own = TokenFeatures(window=0).fit(X[:8])
     assert model.view_.views_[-1].feature_names(range(own.n_dims_)) == own.feature_names(range(own.n_dims_))
+
+
+def elsewhere():
+    """What is known about words from elsewhere: paths, vectors, and an encoder."""
+    words = sorted({word for x in X + X_NEW for word in x})
+    paths = {word: "01" * (1 + len(word) % 4) for word in words}
+    vectors = {word: [len(word), ord(word[0])] for word in words}
+    return [BrownClusters(paths, prefixes=(2, 4)), Embeddings(vectors), EncoderFeatures(encode, name="looks")]
+
+
+def encode(batch):
+    return [np.array([[len(token), token.istitle()] for token in x], float).reshape(-1, 2) for x in batch]
+
+
+def test_vectors_from_elsewhere_race_with_and_without_them(tmp_path):
+    given = elsewhere()
+    model = Tagger(vectors=given, random_state=0).fit(X[:20], Y[:5] + [None] * 15)
+    names = [entry["candidate"] for entry in model.auto_report_]
+    assert names == [
+        "type consistency", "CRF with word vectors", "type consistency, no vectors",
+        "SVM", "CRF", "SVM, no vectors", "CRF, no vectors",
+    ]  # fmt: skip
+    assert not any(hasattr(view, "n_dims_") for view in given)  # views of the constructor stay as they are
+    assert model.transduction_ == model.predict(X[5:20])
+    model.save(tmp_path / "m.accord")
+    loaded = encoders.attach(accord.load(tmp_path / "m.accord"), encode)
+    assert loaded.predict(X_NEW) == model.predict(X_NEW)
+    assert pickle.loads(pickle.dumps(model)).predict(X_NEW) == model.predict(X_NEW)
+
+
+def test_vectors_are_for_supervised_learners_too_and_come_as_a_view_or_by_name():
+    brown = elsewhere()[0]
+    fits = [Tagger(vectors=v, random_state=0).fit(X[:8], Y[:8]) for v in (brown, [brown], {"clusters": brown})]
+    assert [entry["candidate"] for entry in fits[0].auto_report_] == [
+        "SVM",
+        "CRF",
+        "SVM, no vectors",
+        "CRF, no vectors",
+    ]
+    assert fits[0].predict(X_NEW) == fits[1].predict(X_NEW) == fits[2].predict(X_NEW)
+    with pytest.raises(InputError, match="expected a view"):
+        Tagger(vectors="glove.txt").fit(X[:3], Y[:3])
+
+
+def test_more_spans_are_wanted_where_spans_count(monkeypatch):
+    wanted = {}
+    original = safety.most_trusted
+    for metric in ("spans", "tokens"):
+
+        def look(ways, *more, metric=metric):
+            wanted[metric] = ways[0].learner.recall
+            return original(ways, *more)
+
+        monkeypatch.setattr("accord.learners.tagger.safety.most_trusted", look)
+        Tagger(metric=metric, time_budget=1e-9, random_state=0).fit(X[:8], Y[:4] + [None] * 4)
+    assert wanted["spans"] > wanted["tokens"] == 0.0
 
 
 def test_mistakes_are_named_where_they_are():

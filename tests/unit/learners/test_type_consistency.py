@@ -1,5 +1,6 @@
 """Evidence about kinds of words: counted by hand, added to scores, chosen on folds."""
 
+import math
 import pickle
 
 import numpy as np
@@ -54,12 +55,59 @@ def test_scores_are_the_learners_plus_evidence():
     np.testing.assert_allclose(np.concatenate(model.decision_function(X_NEW)), expected, atol=1e-8)
 
 
+def evidence_by_hand(X, tagged, labels, words):
+    """Log odds of the labels of words, counted one by one."""
+    flat = [(word.lower(), label) for x, y in zip(X, tagged) for word, label in zip(x, y)]
+    total = {label: sum(found == label for _, found in flat) + 1e-3 for label in labels}
+    prior = {label: total[label] / sum(total.values()) for label in labels}
+    rows = []
+    for word in words:
+        own = [label for other, label in flat if other == word.lower()]
+        odds = [math.log((own.count(a) + prior[a]) / (len(own) + 1) / prior[a]) for a in labels]
+        rows.append(odds if own else [0.0] * len(labels))
+    return np.array(rows)
+
+
+def test_a_second_round_gathers_evidence_from_the_outcome_of_the_first():
+    plain = crf().fit(X, FEW)
+    once = TypeConsistency(crf(), strength=0.5, keys=("word",), random_state=0).fit(X, FEW)
+    twice = TypeConsistency(crf(), strength=0.5, keys=("word",), random_state=0, rounds=2, student=False)
+    last = TypeConsistency(crf(), strength=0.5, keys=("word",), random_state=0, student=False).fit(X, FEW)
+    twice.fit(X, FEW)
+    tagged = [y if y is not None else found for y, found in zip(FEW, last.predict(X))]
+    words, labels = [word for x in X_NEW for word in x], plain.structure_.labels_
+    expected = np.concatenate(plain.decision_function(X_NEW)) + 0.5 * evidence_by_hand(X, tagged, labels, words)
+    np.testing.assert_allclose(np.concatenate(twice.decision_function(X_NEW)), expected, atol=1e-8)
+    again = TypeConsistency(crf(), strength=0.5, keys=("word",), random_state=0, rounds=2).fit(X, FEW)
+    assert any(np.any(a != b) for a, b in zip(again.decision_function(X_NEW), once.decision_function(X_NEW)))
+
+
+def test_recall_is_what_outside_loses():
+    settings = {"strength": 0.5, "keys": ("word",), "student": False, "random_state": 0}
+    before = TypeConsistency(crf(), **settings).fit(X, FEW)
+    after = TypeConsistency(crf(), recall=1.5, **settings).fit(X, FEW)
+    lost = 1.5 * (np.array(before.structure_.labels_) == "O")
+    for one, other in zip(before.decision_function(X_NEW), after.decision_function(X_NEW), strict=True):
+        np.testing.assert_allclose(other, one - lost, atol=1e-8)
+    counts = [sum(label != "O" for y in model.predict(X_NEW) for label in y) for model in (before, after)]
+    assert counts[0] < counts[1]
+    with pytest.raises(InputError, match="recall is"):
+        TypeConsistency(crf(), recall="high").fit(X, FEW)
+
+
+def test_labels_without_an_outside_lose_nothing():
+    kinds = [[label[2:] or "none" for label in y] if y else None for y in FEW]
+    first = [TypeConsistency(CRF(Sequence()), strength=0.4, recall=r, random_state=0).fit(X, kinds) for r in (0.0, 1.0)]
+    assert first[0].predict(X_NEW) == first[1].predict(X_NEW)
+
+
 @pytest.mark.parametrize("learner", [crf(), StructuredPerceptron(Sequence(), view=TokenFeatures(), random_state=0)])
 def test_model_repeats_itself_and_survives_saving(learner, tmp_path):
-    model = TypeConsistency(learner, strength=0.4, random_state=3).fit(X, FEW)
+    model = TypeConsistency(learner, strength=0.4, rounds=2, recall=1.0, random_state=3).fit(X, FEW)
     found = model.predict(X_NEW)
     assert len(model.transduction_) == 108
-    assert TypeConsistency(learner, strength=0.4, random_state=3).fit(X, FEW).predict(X_NEW) == found
+    again = TypeConsistency(learner, strength=0.4, rounds=2, recall=1.0, random_state=3)
+    assert again.fit(X, FEW).predict(X_NEW) == found
     assert pickle.loads(pickle.dumps(model)).predict(X_NEW) == found
     model.save(tmp_path / "model.accord")
     assert accord.load(tmp_path / "model.accord").predict(X_NEW) == found

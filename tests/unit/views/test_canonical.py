@@ -81,3 +81,16 @@ def test_no_tokens_is_an_error_and_classes_must_be_asked_for():
         CanonicalFeatures().fit([[]])
     with pytest.raises(InputError, match="n_classes is 0"):
         CanonicalFeatures(n_components=2, min_count=1).fit(TEXT).word_classes(["cat"])
+
+
+def test_classes_are_the_nearest_centres_for_known_and_new_words_alike():
+    view = CanonicalFeatures(n_components=3, min_count=1, n_classes=3).fit(TEXT)
+    words = ["cat", "sat", "cats", "home", "cat"]
+    for _ in range(2):  # the second time from what is kept
+        found = view.word_classes(words)
+        vectors = view.transform([words]).matrix().toarray()[:, :3]
+        distances = [[((vector - centre) ** 2).sum() for centre in view.class_centers_] for vector in vectors]
+        assert found.tolist() == np.argmin(distances, axis=1).tolist()
+    view.fit([x[::-1] for x in TEXT])
+    refitted = CanonicalFeatures(n_components=3, min_count=1, n_classes=3).fit([x[::-1] for x in TEXT])
+    assert view.word_classes(words).tolist() == refitted.word_classes(words).tolist()

@@ -57,6 +57,8 @@ def make_learner(
         parts["learner"] = _class(base)(structure, view=features, **parts, **parameters_of(base, given))
     if split:
         parts["views"] = _class(composition)(features, **parameters_of(composition, given))
+    if "vectors" in takes:
+        features, parts["vectors"] = _apart(features)
     parts |= {"structure": structure, "view": features, "verbose": int(not options["quiet"])}
     if options["rules"]:
         from accord.learners.rules import Rules
@@ -142,6 +144,15 @@ def _features(task: Task, view: str, given: dict[str, Any], options: dict[str, A
         inner = features.set_params(bias=False) if view == "numbers" and "bias" not in given else features
         return _class("kernel")(inner, random_state=options["random_state"], **parameters_of("kernel", given))
     return features
+
+
+def _apart(features: Any) -> tuple[Any, Any]:
+    """Features of the words themselves, and what is known about words beside these, for who races the two."""
+    views = getattr(features, "views", None)
+    if not isinstance(views, dict):
+        return features, None
+    (own, *others) = views
+    return views[own], {name: views[name] for name in others}
 
 
 def _others(columns: Layout | None) -> list[str]:
