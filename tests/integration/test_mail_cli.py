@@ -322,7 +322,7 @@ def test_files_that_cannot_be_read_are_named(folder, tmp_path):
     (tmp_path / "2.eml").symlink_to("nothing")
     result = run("mail", "detect", tmp_path)
     assert result.exit_code == 0
-    assert "1 messages in 1 batches" in result.stdout
+    assert "1 message in 1 batch" in result.stdout
     assert "warning: skipped" in result.stderr
     assert "2.eml: No such file" in result.stderr
     assert "1 file in" in result.stderr
@@ -410,3 +410,17 @@ def test_a_milter_knows_the_mail_before_and_leaves_what_it_knows(tmp_path):
     assert (batch, int(size)) == (first, 2)
     known = BatchDetector.restore(state).assign_detailed(raw)
     assert (known.batch, known.size) == (first, 3)
+
+
+def test_nothing_to_read(tmp_path):
+    result = run("mail", "detect", tmp_path)
+    assert result.exit_code == 0
+    assert not result.stdout.strip()
+    assert "no messages found; expected mbox files" in result.stderr
+
+
+def test_what_is_no_mail_is_told(folder, tmp_path):
+    (tmp_path / "notes.txt").write_text("shopping list, no mail at all")
+    result = run("mail", "detect", tmp_path)
+    assert "1 message in 1 batch; none of at least 2" in result.stdout
+    assert "1 message without any header, read as plain text: is that mail?" in result.stderr

@@ -51,7 +51,7 @@ class Assignment:
 
     batch: str  # ids are never used again
     size: int  # mails in the batch so far, this one and those that left the window included
-    # sum over the members in the window; for a mail that opened a batch below zero, or -inf if nothing was to compare
+    # sum over the members in the window; for a mail that opened a batch below zero, or -inf if nothing came near
     similarity: float
     is_new: bool  # it opened the batch
     short: bool  # it has too little text to be compared, so it has a batch of its own

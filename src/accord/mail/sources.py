@@ -1,4 +1,4 @@
-"""Mail from where it is kept: mbox files, Maildir and MH folders, single messages, tar archives, standard input.
+"""Mail from where it is kept: mbox files, Maildir and MH folders, messages, tar and zip archives, standard input.
 
 Every message comes as ``(name, raw bytes)``, one at a time, so that archives of any size can be read. Nothing is
 parsed.
@@ -14,6 +14,7 @@ import re
 import sys
 import tarfile
 import warnings
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -43,9 +44,9 @@ def iter_mail(source: str | PathLike[str] | IO[bytes], name: str | None = None) 
     Parameters
     ----------
     source : path, "-" or open binary file
-        A folder (Maildir: ``new`` and ``cur``; else all files below it, by name), a tar archive (compressed or not;
-        its members in their order), an mbox file (it begins with ``From ``), or a single message; these two may be
-        compressed by gzip, bzip2 or xz, and be pipes. ``"-"`` is standard input, an mbox or one message.
+        A folder (Maildir: ``new`` and ``cur``; else all files below it, by name), a tar archive (compressed or not)
+        or zip archive (its members in their order), an mbox file (it begins with ``From ``), or a single message; these
+        two may be compressed by gzip, bzip2 or xz, and be pipes. ``"-"`` is standard input, an mbox or one message.
     name : str, optional
         What the names of messages begin with; default: the file's name, and nothing for folders and archives.
     """
@@ -57,13 +58,15 @@ def iter_mail(source: str | PathLike[str] | IO[bytes], name: str | None = None) 
         return
     path = Path(source)
     if _holds_files(path):
-        inside = _from_folder(path) if path.is_dir() else _from_tar(path)
+        inside = _from_folder(path) if path.is_dir() else _from_zip(path) if _is_zip(path) else _from_tar(path)
         yield from inside if name is None else ((f"{name}/{member}", raw) for member, raw in inside)
     elif path.is_file() or path.is_fifo() or path.is_char_device():
         with open(path, "rb") as stream:
             yield from _from_file(stream, name or path.name, fspath(path))
     else:
-        raise InputError(f"{fspath(source)!r} is no file or folder; give an mbox, Maildir, folder, tar or message file")
+        raise InputError(
+            f"{fspath(source)!r} is no file or folder; give an mbox, Maildir, folder, tar, zip or message file"
+        )
 
 
 def iter_sources(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
@@ -82,7 +85,16 @@ def iter_sources(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
 
 def _holds_files(path: Path) -> bool:
     """Whether it is a folder or an archive."""
-    return path.is_dir() or (path.is_file() and _is_tar(path))
+    return path.is_dir() or (path.is_file() and (_is_zip(path) or _is_tar(path)))
+
+
+def _is_zip(path: Path) -> bool:
+    """By its beginning: a message or mbox may end like an archive that is attached to it."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(4) in (b"PK\3\4", b"PK\5\6")
+    except OSError:
+        return False
 
 
 def _is_tar(path: Path) -> bool:
@@ -124,6 +136,19 @@ def _from_tar(path: Path) -> Iterator[tuple[str, bytes]]:
                     yield from _from_member(content, member.name)
                 archive.members = []  # type: ignore[attr-defined]  # it would keep an entry per message
     except (tarfile.TarError, *_UNREADABLE) as error:
+        raise FormatError(f"the archive cannot be read: {error}", fspath(path)) from error
+
+
+def _from_zip(path: Path) -> Iterator[tuple[str, bytes]]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                parts = Path(member.filename).parts
+                # what archivers add: files that begin with a dot, and resources of macOS
+                if parts and not member.is_dir() and not parts[-1].startswith(".") and "__MACOSX" not in parts:
+                    with archive.open(member) as content:
+                        yield from _from_member(content, member.filename)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, *_UNREADABLE) as error:  # RuntimeError: a password
         raise FormatError(f"the archive cannot be read: {error}", fspath(path)) from error
 
 

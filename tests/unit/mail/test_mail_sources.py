@@ -8,6 +8,7 @@ import mailbox
 import os
 import tarfile
 import threading
+import zipfile
 from collections import Counter
 
 import pytest
@@ -170,3 +171,22 @@ def test_names_tell_sources_apart(places, monkeypatch):
     assert names("box", "other/box") == [f"{name}:{k}" for name in ("box", "other/box") for k in (1, 2, 3)]
     assert names("box", "folder/") == [*names("box"), *(f"folder/sub/{k}.eml" for k in range(3))]
     assert names("folder") == [f"sub/{k}.eml" for k in range(3)]
+
+
+def test_zip(places):
+    path = places / "mail.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.mkdir("folder") if hasattr(archive, "mkdir") else archive.writestr("folder/", "")
+        archive.writestr("folder/1.eml", b"Subject: one\n\ntext")
+        archive.writestr("box", (places / "box").read_bytes())
+        archive.writestr("folder/.DS_Store", b"x")
+        archive.writestr("__MACOSX/folder/._1.eml", b"x")
+    assert [name for name, _ in iter_mail(path)] == ["folder/1.eml", "box:1", "box:2", "box:3"]
+    assert dict(iter_mail(path))["folder/1.eml"] == b"Subject: one\n\ntext"
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(FormatError, match=r"mail\.zip: the archive cannot be read"):
+        list(iter_mail(path))
+    attached = places / "attached.eml"  # a message that ends like an archive is one message
+    attached.write_bytes(b"Subject: zip\n\n" + content)
+    assert [name for name, _ in iter_mail(attached)] == ["attached.eml"]

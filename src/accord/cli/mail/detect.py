@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from accord.cli.mail.options import setting_options, take_settings
+from accord.cli.outputs.results import counted
 from accord.cli.places import check_outputs
 from accord.cli.program import Interrupted, debug_option
 from accord.cli.terminal import computing, print_table
@@ -113,7 +114,7 @@ class Detection:
     def __init__(self, detector: Any, spam_filter: Any = None, with_reasons: bool = False) -> None:
         self.detector, self.spam_filter, self.with_reasons = detector, spam_filter, with_reasons
         self.clock = Clock(detector.last_received)
-        self.n_messages = self.n_short = 0
+        self.n_messages = self.n_short = self.n_bare = 0
         self.batches: dict[str, Any] = {}
 
     def __call__(self, name: str, raw: bytes) -> dict[str, Any]:
@@ -133,6 +134,7 @@ class Detection:
             summary.explain(asked.contributions, asked.n_members)
         self.n_messages += 1
         self.n_short += found.short
+        self.n_bare += not message.headers
         similarity = None if found.similarity == float("-inf") else round(found.similarity, 6)
         values = (name, found.batch, found.size, found.is_new, found.short, similarity, score,
                   clean(message.sender), clean(message.subject))  # fmt: skip
@@ -193,11 +195,23 @@ def _no_formula(value: Any) -> Any:
 def _print(run: Detection, options: dict[str, Any]) -> None:
     largest = run.largest(options["min_size"])
     inside = sum(batch.size for batch in largest)
-    click.echo(
-        f"{run.n_messages:,} messages in {len(run.batches):,} batches; {len(largest):,} batches of at least "
-        f"{options['min_size']:,} hold {inside:,} of them"
-        + (f"; {run.n_short:,} messages have too little text to be compared" if run.n_short else "")
-    )
+    if not run.n_messages:
+        click.echo(
+            "no messages found; expected mbox files, Maildirs, folders of messages, tar or zip archives", err=True
+        )
+        return
+    told = f"{counted(run.n_messages, 'message')} in {len(run.batches):,} batch{'es' * (len(run.batches) != 1)}"
+    if largest:
+        n_largest = f"{len(largest):,} batch{'es' * (len(largest) != 1)}"
+        told += f"; {n_largest} of at least {options['min_size']:,} hold{'s' * (len(largest) == 1)} {inside:,} of them"
+    else:
+        told += f"; none of at least {options['min_size']:,}"
+    if run.n_short:
+        told += f"; {counted(run.n_short, 'message')} with too little text to be compared"
+    click.echo(told)
+    if run.n_bare:
+        n_bare = counted(run.n_bare, "message")
+        click.echo(f"{n_bare} without any header, read as plain text: is that mail?", err=True)
     rows = list(_rows(largest[: options["top"]], run.spam_filter is not None))
     if rows:
         columns = ["batch", "subject", "sender", "messages", "subjects", "senders", "first", "last"]
