@@ -121,8 +121,8 @@ def fewer_keys_of_one(kinds: Sequence[str], cells: Sequence[str | None]) -> Reco
     keys += [text_key(cell) for _, _, cell in there]
     fields += [_VALUE + number for number, _, _ in there]
     ends = [grams.size + len(keys)]
-    for number, (kind, cell) in enumerate(zip(kinds, cells)):
-        parts = [] if cell is None else parts_of(kind, cell)
+    for number, (kind, value) in enumerate(zip(kinds, cells)):
+        parts = [] if value is None else parts_of(kind, value)
         keys += parts
         fields += [_PART + number] * len(parts)
         ends.append(ends[-1] + len(parts))
