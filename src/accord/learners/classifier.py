@@ -60,7 +60,8 @@ class Classifier(ProbabilisticLearner):
         Weight of the likelihood of the labels; "auto" takes what is best on held-out labels.
     learn_unlabeled : "auto", "always" or "never"
         Whether to learn from unlabeled examples. "auto" tries, and takes what is expected to err least: by errors on
-        held-out labels, and by how many predictions for unlabeled examples change when labels are left out.
+        held-out labels, and by how many predictions for unlabeled examples change when labels are left out. Labels
+        alone win ties.
     rules : Rules, or what `Rules` takes, optional
         Word lists, expressions and functions that know the class of some unlabeled inputs, such as
         ``{"good": ["excellent", "delicious"]}``. How often each is right is estimated from labels and from other rules;
@@ -76,7 +77,7 @@ class Classifier(ProbabilisticLearner):
     bias_ : ndarray of shape (n_labels,)
         Constants of the scores.
     C_ : float
-        Of the view that was chosen.
+        Of labels alone, in the view that was chosen; of what learns along links, which has a fixed one.
     rule_report_ : list of dict, or None
         Of each rule: its name, its matches, how many of these have labels, its estimated precision, and if it is used.
     report_ : list of str

@@ -228,6 +228,32 @@ def test_the_expected_error_is_that_of_two_witnesses():
         one = Tried(entry, np.zeros((12, 2)), wrong, 0.1)
         assert one.rate == pytest.approx(rate)
         assert one.expected_error == pytest.approx((n * rate + 20 * 0.1) / (n + 20))
+        doubted = one._replace(entry=entry._replace(way=Way("some", True, None, prior=0.05)))
+        assert doubted.expected_error == pytest.approx((n * rate + 20 * 0.15) / (n + 20))
+
+
+def test_labels_alone_win_ties_and_given_views_come_next():
+    examples = Examples(
+        sp.csr_array(np.eye(4)), np.eye(2)[[0, 1, 0, 1]], sp.csr_array(np.eye(4)), np.ones(4), np.ones(4),
+        np.empty(0, np.int64),
+    )  # fmt: skip
+    one = class_ways.Spanned(np.eye(8))
+    priors = {way.name: way.prior for way in class_ways.ways(1.0, examples, [[one], [one, one]])}
+    assert priors[LABELS] == 0.0
+    assert priors["views that agree, ridge 1"] == 0.02 < priors["clusters, ridge 1"] == 0.05
+
+
+def test_pixels_are_neighbours_by_numbers_as_they_are():
+    """Columns that hardly vary are noise; standardized, they drown the others."""
+    rng = np.random.default_rng(0)
+    angle, y = rng.uniform(0.0, 2 * np.pi, 150), np.arange(150) % 3
+    rings = (3.0 + 3.0 * y)[:, None] * np.c_[np.cos(angle), np.sin(angle)] + 0.1 * rng.normal(size=(150, 2))
+    X = np.hstack([rings, 0.01 * rng.normal(size=(150, 20))])
+    Y = [int(c) if i < 30 else None for i, c in enumerate(y)]
+    model = Classifier(C=100.0, random_state=0).fit(X, Y)
+    chosen = next(entry["candidate"] for entry in model.auto_report_ if entry["chosen"])
+    assert chosen.startswith("neighbours by numbers as they are")
+    assert np.mean(np.asarray(model.predict(X)) != y) < 0.1
 
 
 def test_doubt_is_what_changes_or_comes_too_often():
