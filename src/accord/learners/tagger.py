@@ -33,8 +33,6 @@ from accord.views.text import TokenFeatures
 
 # What a sentence with labels by rules counts for, beside sentences with labels and without any.
 RULE_WEIGHT, ALONE = 0.003, 0.03
-# How much more careful than good for F1 of spans a tagger is that learns from few labels, as log odds.
-RECALL = 1.0
 
 
 class Way(NamedTuple):
@@ -146,7 +144,6 @@ class Tagger(StructuredLearner):
         X, y = pool[: order.size], [outputs[i] for i in given] + [None] * unlabeled.size
         each, ruled = each[order], [ruled[i] for i in order]
         by_rules = any(y is not None for y in ruled)
-        self._metric = metric_of(self.metric, y[: given.size])
         ways = self._ways(structure, text, elsewhere, pool, unlabeled.size > 0, by_rules, rng)
         ways = ways if given.size else [way for way in ways if way.by_rules]
         left = None if self.time_budget is None else self.time_budget - (time.monotonic() - began)
@@ -200,7 +197,6 @@ class Tagger(StructuredLearner):
         the vectors that are given first, then without them."""
         settings: dict[str, Any] = {"n_jobs": self.n_jobs, "random_state": int(rng.integers(2**31))}
         learned = [self._packed(ConcatenatedViews(word_vectors()), X)] if unlabeled and are_words(X) else []
-        recall = RECALL if self._metric == "spans" else 0.0
         semi, supervised = [], []
         for used in (vectors, []) if vectors else ([],):
             features, known = _side_by_side([text, *used]), "" if used == vectors else ", no vectors"
@@ -211,9 +207,7 @@ class Tagger(StructuredLearner):
             if learned:
                 everything = _side_by_side([text, *learned, *used])
                 rich = CRF(structure, everything, C=30.0, tol=1e-4, max_iter=100, **settings)
-                both = TypeConsistency(
-                    clone(rich), strength=0.4, student_view=features, rounds=2, recall=recall, **settings
-                )
+                both = TypeConsistency(clone(rich), strength=0.4, student_view=features, rounds=2, **settings)
                 if ruled and used == vectors:
                     semi.append(Way("rules and type consistency", 1.0, clone(both), True))
                 semi.append(Way("type consistency" + known, 1.0, both))
@@ -227,7 +221,7 @@ class Tagger(StructuredLearner):
     ) -> Way:  # fmt: skip
         """The first way that is not clearly worse than another one on held-out labeled sentences."""
 
-        metric = self._metric
+        self._metric = metric = metric_of(self.metric, Y[:n_labeled])
 
         def errors(way: Way, used: np.ndarray, held_out: np.ndarray) -> np.ndarray:
             used = used if way.weight else used[used < n_labeled]

@@ -170,20 +170,6 @@ def test_vectors_are_for_supervised_learners_too_and_come_as_a_view_or_by_name()
         Tagger(vectors="glove.txt").fit(X[:3], Y[:3])
 
 
-def test_more_spans_are_wanted_where_spans_count(monkeypatch):
-    wanted = {}
-    original = safety.most_trusted
-    for metric in ("spans", "tokens"):
-
-        def look(ways, *more, metric=metric):
-            wanted[metric] = ways[0].learner.recall
-            return original(ways, *more)
-
-        monkeypatch.setattr("accord.learners.tagger.safety.most_trusted", look)
-        Tagger(metric=metric, time_budget=1e-9, random_state=0).fit(X[:8], Y[:4] + [None] * 4)
-    assert wanted["spans"] > wanted["tokens"] == 0.0
-
-
 def test_mistakes_are_named_where_they_are():
     with pytest.raises(InputError, match=r"Y\[3\] has 1 labels but X\[3\] has"):
         Tagger().fit(X[:6], [None, *Y[1:3], ["O"], None, None])
