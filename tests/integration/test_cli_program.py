@@ -19,7 +19,10 @@ _ALWAYS = ("random_state", "n_jobs", "verbose")
 # Constructor parameters that are given in another way: structure and view by --task and the data, the rest by options
 # of their own; and those that mean nothing for files.
 ELSEWHERE = {
-    **{name: {"structure", "view", "views", "learner", "student_view", "rules", *_ALWAYS} for name in LEARNERS},
+    **{
+        name: {"structure", "view", "views", "learner", "student_view", "rules", "vectors", *_ALWAYS}
+        for name in LEARNERS
+    },
     "random": {"view"},
     "odd-even": {"view"},
     "independent": {"view"},

@@ -17,7 +17,7 @@ from accord.persistence import read_model, write_model
 
 LEARNERS = [name for name, entry in registry.TABLE.items() if entry.kind == "learner"]
 # Parameters that hold objects: those check them who use them.
-OBJECTS = {"rules", "structure", "view", "views", "student_view", "kernel", "keys"}
+OBJECTS = {"rules", "vectors", "structure", "view", "views", "student_view", "kernel", "keys"}
 FIRST = {"learner": accord.StructuredPerceptron(accord.MultiClass()), "structure": accord.MultiClass()}
 
 
@@ -75,7 +75,7 @@ LIMITS = {
     "strength": (-0.1, 0), "eta": (0, 1e-9), "gamma": (0, 1e-9), "max_iter": (0, 1), "max_repeats": (0, 1),
     "n_views": (0, 1), "ramp": (-1, 0), "max_student": (-1, 0), "verbose": (-1, 0), "n_jobs": (0, -1),
     "share": (1.0001, 1), "random_state": (-1, 0), "norm": (3, 2), "max_outputs": (-1, 0),
-    "time_budget": (0, 1e-9),
+    "time_budget": (0, 1e-9), "rounds": (0, 1), "recall": (-0.1, 0),
 }  # fmt: skip
 LIMITS_OF = {("PCFG", "smoothing"): (-1e-6, 0)}  # plain maximum likelihood
 

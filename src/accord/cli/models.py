@@ -11,6 +11,7 @@ import click
 
 from accord.cli.outputs.description import made_of
 from accord.cli.program import if_interrupted
+from accord.cli.terminal import note
 from accord.exceptions import InputError
 
 
@@ -39,7 +40,9 @@ def load_model(
 def _give_encoder(model: Any, encoder: str | None, cache: str | None) -> None:
     """Model files have no encoders, and do not say where they are: whoever uses a model does."""
     encoded = [view for view in _views(model) if type(view).__name__ == "EncoderFeatures"]
-    if encoder is not None:
+    if encoder is not None and not encoded:
+        note("--encoder: the model does without one; held-out labels may have said so")
+    elif encoder is not None:
         from accord.views.encoders import attach, find_encoder
 
         attach(model, find_encoder(encoder))

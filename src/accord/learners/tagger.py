@@ -207,7 +207,7 @@ class Tagger(StructuredLearner):
             if learned:
                 everything = _side_by_side([text, *learned, *used])
                 rich = CRF(structure, everything, C=30.0, tol=1e-4, max_iter=100, **settings)
-                both = TypeConsistency(clone(rich), strength=0.4, student_view=features, rounds=2, **settings)
+                both = TypeConsistency(clone(rich), strength=0.4, student_view=features, **settings)
                 if ruled and used == vectors:
                     semi.append(Way("rules and type consistency", 1.0, clone(both), True))
                 semi.append(Way("type consistency" + known, 1.0, both))

@@ -24,7 +24,7 @@ from accord.packed.rows import Rows, join_inputs, ragged_rows
 from accord.packed.structure import Structure
 from accord.packed.tables import sums_by_input
 from accord.packed.weights import Weights
-from accord.settings import FLAG, NOT_NEGATIVE, NUMBER, either, generator, whole
+from accord.settings import FLAG, NOT_NEGATIVE, either, generator, whole
 from accord.views.base import View
 from accord.views.compose import ConcatenatedViews
 from accord.views.text import TokenFeatures
@@ -86,6 +86,8 @@ class TypeConsistency(StructuredLearner):
         Its features; default: ``TokenFeatures(window=1)``.
     max_student : int
         Unlabeled sentences that the student learns from, at most.
+    rounds : int
+        How often evidence is gathered and a student taught: from the second time on, from what the student predicts.
     recall : float
         What the label of tokens that belong to nothing loses in every round, as log odds, so that the student and the
         outcome have more spans. Few labels make taggers careful; 1 raised F1 of spans, at the price of wrong tokens.
@@ -130,7 +132,7 @@ class TypeConsistency(StructuredLearner):
         "student": FLAG,
         "max_student": whole(0),
         "rounds": whole(1),
-        "recall": NUMBER,
+        "recall": NOT_NEGATIVE,
     }
     former: ClassVar = {"rounds": 1, "recall": 0.0}
 

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from accord.cli.data.layout import guess_format, task_of_file
-from accord.cli.data.looks import has_texts_in_cells
 from accord.cli.tasks import SEQUENCE, TASKS, Task
 from accord.cli.train.parameters import LEARNERS, PARAMETERS
 from accord.registry import commands
@@ -62,7 +61,11 @@ def _is_table(data: str, reading: dict[str, Any]) -> bool:
     """Whether a file that might have columns of tokens is a table: its columns have names, or cells have blanks."""
     if isinstance(reading.get("label_column"), str):
         return True
-    return data.lower().endswith((".tsv", ".tsv.gz")) and has_texts_in_cells(data, reading.get("encoding", "utf-8"))
+    if not data.lower().endswith((".tsv", ".tsv.gz")):
+        return False
+    from accord.cli.data.looks import has_texts_in_cells
+
+    return has_texts_in_cells(data, reading.get("encoding", "utf-8"))
 
 
 def default_learner(task: Task, given: dict[str, Any], options: dict[str, Any]) -> str:

@@ -141,6 +141,11 @@ PARAMETERS = [
         click.IntRange(min=1),
     ),
     Parameter(
+        "rounds", same(1, "type-consistency"), "How often it is looked at what is predicted everywhere.",
+        click.IntRange(min=1),
+    ),
+    Parameter("recall", same(0.0, "type-consistency"), "What the label O loses, as log odds: more spans.", float),
+    Parameter(
         "mode", same("semiparametric", "co-rlsr"),
         "Expand views over labeled examples, or over all (exact: cubic time).", Choice(["semiparametric", "exact"]),
     ),
