@@ -42,7 +42,7 @@ def test_trees_derive_from_the_rules(grammar):
 
 
 def test_rules_occur_in_proportion_to_their_weights():
-    _, trees = grammar_sentences(3000, max_depth=60, random_state=0)
+    _, trees = grammar_sentences(1000, max_depth=60, random_state=0)
     counts = Counter(rule for tree in trees for rule in rules_used(tree))
     for left, rules in ENGLISH.items():
         total = sum(counts[left, right] for right in {tuple(right) for right, _ in rules})

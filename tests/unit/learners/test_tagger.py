@@ -158,14 +158,14 @@ def test_vectors_from_elsewhere_race_with_and_without_them(tmp_path):
 
 def test_vectors_are_for_supervised_learners_too_and_come_as_a_view_or_by_name():
     brown = elsewhere()[0]
-    fits = [Tagger(vectors=v, random_state=0).fit(X[:8], Y[:8]) for v in (brown, [brown], {"clusters": brown})]
+    fits = [Tagger(vectors=v, random_state=0).fit(X[:5], Y[:5]) for v in (brown, {"clusters": brown})]
     assert [entry["candidate"] for entry in fits[0].auto_report_] == [
         "SVM",
         "CRF",
         "SVM, no vectors",
         "CRF, no vectors",
     ]
-    assert fits[0].predict(X_NEW) == fits[1].predict(X_NEW) == fits[2].predict(X_NEW)
+    assert fits[0].predict(X_NEW) == fits[1].predict(X_NEW)
     with pytest.raises(InputError, match="expected a view"):
         Tagger(vectors="glove.txt").fit(X[:3], Y[:3])
 
