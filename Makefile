@@ -21,7 +21,7 @@ FUZZ_ARGS ?= --cases 50000
 DEMO_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-bridges fuzz lint format bench docs package clean clean-all env env-docs
+.PHONY: help demo test test-all test-bridges fuzz lint format bench docs package newcomer clean clean-all env env-docs
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ docs: $(VENV)/.docs-installed  ## build the site in build/docs: run the gallery,
 
 package: $(VENV)/.docs-installed  ## build wheel and sdist in dist, and try them in an empty environment
 	@.ci/package $(VENV)/bin/python
+
+newcomer: package  ## follow the tutorials with the built wheel, each from nothing and by the clock
+	@$(VENV)/bin/python docs/newcomer.py dist/*.whl
 
 env: $(VENV)/.installed  ## only set up the environment
 

@@ -39,14 +39,10 @@ class Block(NamedTuple):
 def run_page(page: Path, text: str | None = None) -> Iterator[Block]:
     """Run the blocks of a page in the current folder."""
     text = page.read_text("utf-8") if text is None else text
-    fences = list(_FENCE.finditer(text))
     namespace: dict[str, object] = {"__name__": "__main__"}
-    for fence, after in zip(fences, [*fences[1:], None]):
+    for fence, below in fences(text):
         language, name, body = fence.groups()
         line = text.count("\n", 0, fence.start(3))
-        follows = (
-            after is not None and after[1] == "text" and not after[2] and not text[fence.end() : after.start()].strip()
-        )
         if name and language in ("csv", "text"):
             Path(name).write_text(body, "utf-8")
         elif language == "python":
@@ -54,12 +50,19 @@ def run_page(page: Path, text: str | None = None) -> Iterator[Block]:
                 # Blank lines in front: a traceback then names the line of the page.
                 exec(compile("\n" * line + body, str(page), "exec"), namespace)
             printed = out.getvalue()
-        elif language == "sh" and follows:
+        elif language == "sh" and below:
             printed = "".join(_command(command) for command in body.splitlines() if command)
-        if (language == "python" and not name) or (language == "sh" and follows):
-            place = slice(after.start(3), after.end(3)) if follows and after is not None else slice(0)
-            said = after[3] if follows and after is not None else None
-            yield Block(line, _tidy(printed), said, fence.end(), place)
+        if (language == "python" and not name) or (language == "sh" and below):
+            place = slice(*below.span(3)) if below else slice(0)
+            yield Block(line, tidy(printed), below[3] if below else None, fence.end(), place)
+
+
+def fences(text: str) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
+    """The blocks of a page (language, name of a file, body), and with each the one right below that it prints."""
+    found = list(_FENCE.finditer(text))
+    for fence, after in zip(found, [*found[1:], None]):
+        follows = after and after[1] == "text" and not after[2] and not text[fence.end() : after.start()].strip()
+        yield fence, after if follows else None
 
 
 def _command(line: str) -> str:
@@ -88,7 +91,7 @@ def _command(line: str) -> str:
     return result.output
 
 
-def _tidy(printed: str) -> str:
+def tidy(printed: str) -> str:
     """Without lines about compiling, and blanks at the ends of lines."""
     lines = (line.rstrip() for line in printed.splitlines() if not line.startswith("compiling kernels"))
     return "".join(f"{line}\n" for line in lines)
