@@ -77,7 +77,9 @@ def test_peers_do_not_repin_what_the_main_lock_pins():
     assert not pins(LOCKS[0]).keys() & pins(LOCKS[1]).keys()
 
 
-TARGETS = "demo test test-all test-bridges fuzz lint bench docs package newcomer clean help".split()
+TARGETS = [
+    "demo", "test", "test-all", "test-bridges", "fuzz", "lint", "bench", "docs", "package", "newcomer", "clean", "help",
+]  # fmt: skip
 
 
 @each_row("target", TARGETS)
