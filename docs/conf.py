@@ -16,11 +16,12 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 import accord
-from accord import datasets, evaluation, federated, plots
 from accord.registry import TABLE
 
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS))
+import reference  # noqa: E402
+
 ROOT = DOCS.parent
 
 project = "Accord"
@@ -47,7 +48,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "attrs_block", "attrs_inline
 myst_heading_anchors = 4
 myst_heading_slug_func = "blocks.slug"  # as Git hosts make them, so that links work there and here
 
-# -- reference -------------------------------------------------------------------------------------------------------
+# -- reference (see reference.py) ------------------------------------------------------------------------------------
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"
@@ -141,54 +142,7 @@ def _read(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = _LINK.sub(moved, source[0])
 
 
-# -- the reference lists what is public, whatever that is -------------------------------------------------------------
-_GROUPS = {
-    "Learners": lambda name, e: e.kind == "learner" or name == "ClusteringSVM",
-    "Structures": lambda name, e: e.module.startswith("accord.structures"),
-    "Views": lambda name, e: e.module.startswith("accord.views"),
-    "Records and mail": lambda name, e: e.module.startswith(("accord.dedupe", "accord.mail")),
-    "Labels": lambda name, e: e.module.startswith(("accord.labeling", "accord.learners")),
-    "Files, text and errors": lambda name, e: True,
-}
-_MODULES = {
-    "accord.plots": (plots, "Pictures"),
-    "accord.datasets": (datasets, "Data: generators, readers and writers"),
-    "accord.evaluation": (evaluation, "Metrics, protocols, tests and reports"),
-    "accord.federated": (federated, "Sites that share no data"),
-}
-
-
-def _write_reference() -> None:
-    folder = DOCS / "api"
-    folder.mkdir(exist_ok=True)
-    waiting = {name: entry for name, entry in TABLE.items() if entry.public}
-    lines = [
-        "Reference",
-        "=========",
-        "",
-        "Every public name. Those of the first sections you import from ``accord`` itself.",
-        "",
-    ]
-    for title, belongs in _GROUPS.items():
-        names = sorted(name for name, entry in waiting.items() if belongs(name, entry))
-        waiting = {name: entry for name, entry in waiting.items() if name not in names}
-        lines += _section(title, "accord", names)
-    for module, (found, title) in _MODULES.items():
-        lines += _section(f"{title} (``{module}``)", module, sorted(found.__all__))
-    text = "\n".join(lines) + "\n"
-    index = folder / "index.rst"
-    if not index.is_file() or index.read_text("utf-8") != text:
-        index.write_text(text, "utf-8")
-
-
-def _section(title: str, module: str, names: list[str]) -> list[str]:
-    listed = [f"   {name}" for name in names]
-    return [
-        title, "-" * len(title), "", f".. currentmodule:: {module}", "",
-        ".. autosummary::", "   :toctree: names", "", *listed, "",
-    ]  # fmt: skip
-
-
+# -- what the pages are made of --------------------------------------------------------------------------------------
 def _skip(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     return True if _FROM_SCIKIT_LEARN.fullmatch(name) else None
 
@@ -233,6 +187,6 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _read)
     app.connect("autodoc-skip-member", _skip)
     app.add_lexer("csv", TextLexer)
-    _write_reference()  # before Sphinx looks which pages there are
+    reference.write(DOCS / "api")  # before Sphinx looks which pages there are
     app.add_transform(NamesLeadToTheReference)
     app.add_transform(FoldExperiments)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from docs import reference
 
 import accord
 from accord import InputError, learners, registry
@@ -50,16 +51,27 @@ def test_every_entry_exists_where_it_says():
 
 def test_every_public_name_has_an_example():
     # which is a test, too; a name in the reference is public
-    reference = (Path(__file__).parents[2] / "docs" / "conf.py").read_text("utf-8")
-    modules = re.findall(r'^    "(accord\.\w+)": \(', reference, re.MULTILINE)
-    assert {"accord.evaluation", "accord.plots"} <= set(modules)
     without = []
-    for module in map(import_module, ["accord", *modules]):
-        for name in module.__all__:
-            found = getattr(module, name)
+    for _, module, names in reference.sections():
+        for name in names:
+            found = getattr(import_module(module), name)
             if callable(found) and ">>>" not in (found.__doc__ or ""):
-                without.append(f"{module.__name__}.{name}")
+                without.append(f"{module}.{name}")
     assert not without
+
+
+def test_every_name_that_a_page_imports_is_in_the_reference():
+    listed = {(module, name) for _, module, names in reference.sections() for name in names}
+    modules = {module for module, _ in listed}
+    docs = Path(reference.__file__).parent
+    pages = [docs.parent / "README.md", *docs.glob("*.md"), *docs.glob("tutorials/*.md"), *docs.glob("gallery/*.py")]
+    lost = set()
+    for page in pages:
+        for module, names in re.findall(r"^from (accord[.\w]*) import (.*)$", page.read_text("utf-8"), re.MULTILINE):
+            for name in re.findall(r"\w+", names.partition("#")[0]):
+                if (module, name) not in listed and f"{module}.{name}" not in modules:
+                    lost.add(f"{page.name}: from {module} import {name}")
+    assert not lost
 
 
 def test_every_learner_can_be_saved():

@@ -12,6 +12,7 @@ from accord.datasets.many_people import many_people
 from accord.datasets.people import people
 from accord.datasets.registry import Dataset, available, data_home, load
 from accord.datasets.shapes import galaxy, gaussian_clusters, two_moons
+from accord.datasets.trees import leaves, tags
 
 __all__ = [
     "Dataset",
@@ -30,6 +31,7 @@ __all__ = [
     "iter_svmlight",
     "iter_text",
     "iter_trees",
+    "leaves",
     "load",
     "many_people",
     "people",
@@ -38,6 +40,7 @@ __all__ = [
     "read_svmlight",
     "read_taxonomy",
     "read_trees",
+    "tags",
     "taxonomy_documents",
     "two_moons",
     "write_conll",

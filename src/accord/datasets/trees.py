@@ -135,7 +135,11 @@ def _preterminals(tree: Tree) -> Iterator[Tree]:
 
 
 def leaves(tree: Tree) -> list[str]:
-    """The words of a tree, from left to right; the tree may be a binary one."""
+    """The words of a tree, from left to right; the tree may be a binary one.
+
+    >>> leaves(["S", ["NP", ["NN", "dogs"]], ["V", "bark"]])
+    ['dogs', 'bark']
+    """
     return [word for _, word in _preterminals(tree)]
 
 

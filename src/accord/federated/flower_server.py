@@ -46,6 +46,12 @@ class RunSettings:
         Seconds to wait for the answers of a round.
     patience : float
         Seconds to wait for sites at the start, and at the end for those that have gone.
+
+    Examples
+    --------
+    >>> settings = RunSettings.from_config({"result": "result.accord", "lambda": 0.2, "sites": "north, south"})
+    >>> settings.lambda_, settings.names
+    (0.2, ['north', 'south'])
     """
 
     result: str
@@ -150,7 +156,22 @@ def write_result(path: str | Path, outcome: Agreement) -> None:
 
 
 def read_result(path: str | Path) -> Agreement:
-    """The outcome of a run: predictions, their mean as ``consensus``, rounds, and which sites are missing."""
+    """The outcome of a run: predictions, their mean as ``consensus``, rounds, and which sites are missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from accord.federated import LocalSites, Site, agree
+    >>> from accord.federated.flower_server import write_result
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 2))
+    >>> sites = [Site(X[k : k + 10], X[k : k + 10].sum(axis=1), X[20:]) for k in (0, 10)]
+    >>> file = tempfile.mkdtemp() + "/result.accord"
+    >>> write_result(file, agree(LocalSites(sites), 0.1))  # a run does this
+    >>> read_result(file).consensus.shape
+    (10, 1)
+    """
     return read_proved(path, "federated result", _outcome)
 
 

@@ -50,6 +50,12 @@ def onnx(
         Default: a hash of both files.
     n_threads : int, optional
         Default: as many as onnxruntime takes, one for every processor.
+
+    Examples
+    --------
+    >>> encode = onnx("minilm/model.onnx", "minilm/tokenizer.json")  # doctest: +SKIP
+    >>> encode([["Ana", "left"]])[0].shape  # a vector for each token  # doctest: +SKIP
+    (2, 384)
     """
     return OnnxEncoder(fspath(model), fspath(tokenizer), max_length, name, n_threads)
 
@@ -67,6 +73,10 @@ def transformer(model: Any, tokenizer: Any = None, *, max_length: int = 256, nam
         Number of sub-words at most. Longer lists of tokens are encoded in parts, longer texts are cut off.
     name : str, optional
         Default: where the model was loaded from; give another one if it was trained since then.
+
+    Examples
+    --------
+    >>> encode = transformer("distilbert-base-cased")  # downloads it, once  # doctest: +SKIP
     """
     if isinstance(model, (str, PathLike)):
         library = _library("transformers")
@@ -84,6 +94,10 @@ def sentence_transformer(model: Any, *, max_length: int = 256, name: str | None 
     """An encoder from a model of ``sentence-transformers``, or its name or folder.
 
     Texts get what ``model.encode`` gives, tokens the mean of the last hidden states of their sub-words.
+
+    Examples
+    --------
+    >>> encode = sentence_transformer("all-MiniLM-L6-v2")  # downloads it, once  # doctest: +SKIP
     """
     if isinstance(model, (str, PathLike)):
         name = f"sentence-transformers:{fspath(model)}" if name is None else name
@@ -95,6 +109,10 @@ def spacy_pipeline(nlp: Any, *, name: str | None = None) -> Any:
     """An encoder from a pipeline of spaCy, or its name: vectors of words if it has them, else what ``tok2vec`` says.
 
     Lists of tokens keep their tokens; texts get the mean over the tokens of spaCy.
+
+    Examples
+    --------
+    >>> encode = spacy_pipeline("en_core_web_md")  # doctest: +SKIP
     """
     return SpacyEncoder(_library("spacy").load(nlp) if isinstance(nlp, (str, PathLike)) else nlp, name)
 
@@ -116,6 +134,12 @@ def find_encoder(where: str | PathLike[str]) -> Any:
     A folder has ``model.onnx`` (or ``onnx/model.onnx``) and ``tokenizer.json``, or is one that transformers,
     sentence-transformers or spaCy have saved. Only a name after ``transformers:`` or ``sentence-transformers:`` may be
     downloaded by these.
+
+    Examples
+    --------
+    >>> find_encoder("minilm/")
+    Traceback (most recent call last):
+    accord.exceptions.InputError: 'minilm/' is not there; expected a folder or file of an encoder ...
     """
     if not isinstance(where, (str, PathLike)) or not fspath(where):
         raise InputError(f"where is {describe(where)}; expected {_KINDS}")
@@ -151,6 +175,20 @@ def attach(model: Any, encode: Any, *, name: str | None = None) -> Any:
     encode : callable
     name : str, optional
         Of several encoders, the one whose ``encoder_`` this is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import accord
+    >>> from accord import CRF, EncoderFeatures, Sequence
+    >>> def sizes(batch):
+    ...     return [np.array([[len(token), token.isupper()] for token in tokens]) for tokens in batch]
+    >>> words = EncoderFeatures(sizes, name="sizes")
+    >>> model = CRF(Sequence(), view=words).fit([["Ana", "left", "ROME"]], [["O", "O", "LOC"]])
+    >>> file = tempfile.mkdtemp() + "/sizes.accord"
+    >>> model.save(file)  # without the function
+    >>> attach(accord.load(file), sizes).predict([["PARIS"]])
+    [['LOC']]
     """
     if not callable(encode):
         raise InputError(f"encode is {describe(encode)}; expected a function of a batch of inputs")

@@ -24,6 +24,23 @@ class PairFeatures(BaseEstimator):
     """A map from pairs of objects to d numbers. ``fit`` sees sets of objects, labeled and unlabeled alike, no clusters.
 
     A subclass has ``fit`` and ``between``, and ``pairs`` if there is a faster way than row after row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from accord import ClusteringSVM
+    >>> class Near(PairFeatures):
+    ...     "How near two numbers are."
+    ...
+    ...     def fit(self, sets):
+    ...         self.names_ = ["near"]
+    ...         return self
+    ...
+    ...     def between(self, objects, others):
+    ...         return np.exp(-np.abs(np.subtract.outer(objects, others)))[:, :, None]
+    >>> model = ClusteringSVM(pair_features=Near(), C=10.0).fit([[1.0, 1.1, 5.0, 5.2]], [[1, 1, 2, 2]])
+    >>> model.predict([[7.0, 3.0, 7.1]])
+    [[0, 1, 0]]
     """
 
     names_: list[str]
