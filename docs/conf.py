@@ -164,6 +164,17 @@ class NamesLeadToTheReference(SphinxTransform):
                 link += literal
 
 
+class DrawingsKeepTheirLines(SphinxTransform):
+    """Tables drawn with lines are scrolled sideways where they do not fit; other outputs are wrapped."""
+
+    default_priority = 940
+
+    def apply(self, **kwargs: Any) -> None:
+        for block in self.document.findall(nodes.literal_block):
+            if "│" in block.astext():
+                block["classes"].append("drawn")
+
+
 class FoldExperiments(SphinxTransform):
     """Of every experiment the first paragraph is open, and the rest folded; the verdicts stay as they are."""
 
@@ -189,4 +200,5 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("csv", TextLexer)
     reference.write(DOCS / "api")  # before Sphinx looks which pages there are
     app.add_transform(NamesLeadToTheReference)
+    app.add_transform(DrawingsKeepTheirLines)
     app.add_transform(FoldExperiments)
