@@ -52,6 +52,7 @@ myst_heading_slug_func = "blocks.slug"  # as Git hosts make them, so that links 
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"  # the page is that of the class
 autodoc_member_order = "groupwise"
 _FROM_SCIKIT_LEARN = re.compile(r"[sg]et_(params|output|metadata_routing|\w+_request)")  # documented there
 numpydoc_show_class_members = False
@@ -74,6 +75,7 @@ sphinx_gallery_conf = {
     "copyfile_regex": r"",
     "image_scrapers": ("matplotlib",),
     "write_computation_times": False,
+    "min_reported_time": 1e6,  # how long a script took here says little about there
 }
 suppress_warnings = ["config.cache"]
 
