@@ -36,7 +36,7 @@ def nested(tree):
     return nltk.Tree(tree[0], [child if isinstance(child, str) else nested(child) for child in tree[1:]])
 
 
-@pytest.mark.parametrize("n_parsed", [60, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n_parsed", [60, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("terminals", ["words", "tags"])
 @pytest.mark.parametrize("file", CLEAN)
 def test_trees_and_best_trees_have_the_log_probabilities_of_nltk(file, terminals, n_parsed):
