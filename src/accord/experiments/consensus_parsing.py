@@ -70,7 +70,7 @@ class ConsensusParsing(Experiment):
     data_sets = (WSJ, CESS)
     methods = METHODS
     supervised = tuple(name for name, method in METHODS.items() if not method.unlabeled)
-    repetitions = 8  # the thesis has 100
+    repetitions = 30  # the thesis has 100
     settings = grid(treebank=data_sets, n_labeled=LABELED, n_unlabeled=UNLABELED)
     quick_settings = grid(treebank=[WSJ], n_labeled=LABELED[:1], n_unlabeled=(0, 5))
     metrics = ("bracket_f1",)
