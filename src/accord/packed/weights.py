@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import daxpy
 
 from accord.forms import array
 
@@ -43,6 +44,13 @@ class Weights:
     def flat(self) -> np.ndarray:
         """All parameters in one vector, transitions last."""
         return np.concatenate([self.unary.ravel(), self.transitions])
+
+    def add_to(self, vector: np.ndarray, factor: float) -> None:
+        """Add all parameters, times a number, to a vector like :meth:`flat`'s, in place."""
+        n = self.unary.size
+        if n > 0:
+            daxpy(self.unary.ravel(), vector[:n], a=factor)  # without a temporary array
+        vector[n:] += factor * self.transitions
 
     def subtract(self, other: Weights, divisor: float) -> None:
         """Subtract other weights over a number, in place; some rows at a time, for there may be little memory left."""

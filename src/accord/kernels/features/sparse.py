@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.kernels.compiling import helper, kernel
+from accord.kernels.compiling import helper, kernel, written_out
 
 
 class Features(NamedTuple):
@@ -37,10 +37,10 @@ class Window(NamedTuple):
     outside: int
 
 
-@helper
-def _add(x, values, total):
+@written_out
+def _add(x, values, total, size):
     """Add ``x`` times ``values`` to ``total``."""
-    for z in range(total.size):
+    for z in range(size):
         total[z] += x * values[z]
 
 
@@ -52,6 +52,7 @@ def score_rows(features, window, first_row, weights, wide, out):
     places in windows (into ``wide``, (n_rows + 1, window.size * n_outputs)) and its share is added to its neighbours.
     """
     slots, indptr, indices, data = features.slots, features.indptr, features.indices, features.data
+    n_out = out.shape[1]
     out[:] = 0.0
     for t in range(out.shape[0]):
         total = out[t]
@@ -65,10 +66,10 @@ def score_rows(features, window, first_row, weights, wide, out):
                     for j in range(features.dense.shape[1]):
                         x = features.dense[unit, j]
                         if x != 0.0:
-                            _add(x, weights[slot_base + j * stride], total)
+                            _add(x, weights[slot_base + j * stride], total, n_out)
                 else:
                     for p in range(indptr[unit], indptr[unit + 1]):
-                        _add(data[p], weights[slot_base + indices[p] * stride], total)
+                        _add(data[p], weights[slot_base + indices[p] * stride], total, n_out)
     if window.size > 0:
         _add_windows(features, window, first_row, weights, wide, out)
 
@@ -117,6 +118,7 @@ def _add_windows(features, window, first_row, weights, wide, out):
 @kernel
 def add_row(features, row, coefficients, weights):
     """Add the outer product of one row's features and ``coefficients`` (n_outputs,) to ``weights``."""
+    n_out = weights.shape[1]
     for k in range(features.slots.shape[1]):
         unit = features.slots[row, k]
         base, stride = features.base[k], features.stride[k]
@@ -124,32 +126,30 @@ def add_row(features, row, coefficients, weights):
             for j in range(features.dense.shape[1]):
                 x = features.dense[unit, j]
                 if x != 0.0:
-                    _add(x, coefficients, weights[base + j * stride])
+                    _add(x, coefficients, weights[base + j * stride], n_out)
         else:
             for p in range(features.indptr[unit], features.indptr[unit + 1]):
-                _add(features.data[p], coefficients, weights[base + features.indices[p] * stride])
+                _add(features.data[p], coefficients, weights[base + features.indices[p] * stride], n_out)
 
 
 @kernel
 def score_units(indptr, indices, data, first, base, stride, weights, out):
     """Add scores (n_units, n_outputs) of table rows ``first`` onwards, as they count in one slot, to ``out``."""
+    n_out = weights.shape[1]
     for u in range(out.shape[0]):
         total = out[u]
         for p in range(indptr[first + u], indptr[first + u + 1]):
-            x, values = data[p], weights[base + indices[p] * stride]
-            for z in range(total.size):
-                total[z] += x * values[z]
+            _add(data[p], weights[base + indices[p] * stride], total, n_out)
 
 
 @kernel
 def add_units(indptr, indices, data, first, base, stride, coefficients, weights):
     """Transpose of :func:`score_units`: add table rows times ``coefficients`` (n_units, n_outputs) to ``weights``."""
+    n_out = weights.shape[1]
     for u in range(coefficients.shape[0]):
         share = coefficients[u]
         for p in range(indptr[first + u], indptr[first + u + 1]):
-            x, total = data[p], weights[base + indices[p] * stride]
-            for z in range(share.size):
-                total[z] += x * share[z]
+            _add(data[p], share, weights[base + indices[p] * stride], n_out)
 
 
 @kernel

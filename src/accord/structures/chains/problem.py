@@ -304,4 +304,5 @@ class ChainProblem:
             s.order_, s.eta_, s.loss_, self.rescaling, self.norm, C,
             weights.unary, weights.transitions, *self.chain(weights),
             dual.rows, dual.transitions, dual.linear, dual.mass, dual.norm, dual.work, dual.gaps,
+            True if s.observed_ else None,
         )  # fmt: skip
