@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cli_helpers import ok, run
 
+from accord import Classifier
 from accord.datasets.formats.cells import are_almost_numbers, is_header
 
 WORDS = (("goal", "match", "coach", "team", "penalty"), ("moon", "rocket", "orbit", "planet", "probe"))
@@ -180,3 +181,41 @@ def test_one_labeled_row_of_a_class(n, tmp_path):
     assert told.exit_code == 0, told.output
     assert f"{n} label{' is' if n == 1 else 's are'} too few to hold some out and compare" in told.output
     assert ("Y has only one label, 'sport': nothing else can be predicted" in told.stderr) == (n == 1)
+
+
+def test_lines_of_text_will_do_for_a_model_of_texts(tmp_path):
+    labeled, many, new = tmp_path / "t.csv", tmp_path / "many.txt", tmp_path / "new.txt"
+    labeled.write_text(table([(x, y if i < 10 else "") for i, (x, y) in enumerate(texts())]))
+    many.write_text("".join(x + "\n" for x, _ in texts(10, 1)))
+    told = run("train", labeled, "--unlabeled", many, "-o", tmp_path / "m")
+    assert "training Classifier on 10 labeled examples and 20 unlabeled ones" in told.output
+    new.write_text("the goal of the match, coach\na moon and a rocket\n")
+    assert ok("predict", tmp_path / "m", new) == "sport\nspace\n"
+    assert ok("predict", tmp_path / "m", "--format", "text", stdin=new.read_bytes()) == "sport\nspace\n"
+    told = run("predict", tmp_path / "m", stdin=new.read_bytes())
+    assert (
+        "the column 'text' is missing, which the model was trained on; if every line is a text, give --format text"
+        in (told.stderr)
+    )
+    new.write_text("sport\tthe goal of the match, coach\nspace\ta moon and a rocket\n")
+    assert ok("predict", tmp_path / "m", new) == "sport\nspace\n"
+    assert '"zero_one_loss": 0.0' in ok("evaluate", tmp_path / "m", new, "--json")
+    told = run("predict", tmp_path / "m", "--format", "csv", stdin="")
+    assert "the file is empty; expected one row per example" in told.stderr
+
+
+def test_a_model_of_texts_from_python_reads_lines_and_tables(tmp_path):
+    inputs, labels = zip(*texts())
+    Classifier(random_state=0).fit(list(inputs), list(labels)).save(tmp_path / "m")
+    assert ok("predict", tmp_path / "m", stdin="the goal of the match\n") == "sport\n"
+    (tmp_path / "new.csv").write_text("text\na moon and a rocket\n")
+    assert ok("predict", tmp_path / "m", tmp_path / "new.csv") == "space\n"
+
+
+def test_labels_that_the_model_does_not_know_are_named(tmp_path):
+    (tmp_path / "t.csv").write_text(table(texts()))
+    (tmp_path / "new.csv").write_text(table([(x, y.upper()) for x, y in texts(6, 1)]))
+    ok("train", tmp_path / "t.csv", "-o", tmp_path / "m")
+    told = run("evaluate", tmp_path / "m", tmp_path / "new.csv")
+    assert "new.csv: the model does not know the labels 'SPACE', 'SPORT', so that they count as wrong" in told.stderr
+    assert "does not know" not in run("evaluate", tmp_path / "m", tmp_path / "t.csv").stderr

@@ -151,7 +151,7 @@ class TableReader:
             if len(row) != self.width:
                 columns = f"{self.width} column{'s'[: self.width != 1]}"
                 message = f"expected {columns} as in the first row, found {len(row)}"
-                if len(row) > self.width > 1:
+                if len(row) > self.width:
                     message += "; a cell with a separator in it has to stand in quotes"
                 raise FormatError(message, self.name, number)
             yield number, row
