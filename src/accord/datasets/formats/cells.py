@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -17,6 +18,7 @@ LABELS = (
 _WORDS_OF_TEXT, _DISTINCT_OF_TEXT, _CELLS_OF_TEXT = 3.0, 0.5, 4
 _FEW_WORDS, _ALL_DISTINCT = 1.5, 0.9  # or this
 _CHANCE = 0.05  # below which it is no chance that no cell of the first row occurs again
+_LOOKED_AT = 100  # cells
 _ALMOST = re.compile(r"[-+]?\s?[$€£¥]?\s?[-+]?\d[\d.,' ]*\s?[%$€£¥]?")
 
 
@@ -34,8 +36,8 @@ def is_number(cell: str) -> bool:
 
 
 def are_almost_numbers(cells: Sequence[str]) -> bool:
-    """Whether cells are numbers as people write them but programs do not: 1,5 or $20 or 3 %."""
-    filled = [cell for cell in cells if cell]
+    """Whether cells, the first of many, are numbers as people write them but programs do not: 1,5 or $20 or 3 %."""
+    filled = list(islice((cell for cell in cells if cell), _LOOKED_AT))
     return bool(filled) and floats(filled) is None and all(map(_ALMOST.fullmatch, filled))
 
 
