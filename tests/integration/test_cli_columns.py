@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from cli_helpers import ok, run
 
-from accord.cli.data.columns import Columns, named_label
+from accord.cli.data.columns import Columns
 from accord.cli.data.layout import Layout
 from accord.cli.tasks import MULTICLASS, REGRESSION
+from accord.datasets.formats.cells import named_label
 from accord.exceptions import FormatError
 
 FRUIT = ("apple", "pear", "plum"), ("saw", "drill", "hammer")
@@ -121,7 +122,7 @@ def test_the_last_column_has_the_labels_unless_it_cannot_be():
     assert found(MULTICLASS, ["class", "label"], few, few) == (1, [])
     assert found(MULTICLASS, ["id", "class", "z"], numbers, few, few) == (1, ["id"])
     assert found(MULTICLASS, ["id", "z"], few, few) == (1, [])  # not another one in every row
-    assert found(MULTICLASS, ["label", "z"], [""] * 20, few) == (1, [])  # nothing in it
+    assert found(MULTICLASS, ["label", "z"], [""] * 20, few) == (1, ["label"])  # nothing in it
     assert found(REGRESSION, ["target", "z"], numbers, numbers) == (0, [])
     with pytest.raises(FormatError, match=r"the last column, 'z', has another value in nearly every row"):
         found(MULTICLASS, ["x", "z"], numbers, many)

@@ -82,7 +82,7 @@ def test_every_constructor_parameter_has_an_option():
         (["train", "-", "--model", "m"], "a _\n", "all 1 examples are unlabeled"),
         (["train", "-", "--model", "m"], b"a O\n\xff O\n", "line 2: byte 0xff is not valid utf-8"),
         (["train", "-", "--model", "m", "--C", "-1"], "a O\n", "C is -1.0; expected a positive number"),
-        (["train", "-", "--model", "m", "--format", "csv"], "a,b\nc,d\n", "say whether it is; see --header"),
+        (["train", "-", "--model", "m", "--format", "csv"], "a,b\nc,d\n", "say whether it is a header; see --header"),
         (["reproduce", "nothing"], None, "there is no experiment 'nothing'"),
     ],
 )  # fmt: skip

@@ -5,6 +5,7 @@ what was tried                                                    held by
 ================================================================  ==============================================
 a CSV file of texts                                               test_cli_texts, test_cli_named_rows
 scikit-learn's scorers and checks                                 below; test_sklearn_checks, test_facilities
+tables as other programs write them                               test_cli_odd_files
 a search with None among the labels                               below; test_facilities ("None in y")
 co-SVM with many unlabeled sentences: says something, and ends    below; test_progress, test_co_svm_frozen
 which option to take: the default is the best recipe              test_cli_unlabeled (the tagger), test_tagger

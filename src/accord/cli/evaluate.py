@@ -23,10 +23,11 @@ from accord.cli.models import load_model, source_options
 from accord.cli.option_types import Choice
 from accord.cli.program import debug_option
 from accord.cli.tasks import REGRESSION, SEQUENCE
-from accord.cli.terminal import computing, quiet_option
+from accord.cli.terminal import computing, note, quiet_option
 from accord.exceptions import InputError
 
 # What --help shows; --help-all shows the rest.
+_SHOWN = 5  # unknown labels
 _GROUPS = {"Data": ("format", "label_column", "predictions"), "Output": ("as_json",), "Running": ("n_jobs", "quiet")}
 
 
@@ -90,12 +91,26 @@ def score_model(model: Any, layout: Layout, data: str, scoring: str = "papers") 
     batch = load(layout, data)
     keep = _labeled(batch, data)
     tokens = None if batch.tokens is None else [batch.tokens[i] for i in keep]
+    if layout.task.hides_labels and not layout.task.numeric:
+        _tell_unknown(model, [batch.Y[i] for i in keep], data)
     predictor = layout.task.predictor(model)
     X = batch.X if len(keep) == len(batch.Y) else take(batch.X, keep)
     found = [p.y for p in predictor(X, tokens)]
     predictor.tell()
     taxonomy = getattr(getattr(model, "structure", None), "taxonomy", None)
     return layout.task.scores([batch.Y[i] for i in keep], found, taxonomy=taxonomy, scoring=scoring)
+
+
+def _tell_unknown(model: Any, Y: list[Any], data: str) -> None:
+    """Name labels that the model cannot predict, because it has never seen them: all of these count as wrong."""
+    structure = getattr(model, "structure_", None)
+    known = getattr(structure, "labels_", None)
+    if known is not None and not hasattr(structure, "taxonomy"):  # whose inner nodes are known
+        labels = {str(label) for y in Y for label in (y if isinstance(y, list) else [y]) if label is not None}
+        unknown = sorted(labels - set(map(str, known)))
+        if unknown:
+            shown = ", ".join(map(repr, unknown[:_SHOWN])) + ", ..." * (len(unknown) > _SHOWN)
+            note(f"{data}: the model does not know the labels {shown}, so that they count as wrong")
 
 
 def _labeled(batch: Batch, data: str) -> list[int]:

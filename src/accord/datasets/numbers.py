@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from accord.datasets.formats.csv_table import floats
+from accord.datasets.formats.cells import floats
 from accord.datasets.formats.source import iter_lines
 from accord.datasets.stored import stored_arrays
 from accord.exceptions import FormatError

@@ -53,6 +53,7 @@ METHODS: dict[str, Callable[[Corpus, int], StructuredLearner]] = {
     "Tagger": _Pooled.of,
 }
 SUPERVISED = ("CRF", "SVM")
+SIZES = 2000, 1000  # sentences to learn from, and to test on: half a minute of processor time for a method
 BY_HAND = tuple(name for name in METHODS if name != "Tagger")
 
 
@@ -62,22 +63,24 @@ class FrontDoorSequences(Experiment):
     name = "front-door-sequences"
     title = "The default tagger against recipes set by hand"
     description = (
-        "Token error and span F1 on the corpus' own test part (Spanish: CoNLL-2002 testb; genes: BC2GM test) after "
-        "training on few labeled sentences, drawn anew in each repetition until every label occurs among them; all "
-        "other training sentences are unlabeled. 'CRF' is the learner with its defaults. 'Tagger' has no settings; the "
-        "others are what one would set by hand. Views are fitted once, on all training sentences."
+        "Token error and span F1 on 1,000 random sentences of the corpus' own test part (Spanish: CoNLL-2002 testb; "
+        "genes: BC2GM test) after training on few labeled sentences, drawn anew in each repetition until every label "
+        "occurs among them, of 2,000 random training sentences; the others are unlabeled. 'CRF' is the learner with "
+        "its defaults. 'Tagger' has no settings; the others are what one would set by hand. Views are fitted once, on "
+        "all 2,000 sentences."
     )
     data_sets = DATA_SETS
     methods = METHODS
     quick_methods = ("CRF", "Tagger")
-    repetitions = 10
+    repetitions = 5
+    version = 2  # 1 had all sentences of the corpora
     settings = grid(data=list(SETS)[:2], n_labeled=[10, 20, 50, 100])
     quick_settings = grid(data=list(SETS)[:1], n_labeled=[20])
     metrics = ("token_error", "span_f1")
     baseline = "CRF"
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Corpus]:
-        return load_corpora(self.values("data", quick), data, quick)
+        return load_corpora(self.values("data", quick), data, quick, SIZES, seed)
 
     def run_task(self, task: Task, loaded: dict[str, Corpus]) -> Mapping[str, float]:
         corpus = loaded[task.setting["data"]]
@@ -94,11 +97,10 @@ class FrontDoorSequences(Experiment):
     def notes(self, results: Results) -> list[str]:
         sentences = []
         for setting in results.settings:
-            errors = {m: mean_of(results, m, "token_error", **setting) for m in results.methods}
-            by_hand = {m: e for m, e in errors.items() if m in BY_HAND}
-            best = min(by_hand, key=by_hand.__getitem__)
+            f1 = {m: mean_of(results, m, "span_f1", **setting) for m in results.methods}
+            best = max((m for m in f1 if m in BY_HAND), key=f1.__getitem__)
             sentences.append(
-                f"{self.describe(setting)}: the tagger errs on {100 * errors['Tagger']:.2f} % of the tokens, the best "
-                f"by hand ({best}) on {100 * by_hand[best]:.2f} %, the CRF on {100 * errors['CRF']:.2f} %."
+                f"{self.describe(setting)}: the tagger has a span F1 of {100 * f1['Tagger']:.1f}, the best by hand "
+                f"({best}) {100 * f1[best]:.1f}, the CRF {100 * f1['CRF']:.1f}."
             )
         return sentences

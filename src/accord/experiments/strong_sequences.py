@@ -7,8 +7,11 @@ corpus' own test part, which nothing is chosen on.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from accord.datasets import load
 from accord.evaluation import Results, Task, draw, span_f1, token_error, tune
@@ -59,20 +62,30 @@ class Corpus:
         return chain_of(self.Y, constraints="iob2", normalize=True)
 
 
-def load_corpora(names: list[str], data: DataFolder, quick: bool) -> dict[str, Corpus]:
-    """The corpora, with their views fitted on all training sentences."""
+def load_corpora(
+    names: list[str], data: DataFolder, quick: bool, most: tuple[int | None, int | None] = (None, None), seed: int = 0
+) -> dict[str, Corpus]:
+    """The corpora, with their views fitted on all training sentences; or on so many random ones, with so many to test
+    on."""
     out = {}
     for name in names:
         key, part = SETS[name]
         train, test = load(key, data), load(key, data, part=part)
-        kept = [i for i, x in enumerate(train.X) if x][: 1500 if quick else None]
+        n_train, n_test = (1500, 200) if quick else most
+        rng = np.random.default_rng(seed)
+        kept = _some([i for i, x in enumerate(train.X) if x], n_train, rng)
         X, Y = [train.X[i] for i in kept], [train.Y[i] for i in kept]
-        size = 200 if quick else len(test.X)
+        tested = _some(range(len(test.X)), n_test, rng)
         text = PackedOnce(TokenFeatures(window=1)).pack(X)
         learned = PackedOnce(ConcatenatedViews(word_vectors())).pack(X)
         rich = PackedOnce.joined([text, learned])
-        out[name] = Corpus(X, Y, test.X[:size], test.Y[:size], text, learned, rich)
+        out[name] = Corpus(X, Y, [test.X[i] for i in tested], [test.Y[i] for i in tested], text, learned, rich)
     return out
+
+
+def _some(places: Seq[int], n: int | None, rng: np.random.Generator) -> Seq[int]:
+    """So many of them, or all."""
+    return places if n is None or n >= len(places) else sorted(rng.choice(places, n, replace=False).tolist())
 
 
 def _crf(corpus: Corpus, view: View, C: float) -> CRF:

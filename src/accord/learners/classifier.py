@@ -281,13 +281,14 @@ def _report(entry: Entry, tried: list[Tried], chosen: Tried | None, C: float) ->
     used = f"{n:,} labeled and {n_unlabeled:,} unlabeled examples; used: {entry.name}"
     if not entry.way.unlabeled:
         used += f" (logistic regression, C = {C:g})"
-    brought = f"{n} labels are too few to hold some out and compare"
+    brought = f"{n} label{'s are' if n > 1 else ' is'} too few to hold some out and compare"
     if chosen is not None:
         alone = min((one for one in tried if not one.entry.way.unlabeled), key=lambda one: one.rate, default=chosen)
         brought = f"held-out labels wrong, of {n:,}: {100 * alone.rate:.1f} % by {alone.entry.name}"
         if chosen is not alone:
             brought += f", {100 * chosen.rate:.1f} % by what is used"
-        brought += f"; {len(tried)} ways were tried"
+        if len(tried) > 1:
+            brought += f"; {len(tried)} ways were tried"
     if not n_unlabeled:
         following = "next: unlabeled examples often help; leave their labels empty (None)"
     elif entry.way.unlabeled:

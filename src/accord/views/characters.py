@@ -36,11 +36,11 @@ def code_points(string: str) -> np.ndarray:
 
 
 def _classes_of(codes: np.ndarray) -> np.ndarray:
-    out = _classes[codes]
+    out = _classes.take(codes)  # twice as fast as by an index
     if not out.all():
         for code in np.unique(codes[out == 0]):
             _classes[code] = _class_of(chr(code))
-        out = _classes[codes]
+        out = _classes.take(codes)
     return out
 
 

@@ -185,8 +185,7 @@ class TextFeatures(View):
             *counted, first, keys, ids = hashing.count(terms.keys, indptr, table, n, True)
             table, n = (keys, ids), n + first.size
             found.append(tuple(counted))
-            spans = zip(terms.kinds[first].tolist(), terms.begins[first].tolist(), terms.lengths[first].tolist())
-            fresh.append((terms.keys[first], terms.kinds[first], [joined[b : b + k] for _, b, k in spans]))
+            fresh.append((*(values[first] for values in terms), joined))
         indices, counts, indptr = _joined(found)
         frequencies = np.bincount(indices, minlength=n)
         kept = np.append(np.ones(n_old, np.bool_), frequencies[n_old:] >= self.min_count)
@@ -200,16 +199,17 @@ class TextFeatures(View):
             self.bias_ = typical_value(self._matrix(indices, counts, indptr)) if self.bias else 0.0
         return self._rows(indices, counts, indptr)
 
-    def _add_columns(self, fresh: list[tuple[np.ndarray, np.ndarray, list[str]]], kept: np.ndarray) -> None:
-        """Columns for the terms of new texts that are to be kept."""
-        keys, kinds, spans = [self.keys_], [self.kinds_], [span for _, _, part in fresh for span in part]
-        keys += [part for part, _, _ in fresh]
-        kinds += [part for _, part, _ in fresh]
-        chosen = np.append(np.ones(self.keys_.size, np.bool_), kept)
-        n_old = self.keys_.size
-        self.keys_, self.kinds_ = np.concatenate(keys)[chosen], np.concatenate(kinds)[chosen]
-        at = np.flatnonzero(kept).tolist()
-        self.terms_ = self.terms_ + [_term(kind, spans[i]) for kind, i in zip(self.kinds_[n_old:].tolist(), at)]
+    def _add_columns(self, fresh: list[tuple[Any, ...]], kept: np.ndarray) -> None:
+        """Columns for those terms of new texts that are to be kept; the others never become strings."""
+        keys, kinds, terms = [self.keys_], [self.kinds_], list(self.terms_)
+        ends = np.cumsum([part[0].size for part in fresh])
+        for (*values, joined), chosen in zip(fresh, np.split(kept, ends[:-1])):
+            of_keys, of_kinds, begins, lengths = (column[chosen] for column in values)
+            keys.append(of_keys)
+            kinds.append(of_kinds)
+            spans = zip(of_kinds.tolist(), begins.tolist(), lengths.tolist())
+            terms += [_term(kind, joined[b : b + k]) for kind, b, k in spans]
+        self.keys_, self.kinds_, self.terms_ = np.concatenate(keys), np.concatenate(kinds), terms
 
     def _weights(self, indices: np.ndarray, counts: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         idf = np.ones(self.counts_.size)
@@ -258,7 +258,12 @@ def _blocks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _term(kind: int, span: str) -> str:
     """What is said of a term that was first seen here."""
+    if kind == kernels.WORD:
+        return span
     if kind == kernels.PAIR:
+        one, _, other = span.partition(" ")
+        if one.isalnum() and other.isalnum():  # as most are; the expression takes several times as long
+            return span
         return " ".join(_WORD.findall(span))
     beyond = max(kind - int(kernels.GRAM), 0)
     return " " * (beyond & 1) + span + " " * (beyond >> 1)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from accord.datasets.formats.csv_table import is_free_text
+from accord.datasets.formats.cells import is_free_text
 
 _PLAIN = (list, tuple, str, bytes, Mapping, np.ndarray)
 _VALUES = (str, bool, int, float, np.generic, list, tuple, set, Mapping)  # what DictFeatures take

@@ -69,10 +69,14 @@ def test_quotes_hold_delimiters_and_line_ends():
 
 
 def test_ambiguous_header_asks():
-    with pytest.raises(FormatError, match=r"whether the first row is a header.*see header="):
+    with pytest.raises(
+        FormatError, match=r"the first row, red, x, names the columns.*whether it is a header.*see header="
+    ):
         read("red,x\nblue,y\n")
     assert read("red,x\nblue,y\n", header=False).y == ["x", "y"]
     assert read("red,x\nblue,y\n", header=True).y == ["y"]
+    assert read("red,x\nblue,y\nred,y\n").y == ["x", "y", "y"]  # what comes again is no name
+    assert read("color,label\nred,x\nblue,y\n").y == ["x", "y"]  # called as labels are
 
 
 @each_row(
@@ -81,7 +85,7 @@ def test_ambiguous_header_asks():
         ("", {}, "the file is empty"),
         ("1,2,x\n3,4\n", {}, "line 2: expected 3 columns as in the first row, found 2"),
         ('a,b\n"x\ny",1\n1\n', {}, "line 4: expected 2 columns"),
-        ('1,"2\n', {}, "unexpected end of data"),
+        ('1,"2\n', {}, "line 1: a quote begins in this row and never ends"),
         ("a,a,b\n1,2,x\n", {}, "line 1: two columns are named 'a'"),
         ("a,b\n1,x\n", {"label_column": "kind"}, r"'kind' is not among the columns \['a', 'b'\]"),
         ("1,x\n", {"label_column": 2}, "the label column is 2, but there are 2 columns; see label_column="),

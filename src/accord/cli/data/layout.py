@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from accord.cli.option_types import COLUMN, LENGTHS, NAMES, Choice, flag
-from accord.cli.outputs.views import input_view
+from accord.cli.outputs.views import input_view, sees_texts
 from accord.cli.tasks import MULTICLASS, SEQUENCE, Task, task_of, task_of_format
 
 FORMATS = ("conll", "text", "csv", "jsonl", "parquet", "svmlight", "treebank")
@@ -96,7 +96,7 @@ class Layout:
             raise click.UsageError(f"{task.outputs} are read from {known} files, not from {found}; see --format")
         if self.feature_columns and found != "conll":
             raise click.UsageError("--feature-columns are columns of a CoNLL file; give one, with --format conll")
-        if self.text_columns and found not in TABLES:
+        if self.text_columns and found not in TABLES and not (found == "text" and self.holds_one_text):
             raise click.UsageError("--text-columns are columns of a table; give one, with --format csv")
         if self.named and (found not in TABLES or task.numeric):
             raise click.UsageError("links are between rows of a table that have classes; give one, with --format csv")
@@ -109,7 +109,12 @@ class Layout:
     @property
     def is_table(self) -> bool:
         """Whether the file has columns of features, whose kinds are found out."""
-        return self.format in TABLES and not self.task.of_tokens
+        return (self.format in TABLES or self.holds_one_text) and not self.task.of_tokens
+
+    @property
+    def holds_one_text(self) -> bool:
+        """Whether an example is one text, as a model knows: then lines of text will do."""
+        return self.feature_names is not None and len(self.free_texts) == len(self.feature_names) == 1
 
     @property
     def named(self) -> tuple[int | str, ...]:
@@ -198,12 +203,21 @@ def layout_of(model: Any, options: dict[str, Any], source: str, labeled: bool = 
     task, view = task_of(model), input_view(model)
     if "feature_names" not in kept and getattr(view, "columns_", None):
         kept["feature_names"] = tuple(view.columns_)
+    if not kept and sees_texts(view):
+        kept = {"feature_names": ("text",), "text_columns": ("text",)}
     if "n_features" not in kept and hasattr(view, "n_columns_"):
         kept["n_features"] = view.n_columns_
-    if task.of_tokens or (guess_format(source, of_tokens=False) in TABLES and kept.get("format") in TABLES):
+    if task.of_tokens or (guess_format(source, of_tokens=False) in _read_like(task, kept)):
         kept.pop("format", None)  # a tagger trained on CoNLL columns reads text just as well, and tables are tables
     layout = Layout(task, **{**kept, **options})
     return layout.for_file(source, _default_format(layout, view, labeled))
+
+
+def _read_like(task: Task, kept: dict[str, Any]) -> tuple[str, ...]:
+    """The formats that do as well as that of the training file."""
+    if kept.get("format") not in TABLES:
+        return ()
+    return (*TABLES, "text") if Layout(task, **kept).holds_one_text else TABLES
 
 
 def _default_format(layout: Layout, view: Any, labeled: bool) -> str:

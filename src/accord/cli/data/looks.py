@@ -44,11 +44,23 @@ def has_texts_in_cells(source: str, encoding: str) -> bool:
     return len(tabs) == 1 and tabs != {0} and any(" " in cell.strip() for line in lines for cell in line.split("\t"))
 
 
+def look_at_text(source: str, encoding: str) -> str:
+    """What a file that is called like plain text looks like if it has labels, and what to do."""
+    lines = _head(source, encoding)
+    if lines and all(line.startswith("__label__") for line in lines):
+        return "The lines begin with __label__; write each as class<TAB>words, and give --task multiclass"
+    return _look_at_cells(lines)
+
+
 def _first_lines(layout: Layout, source: str) -> list[str]:
+    return _head(source, layout.encoding)
+
+
+def _head(source: str, encoding: str) -> list[str]:
     if source == "-":  # has been read
         return []
     try:
-        filled = (line.strip() for line in iter_lines(source, layout.encoding) if line.strip())
+        filled = (line.strip() for line in iter_lines(source, encoding) if line.strip())
         return list(islice(filled, _LINES))
     except InputError:  # which is not about columns
         return []

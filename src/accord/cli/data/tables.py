@@ -9,12 +9,13 @@ from itertools import chain, islice
 from typing import Any
 
 from accord.cli.data.batch import Batch
-from accord.cli.data.columns import Columns, named_label
+from accord.cli.data.columns import Columns
 from accord.cli.data.layout import Layout
 from accord.cli.data.targets import Lines, delimiter_of, read_again, to_numbers
 from accord.cli.terminal import note
 from accord.datasets import iter_csv, read_csv
 from accord.datasets.formats import named_rows
+from accord.datasets.formats.cells import named_label
 from accord.datasets.formats.csv_table import Table
 from accord.datasets.formats.source import iter_lines, source_name
 from accord.exceptions import FormatError
@@ -39,6 +40,8 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
             f"there {found}; expected one with labels (empty where there is none) and others to learn from",
             source_name(source),
         )
+    if not table.y:
+        raise FormatError("there are no rows below the first; expected one per example", source_name(source))
     if header == "auto":  # without a header, columns are named by their numbers
         header = not all(name.isdigit() for name in table.feature_names)
     node, link = [*table.texts[: len(layout.named)], None, None][:2]
@@ -55,7 +58,7 @@ def load_table(layout: Layout, source: str) -> tuple[Batch, Layout]:
 
 def table_batches(layout: Layout, source: Any, size: int, labeled: bool) -> Iterator[Batch]:
     """Rows in batches, the columns in the order of training."""
-    stream: _Peeked | _Named = (_Named if layout.format in named_rows.FORMATS else _Peeked)(source, layout)
+    stream: _Peeked | _Named = (_Peeked if layout.format == "csv" else _Named)(source, layout)
     label = _label_column(layout, stream, labeled)
     unknown = _unknown(layout, stream, label)
     if unknown:
@@ -74,6 +77,8 @@ class _Peeked(Lines):
     def __init__(self, source: Any, layout: Layout) -> None:
         lines = iter_lines(source, layout.encoding)
         head = list(islice(lines, 1))
+        if not head:
+            raise FormatError("the file is empty; expected one row per example", source_name(source))
         super().__init__(source_name(source), chain(head, lines))
         self.rows: Any = self
         self.header = True if layout.header is None else layout.header
@@ -110,7 +115,7 @@ def _label_column(layout: Layout, stream: _Peeked | _Named, labeled: bool) -> in
     if labeled or n_known is None:
         return stream.target if labeled else layout.label_column
     if stream.header and layout.feature_names is not None:
-        _refuse_other_columns(layout.feature_names, stream.cells, stream.name)
+        _require_columns(layout, stream.cells, stream.name)
         if layout.label_column in stream.cells:
             return layout.label_column
         unknown = _unknown(layout, stream, None)
@@ -137,13 +142,17 @@ def _ordered(layout: Layout, table: Table, stream: _Peeked | _Named) -> Any:
     """The features of a table as the model knows them."""
     if not stream.header or layout.feature_names is None:
         return table.X
-    _refuse_other_columns(layout.feature_names, table.feature_names, stream.name)
+    _require_columns(layout, table.feature_names, stream.name)
     if isinstance(table.X, list):
         return table.X
     return table.X[:, [table.feature_names.index(column) for column in layout.feature_names]]
 
 
-def _refuse_other_columns(features: Sequence[str], found: Sequence[str], name: str) -> None:
-    missing = next((column for column in features if column not in found), None)
+def _require_columns(layout: Layout, found: Sequence[str], name: str) -> None:
+    """Whether the columns are there that the model was trained on."""
+    missing = next((column for column in layout.feature_names or () if column not in found), None)
     if missing is not None:
-        raise FormatError(f"the column {missing!r} is missing, which the model was trained on", name, 1)
+        message = f"the column {missing!r} is missing, which the model was trained on"
+        if layout.holds_one_text:
+            message += "; if every line is a text, give --format text"
+        raise FormatError(message, name, 1)

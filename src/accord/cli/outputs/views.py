@@ -35,6 +35,13 @@ def innermost(view: Any) -> Any:
     return view
 
 
+def sees_texts(view: Any) -> bool:
+    """Whether its inputs are whole texts."""
+    from accord.views.documents import TextFeatures
+
+    return isinstance(view, TextFeatures)
+
+
 def input_view(model: Any) -> Any:
     """The view that sees the inputs as they are read; views of parts of them (``Select``) do not."""
     from accord.views.select import Select

@@ -49,7 +49,10 @@ def choose_task(data: str, reading: dict[str, Any], given: dict[str, Any], optio
         task = SEQUENCE
     if task is None:
         if found == "text":
-            raise click.UsageError("plain text: give --task multiclass if its lines are class<TAB>words")
+            from accord.cli.data.looks import look_at_text
+
+            said = look_at_text(data, reading.get("encoding", "utf-8"))
+            raise click.UsageError(said or "plain text: give --task multiclass if its lines are class<TAB>words")
         task = task_of_file(data, found, reading.get("encoding", "utf-8"))
     if options["learner"] is None:
         options["learner"] = default_learner(task, given, options)

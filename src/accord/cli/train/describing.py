@@ -86,7 +86,7 @@ def _labels(plan: Plan, found: Understood) -> Iterable[tuple[str, str]]:
     elif found.layout.task.hides_labels:  # trees have none
         labels = Counter(label for y in known for label in (y if isinstance(y, list) else [y]) if label is not None)
         shown = [f"{_short(str(label))} ({n:,})" for label, n in labels.most_common(_LABELS + 1)]
-        yield f"{len(labels):,} labels", _some(shown, _LABELS, len(labels))
+        yield f"{len(labels):,} label{'s'[: len(labels) != 1]}", _some(shown, _LABELS, len(labels))
 
 
 def _short(label: str) -> str:

@@ -10,6 +10,7 @@ see `Table`. Otherwise X is a list of dicts, one per row, for `DictFeatures` or 
 from __future__ import annotations
 
 import csv
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, count, islice
@@ -17,15 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from accord.datasets.formats.cells import floats, is_free_text, is_header, is_number
 from accord.datasets.formats.named_rows import NamedRows
 from accord.datasets.formats.source import Source, iter_lines, source_name
 from accord.exceptions import FormatError, InputError
 
 _DELIMITERS = ",;\t|"
-# A column is free text if its cells have so many words on the average, and so many of them are distinct.
-_WORDS_OF_TEXT, _DISTINCT_OF_TEXT, _CELLS_OF_TEXT = 3.0, 0.5, 4
-_FEW_WORDS, _ALL_DISTINCT = 1.5, 0.9  # or this
 _LONGEST_TEXT = 2**31 - 1  # of the csv module's own limit, 128 KB, texts know nothing
+_HINT = re.compile(r'"?sep=."?', re.IGNORECASE)
 Column = int | str
 # From the names of all columns, their cells and the place of the label's, if it was given: where the labels are, and
 # the names of columns to leave out.
@@ -90,7 +90,7 @@ class TableReader:
         self.width = len(first[1])
         self.rows: Iterator[tuple[int, list[str]]] = chain([first], rows)
         self.label_column = label_column
-        if self.header == "auto" and any(_is_number(cell) for cell in first[1]):
+        if self.header == "auto" and any(is_number(cell) for cell in first[1]):
             self.header = False  # a header names columns, it does not count them
 
     def _rows(self, source: Source, delimiter: str | None, encoding: str) -> Iterator[tuple[int, list[str]]]:
@@ -99,6 +99,9 @@ class TableReader:
         if delimiter is None:
             counts = {d: head[0].count(d) for d in _DELIMITERS} if head else {",": 0}
             delimiter = max(counts, key=lambda d: counts[d])
+        if head and _HINT.fullmatch(head[0]):
+            raise FormatError(f"the first line, {head[0]!r}, is meant for a spreadsheet; remove it", self.name, 1)
+        begins = 1  # the line on which a row begins
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_TEXT))
         # the reader wants line ends, to keep those inside quotes
         reader = csv.reader((line + "\n" for line in chain(head, lines)), delimiter=delimiter, strict=True)
@@ -106,8 +109,9 @@ class TableReader:
             for row in reader:
                 if row:
                     yield reader.line_num, [cell.strip() for cell in row]
+                begins = reader.line_num + 1
         except csv.Error as error:
-            raise FormatError(str(error), self.name, reader.line_num) from error
+            raise FormatError(_what_is_wrong(str(error)), self.name, begins if reader.line_num else None) from error
 
     def take_header(self, numbered: bool = False) -> list[str]:
         """Names of all columns; consumes the first row if it is the header.
@@ -145,34 +149,23 @@ class TableReader:
     def checked(self) -> Iterator[tuple[int, list[str]]]:
         for number, row in self.rows:
             if len(row) != self.width:
-                message = f"expected {self.width} columns as in the first row, found {len(row)}"
+                columns = f"{self.width} column{'s'[: self.width != 1]}"
+                message = f"expected {columns} as in the first row, found {len(row)}"
+                if len(row) > self.width:
+                    message += "; a cell with a separator in it has to stand in quotes"
                 raise FormatError(message, self.name, number)
             yield number, row
 
 
-def _is_number(cell: str) -> bool:
-    return bool(cell) and floats([cell]) is not None
-
-
-def floats(cells: Sequence[str]) -> np.ndarray | None:
-    """The column as floats, empty cells as nan; None if some cell is not a number."""
-    try:
-        values = np.array([float(cell) if cell else np.nan for cell in cells])
-    except ValueError:
-        return None
-    return None if any("_" in cell for cell in cells) else values  # Python reads 1_000 as a number, no other tool does
-
-
-def is_free_text(cells: Sequence[str]) -> bool:
-    """Whether a column looks like texts that people wrote: several words, mostly distinct.
-
-    Two words are enough where hardly anything occurs twice: as categories, such values would say nothing about others.
-    """
-    filled = [cell for cell in cells if cell]
-    if len(filled) < _CELLS_OF_TEXT or len(set(filled)) < _DISTINCT_OF_TEXT * len(filled):
-        return False
-    words = _FEW_WORDS if len(set(filled)) >= _ALL_DISTINCT * len(filled) else _WORDS_OF_TEXT
-    return sum(len(cell.split()) for cell in filled) >= words * len(filled)
+def _what_is_wrong(message: str) -> str:
+    """What the csv module says, for those who did not write a program."""
+    if "unexpected end of data" in message:
+        return "a quote begins in this row and never ends"
+    if "new-line character" in message:
+        return "carriage returns stand within lines; save the file with line feeds at the end of each line"
+    if "expected after" in message:
+        return 'text follows the quote at the end of a cell; quotes within a cell that has quotes are doubled, as in ""'
+    return message
 
 
 def _build(
@@ -191,7 +184,7 @@ def _build(
         if values is not None:
             numeric[name] = values
         elif categorical is not None:
-            bad = next(i for i, cell in enumerate(cells) if cell and not _is_number(cell))
+            bad = next(i for i, cell in enumerate(cells) if cell and not is_number(cell))
             message = f"{cells[bad]!r} in column {name!r} is not a number; columns of words have to be named"
             raise FormatError(message, file, rows[bad][0], "categorical")
     if texts is None:
@@ -248,13 +241,6 @@ def _refuse_missing(
             raise FormatError(message, file, number)
 
 
-def _names_texts(numbered: list[tuple[int, list[str]]]) -> bool:
-    """Whether the first row is the header of columns with free text: single words above several."""
-    first, *rest = (row for _, row in numbered)
-    free = [k for k, cells in enumerate(zip(*rest)) if is_free_text(cells)]
-    return bool(free) and all(len(cell.split()) <= 2 for cell in first)
-
-
 def _named(columns: Sequence[Column] | None, names: list[str], file: str, what: str, argument: str) -> list[str] | None:
     """Columns by name, in the order given."""
     if columns is None:
@@ -290,8 +276,10 @@ def read_csv(
         By default whichever of comma, semicolon, tab and bar is most frequent in the first line.
     header : bool or "auto"
         "auto": the first row is a header if `label_column` is a name, or if none of its cells is a number while
-        some column below it is numeric, or if it has names of ``categorical`` or ``texts``. If all columns are words
-        that cannot be told, and an error asks.
+        some column below it is numeric, or if it has names of ``categorical`` or ``texts``. If all columns are words,
+        it is one if a cell is a usual name of labels (label, class, category, ...), or if texts are below short names,
+        or if none of its cells occurs again where most others do; it is none if one of its cells is in its column
+        again. Else an error asks.
     categorical : sequence of int or str, optional
         Columns to read as words; all others but ``texts`` must then be numeric. By default found out from the data.
     texts : sequence of int or str, optional
@@ -326,15 +314,17 @@ def read_csv(
     reader = TableReader(source, label_column, delimiter, header, encoding)
     numbered = list(reader.checked())
     if reader.header == "auto":
-        below = [floats(column) for column in zip(*(row for _, row in numbered[1:]))]
-        named = {*(categorical or ()), *(texts or ()), *first} & {*numbered[0][1]}
-        if all(values is None for values in below) and not named and not _names_texts(numbered):
+        head, *below = (row for _, row in numbered)
+        named = {*(categorical or ()), *(texts or ()), *first} & {*head}
+        found = True if named else is_header(head, below)
+        if found is None:
             raise FormatError(
-                "no column is numeric, so it cannot be told whether the first row is a header; say whether it is",
+                f"it is not clear whether the first row, {', '.join(head)}, names the columns or is an example; say "
+                "whether it is a header",
                 reader.name,
                 argument="header",
             )
-        reader.header = True
+        reader.header = found
     reader.rows = iter(numbered)
     names = reader.take_header()
     words = _named(categorical, names, reader.name, "categorical", "categorical")

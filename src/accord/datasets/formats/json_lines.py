@@ -29,6 +29,8 @@ def iter_json_lines(
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as error:
+            if line.lstrip()[0] == "[" and number == 1:
+                expected = "the file is a JSON array; put every object of it on a line of its own, as jq -c '.[]' does"
             why = getattr(error, "msg", error)
             message = f"no JSON object on a line of its own ({why}); {expected}"
             raise FormatError(message, source_name(source), number) from None

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from accord.datasets.formats.json_lines import iter_json_lines
-from accord.datasets.formats.source import Source, source_name
+from accord.datasets.formats.source import Source, iter_lines, source_name
 from accord.exceptions import FormatError, MissingExtraError
 
 FORMATS = ("jsonl", "parquet")
@@ -32,8 +32,23 @@ class NamedRows(NamedTuple):
 
 
 def named_rows(form: str, source: Source, encoding: str = "utf-8", known: Sequence[str] | None = None) -> NamedRows:
-    """The rows of a file; with ``known`` columns, it is not read as a whole before the first row comes."""
+    """The rows of a file; with ``known`` columns, it is not read as a whole before the first row comes.
+
+    Lines of "text" are the first column known, or, before a tab, the second one.
+    """
+    if form == "text":
+        return _text(source, encoding, list(known or ()))
     return _parquet(source) if form == "parquet" else _json(source, encoding, known)
+
+
+# -- text -----------------------------------------------------------------------------------------------------------
+def _text(source: Source, encoding: str, columns: list[str]) -> NamedRows:
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        for number, line in enumerate(iter_lines(source, encoding), 1):
+            label, tab, text = line.partition("\t")
+            yield number, [text.strip(), label.strip()][: len(columns)] if tab else [line.strip(), ""][: len(columns)]
+
+    return NamedRows(source_name(source), columns, rows())
 
 
 # -- JSON lines -----------------------------------------------------------------------------------------------------

@@ -22,6 +22,16 @@ Source = str | PathLike[str] | IO[Any]
 
 _CHUNK = 1 << 16
 _GZIP_MAGIC = b"\x1f\x8b"
+# How files begin that hold no text.
+_NO_TEXT = {
+    b"PK\x03\x04": "a zip archive, as files of Excel are; unpack it, or save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "a file of Excel or Word; save it as CSV or as text",
+    b"PAR1\x15": "a Parquet file; give --format parquet, or name it .parquet",
+    b"%PDF": "a PDF file; save its text",
+    b"BZh91AY&SY": "packed by bzip2; unpack it, or use gzip, which is read as it is",
+    b"\xfd7zXZ": "packed by xz; unpack it, or use gzip, which is read as it is",
+    b"\x28\xb5\x2f\xfd": "packed by zstd; unpack it, or use gzip, which is read as it is",
+}
 # Only these separate columns and tokens. str.split() would also cut at no-break spaces, which real tokens hold.
 BLANKS = " \t"
 
@@ -132,6 +142,8 @@ def _binary_chunks(stream: IO[bytes], name: str) -> Iterator[bytes]:
     first = next(chunks, b"")
     if len(first) == 1:
         first += next(chunks, b"")  # a pipe may deliver a single byte: too few to recognise gzip
+    if found := next((what for magic, what in _NO_TEXT.items() if first.startswith(magic)), ""):
+        raise FormatError(f"no text but {found}", name)
     if first.startswith(_GZIP_MAGIC):
         yield from _gunzip(first, chunks, name)
     else:
@@ -168,7 +180,8 @@ def _decode(chunks: Iterable[bytes], encoding: str, name: str) -> Iterator[str]:
         # error.object starts at the first byte not decoded yet, so whole lines in it are still to be counted
         before = error.object[: error.start].decode(encoding, errors="ignore")
         bad = error.object[error.start]
-        other = "utf-16" if bad in (0xFE, 0xFF) and not n_lines and not before else "latin-1"
+        other = "cp1252" if 0x80 <= bad < 0xA0 else "latin-1"  # quotes and dashes of Windows
+        other = "utf-16" if bad in (0xFE, 0xFF) and not n_lines and not before else other
         raise FormatError(
             f"byte 0x{bad:02x} is not valid {encoding}; the file has another encoding, perhaps {other}",
             name,
