@@ -21,7 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from accord.dedupe.lookup_keys import MAX_RECORDS, MOST_KEYS, KeyFiles, RecordKeys, fewer_keys_of, key_weights
+from accord.dedupe.lookup_keys import (
+    MAX_RECORDS,
+    MOST_KEYS,
+    KeyFiles,
+    RecordKeys,
+    fewer_keys_of,
+    key_weights,
+    shares_of_fields,
+)
 from accord.dedupe.pairs import RecordTable
 from accord.kernels.records import blocking
 
@@ -33,7 +41,7 @@ _POSTING = np.dtype([("record", "<u4"), ("scale", "<f4")])
 _PARAMETERS = 128  # of a statement that asks for keys
 _ENOUGH = 1500  # postings of the rarest keys that are looked at, and then no more
 _RECENT = 256  # records whose keys are not where they belong yet; and how many of these are
-_SETTLED = 16  # put there at a time
+_SETTLED = 32  # put there at a time
 _FREQUENT = 1 << 17  # keys without postings that are kept in memory
 
 _KEY = np.dtype([("key", "<i8"), ("scale", "<f4")])  # of a record, with the inverse length of its field
@@ -123,12 +131,13 @@ class Postings:
                 frequency[place] = max(share * n_records, 1.0)
             ptr.append(ptr[-1] + len(own) // _POSTING.itemsize)
         weights = key_weights(frequency, n_records)
-        n_fields = int(keys.field.max(initial=-1)) + 1
-        lengths = np.sqrt(np.bincount(keys.field, weights**2, n_fields))
-        scales = np.divide(1.0, lengths, out=np.zeros(n_fields), where=lengths > 0)
+        shares = shares_of_fields(int(keys.field.max(initial=0)), joint=True)
+        lengths = np.sqrt(np.bincount(keys.field, weights**2, shares.size))
+        scales = np.divide(1.0, lengths, out=np.zeros(shares.size), where=lengths > 0)
+        looked_up = scales * shares**2  # what is written down is not scaled to shares
         postings = np.frombuffer(b"".join(parts), np.uint32).reshape(-1, 2)
         near, sums = blocking.nearest_posted(
-            weights, keys.field, scales, listed, np.array(ptr), postings[:, 0], postings.view(np.float32)[:, 1],
+            weights, keys.field, looked_up, listed, np.array(ptr), postings[:, 0], postings.view(np.float32)[:, 1],
             _ENOUGH, MOST_KEYS, limit,
         )  # fmt: skip
         kept = np.array([rows[name][0] is None for name in names], np.bool_)
