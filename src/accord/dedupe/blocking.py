@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from accord.dedupe.lookup_keys import LARGE, MAX_RECORDS, MOST_KEYS, joint_keys, key_weights, mixed
+from accord.dedupe.lookup_keys import LARGE, MAX_RECORDS, MOST_KEYS, joint_keys, key_weights, mixed, shares_of_fields
 from accord.dedupe.packing import distinct, rows_of
 from accord.dedupe.pairs import RecordTable
 from accord.kernels.records import blocking
@@ -39,8 +39,9 @@ class Index(NamedTuple):
 def key_index(table: RecordTable, max_records: int = MAX_RECORDS) -> Index:
     """The inverted index of a table; keys of more than `max_records` records are left out."""
     rows, keys, values, n_keys = [], [], [], 0
-    for ids, ptr, own in _fields(table):
-        row, key, value, found = _field_keys(ids, ptr, own, max_records)
+    shares = shares_of_fields(len(table.columns), joint=len(table) > LARGE).tolist()
+    for (ids, ptr, own), share in zip(_fields(table), shares):
+        row, key, value, found = _field_keys(ids, ptr, own, max_records, share)
         rows.append(row)
         keys.append(key + n_keys)
         values.append(value)
@@ -121,9 +122,12 @@ def candidate_pairs(
 
 
 def _field_keys(
-    ids: np.ndarray, ptr: np.ndarray, keys: np.ndarray, max_records: int
+    ids: np.ndarray, ptr: np.ndarray, keys: np.ndarray, max_records: int, share: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Records, keys (numbered from 0) and values of one field, of keys that two or more records have."""
+    """Records, keys (numbered from 0) and values of one field, of keys that two or more records have.
+
+    All values of a record, also those of keys that are left out, are scaled to the length `share`.
+    """
     records = np.flatnonzero(ids >= 0)
     values_of = ids[records]
     counts = np.diff(ptr)[values_of]
@@ -131,7 +135,7 @@ def _field_keys(
     place = np.repeat(ptr[values_of] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(row.size)
     _, key, frequency = np.unique(keys[place], return_inverse=True, return_counts=True)
     weight = key_weights(frequency, ids.size)
-    lengths = np.sqrt(np.bincount(row, weight[key] ** 2, ids.size))  # of all keys, also those that are left out
+    lengths = np.sqrt(np.bincount(row, weight[key] ** 2, ids.size)) / share
     useful = (frequency >= 2) & (frequency <= max(max_records, 2)) & (weight > 0)
     kept = useful[key]
     number = np.cumsum(useful) - 1

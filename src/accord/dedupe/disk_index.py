@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from accord.dedupe.blocking import Index
-from accord.dedupe.lookup_keys import LARGE, MAX_RECORDS, MOST_KEYS, KeyFiles, key_weights
+from accord.dedupe.lookup_keys import LARGE, MAX_RECORDS, MOST_KEYS, KeyFiles, key_weights, shares_of_fields
 from accord.dedupe.packing import FileGrowing
 
 _PART = 4_000_000  # entries in memory at a time
@@ -50,7 +50,8 @@ class Parts:
 
 def build(folder: Path, files: KeyFiles, n_records: int, n_fields: int) -> Index:
     """Arrays of the index in a folder, from keys of all records."""
-    n_fields += n_records > LARGE  # keys of two fields together
+    shares = shares_of_fields(n_fields, joint=n_records > LARGE)
+    n_fields = shares.size
     lengths = np.zeros((n_records, n_fields))
     n_keys = n_entries = 0
     for bucket in files.buckets(n_fields):
@@ -59,6 +60,7 @@ def build(folder: Path, files: KeyFiles, n_records: int, n_fields: int) -> Index
         useful = _useful(sizes, n_records)
         n_keys, n_entries = n_keys + int(useful.sum()), n_entries + int(sizes[useful].sum())
     np.sqrt(lengths, out=lengths)
+    lengths /= shares
     by_record = Parts(folder, "by-record", _BY_RECORD, n_records, n_entries)
     first = 0
     for bucket in files.buckets(n_fields):

@@ -164,6 +164,16 @@ def key_weights(frequency: np.ndarray, n_records: int) -> np.ndarray:
     return np.round(np.log(n_records / np.minimum(frequency, n_records)) * _STEP) / _STEP
 
 
+def shares_of_fields(n_fields: int, joint: bool) -> np.ndarray:
+    """What keys of fields are scaled to in length, so that the products of two records compare.
+
+    Every field has 1. Keys of two fields together speak of all fields, so they count as much as all of these do. If
+    they counted as one more field, many records that happen to have a rare spelling error in common would come before
+    those that agree in several fields, the more of them the larger the table.
+    """
+    return np.concatenate([np.ones(n_fields), [np.sqrt(n_fields)] if joint else []])
+
+
 class KeyFiles:
     """Keys of very many records in a folder: added in blocks, then read sorted, bucket by bucket."""
 

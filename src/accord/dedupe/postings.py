@@ -6,21 +6,30 @@ however large the table.
 
 Each of these rows is on a page of its own, and to write a hundred pages takes longer than to decide. So the last
 records are written down one by one with all of their keys, which every program has in memory, too; when there are
-enough of them, their keys are put where they belong.
+enough of them, the keys of the oldest few are put where they belong. So no call has much to write.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import struct
+from collections import Counter
 from collections.abc import Iterable
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from accord.dedupe.lookup_keys import MAX_RECORDS, MOST_KEYS, KeyFiles, RecordKeys, fewer_keys_of, key_weights
+from accord.dedupe.lookup_keys import (
+    MAX_RECORDS,
+    MOST_KEYS,
+    KeyFiles,
+    RecordKeys,
+    fewer_keys_of,
+    key_weights,
+    shares_of_fields,
+)
 from accord.dedupe.pairs import RecordTable
 from accord.kernels.records import blocking
 
@@ -31,7 +40,8 @@ TABLES = (
 _POSTING = np.dtype([("record", "<u4"), ("scale", "<f4")])
 _PARAMETERS = 128  # of a statement that asks for keys
 _ENOUGH = 1500  # postings of the rarest keys that are looked at, and then no more
-_RECENT = 256  # records whose keys are not where they belong yet
+_RECENT = 256  # records whose keys are not where they belong yet; and how many of these are
+_SETTLED = 32  # put there at a time
 _FREQUENT = 1 << 17  # keys without postings that are kept in memory
 
 _KEY = np.dtype([("key", "<i8"), ("scale", "<f4")])  # of a record, with the inverse length of its field
@@ -49,35 +59,45 @@ class Postings:
     def forget(self) -> None:
         """What is in memory is not what is in the tables."""
         self._frequent: dict[int, float] = {}  # shares never change
-        self._recent: dict[int, bytearray] = {}  # postings of recent records
-        self._first: int | None = None
-        self._next = 0
+        self._recent: dict[int, bytearray] = {}  # postings of recent records by key, oldest first
+        self._keys: dict[int, list[int]] = {}  # keys of recent records, oldest first
 
     def refresh(self) -> None:
         """Take in what other programs have added; to be called when a transaction begins."""
         question = "SELECT (SELECT min(record) FROM recent), (SELECT max(record) FROM recent)"
         first, last = self.db.execute(question).fetchone()
-        if first != self._first:
-            self.forget()
-            self._first = first
-        if last is not None and last >= self._next:
-            question = "SELECT record, keys FROM recent WHERE record >= ? ORDER BY record"
-            for record, keys in self.db.execute(question, (self._next,)).fetchall():
+        for record in list(self._keys):
+            if first is not None and record >= first:
+                break
+            self._drop(record)
+        newest = next(reversed(self._keys), -1)
+        if last is not None and last > newest:
+            question = "SELECT record, keys FROM recent WHERE record > ? ORDER BY record"
+            for record, keys in self.db.execute(question, (newest,)).fetchall():
                 self._take(record, np.frombuffer(keys, _KEY))
 
     def _take(self, record: int, keys: np.ndarray) -> None:
-        pack = struct.Struct("<If").pack
-        for key, scale in zip(keys["key"].tolist(), keys["scale"].tolist()):
-            self._recent.setdefault(key, bytearray()).extend(pack(record, scale))
-        self._next = record + 1
+        """Keep postings of a record in memory."""
+        entries = np.empty(keys.size, _POSTING)
+        entries["record"], entries["scale"] = record, keys["scale"]
+        data, width = entries.tobytes(), _POSTING.itemsize
+        self._keys[record] = names = keys["key"].tolist()
+        for k, name in enumerate(names):
+            self._recent.setdefault(name, bytearray()).extend(data[k * width : (k + 1) * width])
+
+    def _drop(self, record: int) -> None:
+        """Keep postings of the oldest record in memory no longer."""
+        for name in self._keys.pop(record):
+            own = self._recent[name]
+            del own[: _POSTING.itemsize]
+            if not own:
+                del self._recent[name]
 
     def _rows(self, names: list[int]) -> dict[int, Row]:
         """What is known of keys, the recent records included."""
         rows: dict[int, Row] = {name: (self._frequent[name], b"") for name in names if name in self._frequent}
         wanted = sorted(name for name in names if name not in rows)
-        known = {
-            key: (share, own) for key, share, own in select(self.db, "key, share, postings FROM keys", "key", wanted)
-        }
+        known = self._stored(wanted)
         for name in wanted:
             share, own = known.get(name, (None, b""))
             if share is None:
@@ -87,6 +107,11 @@ class Postings:
                 self._frequent[name] = share
             rows[name] = (share, own)
         return rows
+
+    def _stored(self, names: list[int]) -> dict[int, Row]:
+        """What is in the table of those keys that are there."""
+        found = select(self.db, "key, share, postings FROM keys", "key", names)
+        return {key: (share, own) for key, share, own in found}
 
     def look_up(self, keys: RecordKeys, n_records: int, limit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The `limit` nearest records of a new one, one of `n_records`, nearest first, and how near they are.
@@ -106,12 +131,13 @@ class Postings:
                 frequency[place] = max(share * n_records, 1.0)
             ptr.append(ptr[-1] + len(own) // _POSTING.itemsize)
         weights = key_weights(frequency, n_records)
-        n_fields = int(keys.field.max(initial=-1)) + 1
-        lengths = np.sqrt(np.bincount(keys.field, weights**2, n_fields))
-        scales = np.divide(1.0, lengths, out=np.zeros(n_fields), where=lengths > 0)
+        shares = shares_of_fields(int(keys.field.max(initial=0)), joint=True)
+        lengths = np.sqrt(np.bincount(keys.field, weights**2, shares.size))
+        scales = np.divide(1.0, lengths, out=np.zeros(shares.size), where=lengths > 0)
+        looked_up = scales * shares**2  # what is written down is not scaled to shares
         postings = np.frombuffer(b"".join(parts), np.uint32).reshape(-1, 2)
         near, sums = blocking.nearest_posted(
-            weights, keys.field, scales, listed, np.array(ptr), postings[:, 0], postings.view(np.float32)[:, 1],
+            weights, keys.field, looked_up, listed, np.array(ptr), postings[:, 0], postings.view(np.float32)[:, 1],
             _ENOUGH, MOST_KEYS, limit,
         )  # fmt: skip
         kept = np.array([rows[name][0] is None for name in names], np.bool_)
@@ -122,21 +148,29 @@ class Postings:
     def add(self, keys: np.ndarray, record: int) -> None:
         """Write down that a record has the keys that were looked up for it."""
         self.db.execute("INSERT INTO recent VALUES (?, ?)", (record, keys.tobytes()))
-        if self._first is None:
-            self._first = record
         self._take(record, keys)
-        if record - self._first >= _RECENT:
-            self.settle()
+        if len(self._keys) >= _RECENT + _SETTLED:
+            self.settle(_SETTLED)
 
-    def settle(self) -> None:
-        """Put the keys of recent records where they belong."""
-        names = sorted(self._recent)
+    def settle(self, n_records: int | None = None) -> None:
+        """Put the keys of so many of the oldest recent records, or of all, where they belong."""
+        oldest = list(islice(self._keys, n_records))
+        if not oldest:
+            return
+        n_entries = Counter(chain.from_iterable(self._keys[record] for record in oldest))
+        names = sorted(n_entries)
         for first in range(0, len(names), _PARAMETERS):
             some = names[first : first + _PARAMETERS]
-            changed = ((name, *row) for name, row in self._rows(some).items() if name not in self._frequent)
+            rows = dict.fromkeys(some, (None, b"")) | self._stored(some)
+            changed = (
+                (name, *_kept(own + self._recent[name][: n_entries[name] * _POSTING.itemsize]))
+                for name, (share, own) in rows.items()
+                if share is None
+            )
             self.db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?, ?)", changed)
-        self.db.execute("DELETE FROM recent")
-        self._recent, self._first = {}, None
+        self.db.execute("DELETE FROM recent WHERE record <= ?", (oldest[-1],))
+        for record in oldest:
+            self._drop(record)
 
 
 def _kept(postings: bytes) -> Row:

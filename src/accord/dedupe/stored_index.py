@@ -27,7 +27,7 @@ _HEADER = b"SQLite format 3\0"
 _APPLICATION, _VERSION = 0x4163_6F49, 2  # in the header of the file
 _BUSY = 60.0  # seconds to wait for another program that writes
 _PAGE = 1024  # bytes; the keys of a record are on a hundred pages, each in another part of the file
-_LOG = 16 << 20  # bytes of changes, after which they are written to their places
+_LOG = 4 << 20  # bytes of changes, after which they are written to their places
 _CACHE = 64 << 20  # bytes of pages
 _MAPPED = 64 << 30  # bytes of the file that are read as memory
 

@@ -59,6 +59,14 @@ def test_the_index_in_files_is_that_of_memory(table, tmp_path, monkeypatch, larg
     assert np.array_equal(out[0][1], out[1][1])
 
 
+def test_two_fields_together_count_as_much_as_all_others(table, monkeypatch):
+    monkeypatch.setattr(blocking, "LARGE", 20)
+    records = [record for record in next(many_people(20))[0] if all(record.values())]
+    index = blocking.key_index(table[1].view_.table(records * 2))  # every key has two records
+    squares = np.add.reduceat(index.values**2, index.ptr[:-1])
+    np.testing.assert_allclose(squares, 6 + 6)
+
+
 @pytest.mark.parametrize("linkage", ["correlation", "average", "components"])
 def test_clusters_are_those_of_memory(table, tmp_path, monkeypatch, linkage):
     records, model = table

@@ -66,6 +66,7 @@ def test_a_stream_is_decided_as_in_memory_whoever_writes(model, tmp_path, monkey
     given = []
     for every in (5, 10**6):
         monkeypatch.setattr(postings, "_RECENT", every)
+        monkeypatch.setattr(postings, "_SETTLED", 2)
         in_memory = model.index(records[:20], ids[:20])
         model.index(records[:20], ids[:20], path=tmp_path / f"{every}").close()
         with StoredIndex(tmp_path / f"{every}") as one, StoredIndex(tmp_path / f"{every}") as other:
@@ -78,6 +79,11 @@ def test_a_stream_is_decided_as_in_memory_whoever_writes(model, tmp_path, monkey
                 assert other.find([record])[0].is_new == expected[0].is_new
                 assert index.assign_detailed([record]) == expected
                 given.append(expected[0])
+            with StoredIndex(tmp_path / f"{every}") as late:
+                late.find(stream[:1])
+                other.find(stream[:1])
+                assert late._decisions.postings._recent == other._decisions.postings._recent
+                assert 5 <= len(late._decisions.postings._keys) < every + 2
     assert given[: len(stream)] == given[len(stream) :]
     assert any(one.is_new for one in given)
     assert not all(one.is_new for one in given)
