@@ -115,9 +115,7 @@ def minimise(
     return x, value, history, False
 
 
-def _two_loop(
-    g: np.ndarray, steps: list[np.ndarray], changes: list[np.ndarray], inverse: list[float]
-) -> np.ndarray:
+def _two_loop(g: np.ndarray, steps: list[np.ndarray], changes: list[np.ndarray], inverse: list[float]) -> np.ndarray:
     """Minus the approximate inverse Hessian times the gradient."""
     d = -g
     if not steps:
