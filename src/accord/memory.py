@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +13,7 @@ from accord.exceptions import InputError
 LIMIT = "ACCORD_MEMORY"  # environment variable: so many bytes are available, whatever the system says
 # Scores made at a time, as numbers, where there are very many. Fixed, so that results do not depend on the machine.
 SCORES = 2**24
+_M_TRIM_THRESHOLD = -1  # of malloc.h
 
 
 def check(tables: Mapping[str, float], advice: str) -> None:
@@ -40,6 +43,16 @@ def available_bytes() -> int | None:
         return int(told)
     found = [n for n in (_of_machine(), _of_group()) if n is not None]
     return min(found) if found else None
+
+
+def give_back_early() -> None:
+    """Have the C library give memory back to the system as soon as arrays are freed; for programs that run for hours.
+
+    By itself glibc learns from every large array that is freed to keep the next one of its size, and a program whose
+    models grow holds ever more that nobody uses. Other C libraries know no such setting.
+    """
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(_M_TRIM_THRESHOLD, 2**20)
 
 
 def _of_machine() -> int | None:

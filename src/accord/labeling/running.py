@@ -10,6 +10,7 @@ import webbrowser
 from collections.abc import Callable
 from typing import Any
 
+from accord import memory
 from accord.exceptions import InputError
 from accord.labeling.app import create_app
 from accord.labeling.service import Service
@@ -73,6 +74,7 @@ class Place:
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=1,
             timeout_keep_alive=20, limit_concurrency=200,
         )  # fmt: skip
+        memory.give_back_early()
         sys.setswitchinterval(0.001)  # requests do not wait for the turns of threads that train
         with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
             uvicorn.Server(settings).run(sockets=[self._listener])
