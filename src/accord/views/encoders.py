@@ -56,6 +56,12 @@ def onnx(
     >>> encode = onnx("minilm/model.onnx", "minilm/tokenizer.json")  # doctest: +SKIP
     >>> encode([["Ana", "left"]])[0].shape  # a vector for each token  # doctest: +SKIP
     (2, 384)
+
+    Files are read, never downloaded:
+
+    >>> onnx("nowhere/model.onnx", "nowhere/tokenizer.json")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere/model.onnx'
     """
     return OnnxEncoder(fspath(model), fspath(tokenizer), max_length, name, n_threads)
 
