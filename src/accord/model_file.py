@@ -33,8 +33,13 @@ def load(path: str | Path) -> Any:
 
     Examples
     --------
+    >>> import os, tempfile
     >>> import accord
-    >>> model = accord.load("tagger.accord")  # doctest: +SKIP
+    >>> file = os.path.join(tempfile.mkdtemp(), "tagger.accord")
+    >>> tagger = accord.CRF(accord.Sequence()).fit([["Ana", "left", "Rome"]], [["PER", "O", "LOC"]])
+    >>> tagger.save(file)
+    >>> accord.load(file).predict([["Ana", "left"]])
+    [['PER', 'O']]
     """
     metadata, arrays = read_model(path)
     try:

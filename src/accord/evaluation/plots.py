@@ -242,4 +242,14 @@ def shared_legend(figure: Figure, all_axes: list[Axes], methods: list[str], colu
     if entries:
         names = sorted(entries, key=lambda name: methods.index(name) if name in methods else len(methods))
         handles = [entries[name] for name in names]
-        figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 3 * columns))
+        legend_below(figure, handles, names, min(len(names), 3 * columns))
+
+
+def legend_below(figure: Figure, handles: list[Any], names: list[str], columns: int) -> None:
+    """A legend under everything, of so few columns that nothing is cut off."""
+    while True:
+        legend = figure.legend(handles, names, loc="outside lower center", ncols=columns)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
+        columns -= 1

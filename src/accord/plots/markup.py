@@ -78,9 +78,11 @@ def entities(sentences: Sequence[Any], found: Sequence[Any]) -> Html:
 
     Examples
     --------
+    >>> import os, tempfile
     >>> from accord import plots
     >>> picture = plots.entities(["Ana left Rome."], [[(0, 3, "PER"), (9, 13, "LOC")]])
-    >>> picture.save("names.html")  # doctest: +SKIP
+    >>> picture.save(os.path.join(tempfile.mkdtemp(), "names.html")).name
+    'names.html'
     >>> same = plots.entities([["Ana", "left", "Rome"]], [["B-PER", "O", "B-LOC"]])
     >>> "Rome" in str(same)
     True

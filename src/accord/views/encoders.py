@@ -56,6 +56,12 @@ def onnx(
     >>> encode = onnx("minilm/model.onnx", "minilm/tokenizer.json")  # doctest: +SKIP
     >>> encode([["Ana", "left"]])[0].shape  # a vector for each token  # doctest: +SKIP
     (2, 384)
+
+    Files are read, never downloaded:
+
+    >>> onnx("nowhere/model.onnx", "nowhere/tokenizer.json")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere/model.onnx'
     """
     return OnnxEncoder(fspath(model), fspath(tokenizer), max_length, name, n_threads)
 
@@ -77,6 +83,14 @@ def transformer(model: Any, tokenizer: Any = None, *, max_length: int = 256, nam
     Examples
     --------
     >>> encode = transformer("distilbert-base-cased")  # downloads it, once  # doctest: +SKIP
+
+    Tokenizers that are not fast cannot be used:
+
+    >>> class Slow:
+    ...     is_fast = False
+    >>> transformer(object(), Slow())
+    Traceback (most recent call last):
+    accord.exceptions.InputError: tokenizer is ...; expected a fast one, which knows the words of sub-words: ...
     """
     if isinstance(model, (str, PathLike)):
         library = _library("transformers")
@@ -98,6 +112,15 @@ def sentence_transformer(model: Any, *, max_length: int = 256, name: str | None 
     Examples
     --------
     >>> encode = sentence_transformer("all-MiniLM-L6-v2")  # downloads it, once  # doctest: +SKIP
+
+    Here a small stand-in takes the place of the network; texts need no more of it than ``encode``:
+
+    >>> class Lengths:
+    ...     def encode(self, texts, **settings):
+    ...         return np.array([[len(text), text.count("!")] for text in texts])
+    >>> encode = sentence_transformer(Lengths(), name="lengths")
+    >>> encode(["Good morning", "Buy!!!"]).tolist()
+    [[12, 0], [6, 3]]
     """
     if isinstance(model, (str, PathLike)):
         name = f"sentence-transformers:{fspath(model)}" if name is None else name
@@ -113,6 +136,15 @@ def spacy_pipeline(nlp: Any, *, name: str | None = None) -> Any:
     Examples
     --------
     >>> encode = spacy_pipeline("en_core_web_md")  # doctest: +SKIP
+
+    Here a small stand-in takes the place of the pipeline, with words by length and capitals:
+
+    >>> from types import SimpleNamespace as Object
+    >>> def pipe(texts):
+    ...     return [[Object(vector=[len(word), word.istitle()]) for word in text.split()] for text in texts]
+    >>> encode = spacy_pipeline(Object(vocab=Object(vectors_length=2), pipe=pipe), name="capitals")
+    >>> encode(["Ana left"])[0].tolist()  # the mean over words
+    [3.5, 0.5]
     """
     return SpacyEncoder(_library("spacy").load(nlp) if isinstance(nlp, (str, PathLike)) else nlp, name)
 

@@ -5,6 +5,7 @@ import pytest
 
 from accord.evaluation import Results, figure_bytes, write_report
 from accord.evaluation.panels import Line, plot_lines, plot_pairs
+from accord.evaluation.plots import legend_below, panel_grid
 from accord.exceptions import InputError
 
 
@@ -71,3 +72,15 @@ def test_a_figure_takes_the_place_of_the_usual_plot(tmp_path):
     assert drawn == [False, True]
     assert own.plots[0].name == "rmse.png"
     assert own.plots[0].read_bytes() == figure_bytes(figure(False))
+
+
+def test_a_legend_has_so_few_columns_that_it_fits():
+    names = ["the right topic", "another topic of its branch", "the wrong branch"]
+    for width, most in ((5.6, 2), (12.0, 3)):
+        figure, (axes,) = panel_grid(1, 1, (width, 3.0), (0.0, 0.0))
+        bars = [axes.bar(i, 1.0) for i in range(3)]
+        legend_below(figure, bars, names, 3)
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        assert len({text.get_window_extent().x0 for text in legend.get_texts()}) == most
+        assert legend.get_window_extent().width <= figure.bbox.width

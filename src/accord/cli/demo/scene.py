@@ -32,7 +32,7 @@ def chart(draw: Callable[[Axes, bool], None], alt: str, height: float = 2.9) -> 
     """A figure in HTML; `draw` puts lines and points into the axes, in colours for a dark page if asked to."""
     from matplotlib import rc_context
 
-    from accord.evaluation.plots import figure_bytes, page_style, panel_grid
+    from accord.evaluation.plots import figure_bytes, legend_below, page_style, panel_grid
     from accord.evaluation.report import picture
 
     pictures = []
@@ -41,6 +41,6 @@ def chart(draw: Callable[[Axes, bool], None], alt: str, height: float = 2.9) -> 
             figure, (axes,) = panel_grid(1, 1, (5.6, height), (0.0, 0.0))
             draw(axes, dark)
             if axes.get_legend_handles_labels()[0]:
-                figure.legend(loc="outside lower center", ncols=3)
+                legend_below(figure, *axes.get_legend_handles_labels(), columns=3)
         pictures.append(figure_bytes(figure, "svg"))
     return picture(pictures[0], pictures[1], alt)
