@@ -26,7 +26,7 @@ from accord.solvers.smooth import Objective, Point, Term, minimise, smax_raise
 BARRIER = 3
 # Rounds of labels alone at most before unlabeled examples join them.
 FIRST_ROUNDS = 30
-# While working sets grow or weights rise, decoding again is worth more than many steps on what is known so far.
+# While many outputs join or weights rise, decoding again is worth more than many steps on what is known so far.
 STEPS = 20
 MAX_STEPS = 1000
 # Where entries differ from their targets at more of the rows than this, all rows take part in a step.
@@ -34,7 +34,8 @@ MOST = 0.7
 # Entries that are beyond the margin, and would be with a loss three times as wide, for so many rounds are dropped.
 PATIENCE = 10
 WIDER = 3.0
-# Outputs near the margin are listed once a round has added no more than this for each example.
+# Working sets have settled once a round has added no more than this for each example: then steps are worth taking, and
+# outputs near the margin are listed.
 SETTLED = 0.05
 # How often hidden labels inside outputs are guessed again.
 MAX_GUESSES = 5
@@ -169,7 +170,7 @@ def _round(training: Training, settings: Settings) -> dict[str, Any]:
     for machine in training.machines:
         more = _grow(machine, settings, C, factor, with_unlabeled, wanted)
         terms = [machine.term(k, settings, C, factor) for k in range(len(machine.sets))]
-        few = more or training.phase == "ramp" or (training.phase == "labels" and training.uses_unlabeled(settings))
+        few = more > SETTLED * sum(s.n_examples for s in machine.sets) or _is_passing(training, settings)
         machine.point = _optimise(machine, terms, settings, STEPS if few else MAX_STEPS)
         added, steps = added + more, steps + machine.point.n_steps
         dropped += _shrink(machine, terms, max(PATIENCE, len(training.history) // 2))
@@ -187,6 +188,11 @@ def _round(training: Training, settings: Settings) -> dict[str, Any]:
     training.n_quiet = training.n_quiet + 1 if added == changes == 0 else 0
     _advance(training, settings)
     return entry
+
+
+def _is_passing(training: Training, settings: Settings) -> bool:
+    """Whether weights are yet to rise."""
+    return training.phase == "ramp" or (training.phase == "labels" and training.uses_unlabeled(settings))
 
 
 def _wanted(training: Training, settings: Settings) -> int:
