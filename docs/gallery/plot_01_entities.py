@@ -26,7 +26,8 @@ labels = [
 model = CRF(Sequence(constraints="iob2")).fit(texts, labels)
 
 # %%
-# `predict_spans` gives places in the text, so nothing of it is lost.
+# `predict_spans` gives places in the text, so nothing of it is lost. ("June" is a mistake: after five sentences,
+# there will be some.)
 
 new = ["Jonas and Eva live in Lisbon.", "Mia moved to Bergen in June."]
 spans = model.predict_spans(new)
