@@ -2,6 +2,7 @@
 
 import tracemalloc
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -282,3 +283,11 @@ def test_predictions_do_not_depend_on_how_many_are_made_at_a_time(structure, mon
     assert model.predict_k_best(X) == best
     for a, b in zip(model.predict_marginals(X), marginals):
         np.testing.assert_array_equal(a, b)
+
+
+def test_programs_that_run_long_give_memory_back_where_the_c_library_can(monkeypatch):
+    asked = []
+    for library in (SimpleNamespace(mallopt=lambda *setting: asked.append(setting)), SimpleNamespace()):
+        monkeypatch.setattr(memory.ctypes, "CDLL", lambda name, found=library: found)
+        memory.give_back_early()
+    assert asked == [(-1, 2**20)]  # M_TRIM_THRESHOLD; the second one has no such setting

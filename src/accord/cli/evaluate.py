@@ -26,8 +26,8 @@ from accord.cli.tasks import REGRESSION, SEQUENCE
 from accord.cli.terminal import computing, note, quiet_option
 from accord.exceptions import InputError
 
-# What --help shows; --help-all shows the rest.
 _SHOWN = 5  # unknown labels
+# What --help shows; --help-all shows the rest.
 _GROUPS = {"Data": ("format", "label_column", "predictions"), "Output": ("as_json",), "Running": ("n_jobs", "quiet")}
 
 

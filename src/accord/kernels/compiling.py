@@ -12,7 +12,7 @@ HELPER = KERNEL | {"no_cpython_wrapper": True}
 
 kernel = njit(**KERNEL)  # called from Python, and by kernels
 helper = njit(**HELPER)  # called by kernels alone: a call from Python would crash, so tests see that there is none
-written_out = njit(inline="always", **HELPER)  # short loops, for which a call would take longer than the loop
+inlined_helper = njit(inline="always", **HELPER)  # short loops, for which a call would take longer than the loop
 
 # With a type of their own, because a kernel that calls another with a plain 0 has it compiled anew, for this 0.
 ZERO, ONE, TWO, NONE = np.int64(0), np.int64(1), np.int64(2), np.int64(-1)

@@ -4,7 +4,7 @@ import numpy as np
 
 from accord.kernels.chains.online import clear, count_transitions, n_columns, to_nodes
 from accord.kernels.chains.pairs import add_columns, differ_at
-from accord.kernels.compiling import helper, kernel, written_out
+from accord.kernels.compiling import helper, kernel
 from accord.kernels.features.sparse import add_row
 
 PRECISION = 1e-10  # of slopes, relative to the largest violation
@@ -110,25 +110,18 @@ def dot_difference(features, label_map, first_row, target, output, eta, order, n
     return total
 
 
-@written_out
-def _clear(vector, size):
-    for z in range(size):
-        vector[z] = 0.0
-
-
 @helper
 def clear_row(features, row, weights):
     """Set the weights of one row's features to zero."""
-    n_out = weights.shape[1]
     for k in range(features.slots.shape[1]):
         unit = features.slots[row, k]
         base, stride = features.base[k], features.stride[k]
         if features.indptr.size == 0:
             for j in range(features.dense.shape[1]):
-                _clear(weights[base + j * stride], n_out)
+                clear(weights[base + j * stride])
         else:
             for p in range(features.indptr[unit], features.indptr[unit + 1]):
-                _clear(weights[base + features.indices[p] * stride], n_out)
+                clear(weights[base + features.indices[p] * stride])
 
 
 @helper

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.kernels.compiling import helper, kernel, written_out
+from accord.kernels.compiling import helper, inlined_helper, kernel
 
 
 class Features(NamedTuple):
@@ -37,7 +37,7 @@ class Window(NamedTuple):
     outside: int
 
 
-@written_out
+@inlined_helper
 def _add(x, values, total, size):
     """Add ``x`` times ``values`` to ``total``."""
     for z in range(size):
