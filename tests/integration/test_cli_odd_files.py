@@ -93,7 +93,8 @@ def test_text_files_with_labels_in_them(tmp_path):
     assert "write each as class<TAB>words" in plan(tmp_path / "t.txt", lines)[1]
     assert "give --task multiclass if its lines are class<TAB>words" in plan(tmp_path / "t.txt", "Ana left\n")[1]
     array = '[{"text": "a b", "label": "x"},\n{"text": "c d", "label": "y"}]\n'
-    assert "the file is a JSON array; put every object of it on a line" in plan(tmp_path / "t.json", array)[1]
+    for written in (array, array.replace("\n", "")):
+        assert "the file is a JSON array; put every object of it on a line" in plan(tmp_path / "t.json", written)[1]
 
 
 @pytest.mark.parametrize("unknown", ["NA", "nan", "?", "unlabeled", "-1"])
@@ -217,5 +218,5 @@ def test_labels_that_the_model_does_not_know_are_named(tmp_path):
     (tmp_path / "new.csv").write_text(table([(x, y.upper()) for x, y in texts(6, 1)]))
     ok("train", tmp_path / "t.csv", "-o", tmp_path / "m")
     told = run("evaluate", tmp_path / "m", tmp_path / "new.csv")
-    assert "new.csv: the model does not know the labels 'SPACE', 'SPORT', so that they count as wrong" in told.stderr
+    assert "new.csv: the model does not know the labels 'SPACE', 'SPORT'; these count as wrong" in told.stderr
     assert "does not know" not in run("evaluate", tmp_path / "m", tmp_path / "t.csv").stderr

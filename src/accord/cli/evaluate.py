@@ -109,8 +109,9 @@ def _tell_unknown(model: Any, Y: list[Any], data: str) -> None:
         labels = {str(label) for y in Y for label in (y if isinstance(y, list) else [y]) if label is not None}
         unknown = sorted(labels - set(map(str, known)))
         if unknown:
+            what = "label" if len(unknown) == 1 else "labels"
             shown = ", ".join(map(repr, unknown[:_SHOWN])) + ", ..." * (len(unknown) > _SHOWN)
-            note(f"{data}: the model does not know the labels {shown}, so that they count as wrong")
+            note(f"{data}: the model does not know the {what} {shown}; these count as wrong")
 
 
 def _labeled(batch: Batch, data: str) -> list[int]:

@@ -26,11 +26,11 @@ def iter_json_lines(
     for number, line in enumerate(iter_lines(source, encoding), 1):
         if not line.strip():
             continue
+        if line.lstrip()[0] == "[" and number == 1:  # whether it ends on this line or not
+            expected = "the file is a JSON array; put every object of it on a line of its own, as jq -c '.[]' does"
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as error:
-            if line.lstrip()[0] == "[" and number == 1:
-                expected = "the file is a JSON array; put every object of it on a line of its own, as jq -c '.[]' does"
             why = getattr(error, "msg", error)
             message = f"no JSON object on a line of its own ({why}); {expected}"
             raise FormatError(message, source_name(source), number) from None
