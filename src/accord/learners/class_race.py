@@ -77,15 +77,15 @@ def race(
 
 def attempt(entry: Entry, rounds: Sequence[list[np.ndarray]], some: np.ndarray) -> Tried:
     """Scores of every labeled example by what was learned without it, and what changes among unlabeled ones."""
-    examples, learn = entry.examples, entry.way.learn
-    nothing, hidden, each = np.empty(0, np.int64), examples.hidden[some], examples.hidden_weights[some]
-    whole = predicted(learn(examples.without(nothing, some)), hidden) if some.size else nothing
+    examples, learn = entry.examples.only(some), entry.way.learn
+    hidden, each = examples.hidden, examples.hidden_weights
+    whole = predicted(learn(examples), hidden) if some.size else np.empty(0, np.int64)
     odd = _odd_frequencies(whole, each, examples) if some.size else 0.0
     wrong, changes, first = np.zeros(len(examples.labels)), [], np.zeros(examples.labels.shape)
     for r, folds in enumerate(rounds):
         scores = np.zeros(examples.labels.shape)
         for held_out in folds:
-            found = learn(examples.without(held_out, some))
+            found = learn(examples.without(held_out))
             scores[held_out] = found.scores(examples.X[held_out])
             if some.size:
                 changes.append(float(np.average(predicted(found, hidden) != whole, weights=each)))

@@ -59,13 +59,20 @@ class Examples(NamedTuple):
     parts: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
     ruled: np.ndarray | None = None
 
-    def without(self, held_out: np.ndarray, hidden: np.ndarray) -> Examples:
-        """All labeled rows but some, and some of the unlabeled ones."""
-        kept = np.setdiff1d(np.arange(self.X.shape[0]), held_out)
-        parts = tuple((labeled[kept], unlabeled[hidden]) for labeled, unlabeled in self.parts)
-        chosen = self.X[kept], self.labels[kept], self.hidden[hidden]
+    def only(self, hidden: np.ndarray) -> Examples:
+        """All labeled rows, and some of the unlabeled ones, in ascending order."""
+        if hidden.size == self.hidden.shape[0]:
+            return self
+        parts = tuple((labeled, unlabeled[hidden]) for labeled, unlabeled in self.parts)
         ruled = None if self.ruled is None else self.ruled[hidden]
-        return Examples(*chosen, self.weights[kept], self.hidden_weights[hidden], self.constant, parts, ruled)
+        chosen, weights = self.hidden[hidden], self.hidden_weights[hidden]
+        return self._replace(hidden=chosen, hidden_weights=weights, parts=parts, ruled=ruled)
+
+    def without(self, held_out: np.ndarray) -> Examples:
+        """All labeled rows but some; unlabeled ones are shared."""
+        kept = np.setdiff1d(np.arange(self.X.shape[0]), held_out)
+        parts = tuple((labeled[kept], unlabeled) for labeled, unlabeled in self.parts)
+        return self._replace(X=self.X[kept], labels=self.labels[kept], weights=self.weights[kept], parts=parts)
 
     def with_ruled(self) -> Examples:
         """Unlabeled rows that rules say something of as labeled ones, too."""

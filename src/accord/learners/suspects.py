@@ -1,10 +1,7 @@
 """Labels that are probably wrong: what models that have not seen them think of them [Northcutt et al. 2021].
 
 The labeled examples are cut into folds, and each fold is judged by a model of the others. Classes, tokens and
-constituents have probabilities. A span has a kind, and given where it begins and ends, a model of the spans of other
-folds says how probable that kind is; a second round learns without the most suspicious spans of the first. Words have
-vectors from all sentences, and only the directions in which spans differ most are looked at: what a single span has
-says nothing about others, and can be learned by heart.
+constituents have probabilities; `span_suspects` has the kinds of spans.
 """
 
 from __future__ import annotations
@@ -14,27 +11,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.utils.extmath import randomized_svd
 
-from accord.datasets.label_spans import extract_spans
 from accord.datasets.trees import as_tree, constituents
 from accord.exceptions import InputError
 from accord.learners import inputs
 from accord.learners.base import ProbabilisticLearner
 from accord.learners.crf import CRF
 from accord.learners.safety import labeled_folds
-from accord.learners.tag_schemes import natural_structure
-from accord.learners.tagger import are_words, word_vectors
+from accord.learners.span_suspects import doubted, spans_of
+from accord.learners.tag_schemes import are_tags, natural_structure
 from accord.settings import generator, whole
-from accord.solvers import soft_classes
 from accord.structures.chains.multiclass import MultiClass
 
-C = 0.03  # of the model of spans
-DIRECTIONS = 600  # of features of spans, which leave out what only a few of them have
-LEFT_OUT = 0.05  # of the spans in the second round
 MODELS = 5  # that vote where there are no probabilities
 
 
@@ -94,8 +83,10 @@ def suspects(
         )
     rng = generator(random_state)
     learner = _default(outputs, labeled, n_jobs) if model is None else clone(model)
-    if not _are_trees(learner) and _has_spans([outputs[i] for i in labeled]):
-        found = _of_spans(learner, X, outputs, labeled, n_splits, rng)
+    spans = spans_of(outputs, labeled) if _has_spans([outputs[i] for i in labeled]) else []
+    if not _are_trees(learner) and len({span.kind for span in spans}) > 1 and len(spans) >= n_splits:
+        judged = doubted(learner, X, len(outputs), spans, n_splits, rng)
+        found = [Suspect(i, start, end, kind, other, p) for (i, kind, start, end), other, p in judged]
     else:
         found = _of_parts(learner, X, outputs, labeled, n_splits, rng)
     return sorted((one for one in found if one.probability > 0.5), key=lambda one: -one.probability)
@@ -107,10 +98,11 @@ def _default(outputs: Sequence[Any], labeled: np.ndarray, n_jobs: int | None) ->
 
 
 def _has_spans(outputs: Sequence[Any]) -> bool:
-    """Whether labels are of the kind B-type, I-type and O, and all tokens have one."""
+    """Whether labels are of the kind B-type, I-type and O, and all tokens have one; that some spans begin with an I is
+    no reason to look at tokens instead, because there may be mistakes."""
     if not all(isinstance(y, inputs.LISTS) and all(isinstance(label, str) for label in y) for y in outputs):
         return False
-    return natural_structure(outputs).constraints is not None
+    return are_tags({label for y in outputs for label in y})
 
 
 # -- classes, tokens, constituents ------------------------------------------------------------------------------------
@@ -189,64 +181,3 @@ def _fit(learner: Any, X: Any, outputs: list[Any], used: np.ndarray) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return clone(learner).fit(inputs.take(X, used), [outputs[i] for i in used])
-
-
-# -- spans ------------------------------------------------------------------------------------------------------------
-def _of_spans(
-    learner: Any, X: Any, outputs: list[Any], labeled: np.ndarray, n_splits: int, rng: np.random.Generator
-) -> list[Suspect]:
-    spans = [(int(i), *span) for i in labeled for span in extract_spans(list(outputs[i]))]
-    kinds = sorted({kind for _, kind, _, _ in spans})
-    if len(kinds) < 2 or len(spans) < n_splits:
-        return _of_parts(learner, X, outputs, labeled, n_splits, rng)
-    given = np.array([kinds.index(kind) for _, kind, _, _ in spans])
-    rows = _span_rows(learner, X, outputs, spans)
-    weights = np.ones(len(spans))
-    for _ in range(2):
-        probable = _crossed(rows, given, weights, len(kinds), labeled_folds(len(spans), given, rng, n_splits))
-        right = probable[np.arange(len(spans)), given]
-        others = np.where(np.eye(len(kinds), dtype=bool)[given], -1.0, probable)
-        best, odds = others.argmax(axis=1), others.max(axis=1) / np.maximum(others.max(axis=1) + right, 1e-300)
-        weights = np.where(odds > max(np.quantile(odds, 1.0 - LEFT_OUT), 0.5), 0.0, 1.0)
-    return [Suspect(i, start, end, kind, kinds[k], float(p)) for (i, kind, start, end), k, p in zip(spans, best, odds)]
-
-
-def _span_rows(learner: Any, X: Any, outputs: list[Any], spans: Sequence[Any]) -> np.ndarray:
-    """Features of spans: the mean of their tokens', those of the first and the last one, the words themselves, and the
-    mean of their vectors; in few directions."""
-    structure = inputs.new_structure(learner.structure or natural_structure([]), learner)
-    seen = structure.view_inputs([x for _, chunk in inputs.chunks(X, max(1, len(outputs))) for x in chunk])
-    rows = inputs.new_view(getattr(learner, "view", None), structure, seen).fit_rows(seen)
-    first = np.array([rows.offsets[i] + start for i, _, start, _ in spans])
-    length = np.array([end - start for _, _, start, end in spans])
-    tokens = np.repeat(first, length) + np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
-    mean = sp.csr_array(
-        (np.repeat(1.0 / length, length), tokens, np.append(0, np.cumsum(length))), shape=(len(spans), rows.n_rows)
-    )
-    matrix = sp.csr_array(rows.matrix())
-    names = [repr(seen[i][start:end]) for i, _, start, end in spans]
-    number = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    whole_name = sp.csr_array((np.full(len(names), 2.0), ([*range(len(names))], [number[name] for name in names])))
-    parts = [mean @ matrix, matrix[first], matrix[first + length - 1], whole_name]
-    if are_words(seen):
-        parts += [mean @ sp.csr_array(vectors.fit_rows(seen).matrix()) for vectors in word_vectors()]
-    return _directions(sp.csr_array(sp.hstack(parts)))
-
-
-def _directions(rows: sp.csr_array) -> np.ndarray:
-    shared = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]) > 1)
-    rows = sp.csr_array(sp.csc_array(rows)[:, shared])
-    left, sizes, _ = randomized_svd(rows, min(DIRECTIONS, *rows.shape), n_iter=3, random_state=0)
-    return np.asarray(left * sizes)
-
-
-def _crossed(
-    rows: np.ndarray, given: np.ndarray, weights: np.ndarray, n_kinds: int, folds: Sequence[np.ndarray]
-) -> np.ndarray:
-    """Probabilities (n_spans, n_kinds) of kinds, of each span by a model of the spans of other folds."""
-    out = np.empty((given.size, n_kinds))
-    for held_out in folds:
-        used = np.setdiff1d(np.arange(given.size), held_out)
-        found = soft_classes.regression(rows[used], np.eye(n_kinds)[given[used]], C, weights[used])
-        out[held_out] = softmax(rows[held_out] @ found, axis=1)
-    return out

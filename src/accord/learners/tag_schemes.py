@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from collections.abc import Sequence as Seq
 from typing import Any
 
@@ -30,8 +30,7 @@ def natural_structure(outputs: Seq[Any]) -> Sequence:
     except TypeError:  # refused later, by a message that says where
         return Sequence()
     for scheme, prefixes in PREFIXES.items():
-        tags = bool(labels) and all(_is_tag(label, prefixes) for label in labels)
-        if tags and all(SCHEMES[scheme](*move) for move in moves):
+        if are_tags(labels, prefixes) and all(SCHEMES[scheme](*move) for move in moves):
             return Sequence(constraints=scheme)
     return Sequence()
 
@@ -40,6 +39,12 @@ def _moves(y: list[Any]) -> list[tuple[Any, Any]]:
     """Pairs of neighbouring labels, None for the start and the end; a token without a label has no neighbours."""
     pairs = enumerate(zip([None, *y], [*y, None]))
     return [(a, b) for i, (a, b) in pairs if (a is not None or i == 0) and (b is not None or i == len(y))]
+
+
+def are_tags(labels: Set[Any], prefixes: str = "BIES") -> bool:
+    """Whether labels, but for O, say which part of what they are: the look of spans, whatever follows what."""
+    parts = labels - {"O"}
+    return bool(parts) and all(_is_tag(label, prefixes) for label in parts)
 
 
 def _is_tag(label: Any, prefixes: str) -> bool:

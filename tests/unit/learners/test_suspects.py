@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from accord import CRF, InputError, MultiClass, Sequence, StructuredPerceptron, Tree, estimate_error, suspects
 from accord.datasets import embedded_ner
 from accord.datasets.label_spans import extract_spans
+from accord.learners.span_suspects import _called
 
 
 def blobs(n, seed, spread=1.0, apart=3.0):
@@ -40,6 +42,23 @@ def test_spans_that_were_changed_are_found():
     assert all(one.example > 0 for one in found)  # the first one is unlabeled
     top = [(one.example, one.start, one.end) in changed for one in found[: len(changed)]]
     assert np.mean(top) > 3 * len(changed) / len(spans)
+
+
+def test_one_span_without_a_beginning_does_not_turn_spans_into_tokens():
+    X = [["Ana", "lives", "in", "Old", "Rome"]] * 11 + [["Old", "Rome"]]
+    Y = [["B-PER", "O", "O", "B-LOC", "I-LOC"]] * 10 + [["B-PER", "O", "O", "B-PER", "I-PER"], ["I-LOC", "I-LOC"]]
+    found = suspects(X, Y, n_splits=6, random_state=0)
+    assert (found[0].example, found[0].start, found[0].end, found[0].given) == (10, 3, 5, "PER")
+
+
+def test_clues_leave_out_the_span_itself():
+    clue = sp.csr_array(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0], [0.0, 0.0]]))
+    given, weights = np.array([0, 0, 1, 1]), np.array([1.0, 1.0, 1.0, 0.0])
+    usual = np.array([3.0, 2.0]) / 5  # of spans that count, and one of each kind more
+    same, other = np.log((np.array([1.0, 0.0]) / usual + 1) / 2), np.log((np.array([0.0, 2.0]) / usual + 1) / 3)
+    alone = np.log((np.array([1.0, 0.0]) / usual + 1) / 2)
+    expected = [same, (same + other) / 2, alone, np.zeros(2)]
+    np.testing.assert_allclose(_called(clue, given, weights, 2), expected)
 
 
 def test_single_tokens_without_spans():
