@@ -175,7 +175,7 @@ def _file(path: Any, label: Any) -> Rule:
 def _words(words: Sequence[str], label: Any, name: str, where: str) -> Rule:
     if not words:
         raise InputError(f"{where} has no words; expected at least one")
-    exact, folded = PhraseIndex(words), PhraseIndex(word.lower() for word in words)
+    exact, folded = PhraseIndex.of_both(words)
 
     def of_text(x: Any) -> Any:
         tokens = [token.lower() for token in tokenize(text_of(x))]

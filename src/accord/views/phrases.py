@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 
@@ -9,18 +10,25 @@ from accord.datasets.formats.source import iter_lines, source_name
 from accord.exceptions import FormatError
 from accord.tokenizer import tokenize
 
+_PLAIN = re.compile("[A-Za-z\u00c0-\u024f]+(?: [A-Za-z\u00c0-\u024f]+)*")  # both ways to cut are the same
+
 
 class PhraseIndex:
     """Phrases by their tokens: a token costs as many look-ups as the longest phrase that begins with it has tokens."""
 
-    def __init__(self, phrases: Iterable[str]) -> None:
+    def __init__(self, phrases: Iterable[tuple[str, ...]]) -> None:
         self.known: set[str | tuple[str, ...]] = set()  # a phrase of one token is that token
         self.longest: dict[str, int] = {}  # tokens of the longest phrase that begins with a token
-        for phrase in phrases:
-            for tokens in cuts(phrase):
-                self.known.add(_key(tokens))
-                if len(tokens) > self.longest.get(tokens[0], 0):
-                    self.longest[tokens[0]] = len(tokens)
+        for tokens in phrases:
+            self.known.add(_key(tokens))
+            if len(tokens) > self.longest.get(tokens[0], 0):
+                self.longest[tokens[0]] = len(tokens)
+
+    @classmethod
+    def of_both(cls, phrases: Iterable[str]) -> tuple[PhraseIndex, PhraseIndex]:
+        """Phrases as they are written, and in small letters."""
+        tokens = [cut for phrase in phrases for cut in cuts(phrase)]
+        return cls(tokens), cls(tuple(map(str.lower, cut)) for cut in tokens)
 
     def has(self, tokens: Sequence[str]) -> bool:
         """Whether these tokens are a phrase."""
@@ -41,7 +49,7 @@ class PhraseIndex:
 def cuts(phrase: str) -> set[tuple[str, ...]]:
     """The tokens of a phrase, cut at blanks and as texts are cut: one of the two is how sentences are written."""
     blanks = tuple(phrase.split())
-    return {cut for cut in (blanks, tuple(tokenize(phrase))) if cut} if not phrase.isalpha() else {blanks}
+    return {blanks} if _PLAIN.fullmatch(phrase) else {cut for cut in (blanks, tuple(tokenize(phrase))) if cut}
 
 
 def read_phrases(path: str | PathLike[str]) -> list[str]:

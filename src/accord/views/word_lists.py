@@ -156,9 +156,8 @@ class WordLists(View):
             self._cached_lists = []
             for first, last in pairwise(self.offsets_.tolist()):
                 entries = self.phrases_[first:last]
-                small = [entry.lower() for entry in entries]
-                counts = Counter(word for entry in small for word in set(entry.split()))
-                self._cached_lists.append((PhraseIndex(entries), PhraseIndex(small), counts))
+                counts = Counter(word for entry in entries for word in set(entry.lower().split()))
+                self._cached_lists.append((*PhraseIndex.of_both(entries), counts))
         return self._cached_lists
 
     def _of_word(self, small: str) -> Iterator[int]:

@@ -7,6 +7,7 @@ from sklearn.base import clone
 import accord
 from accord import CRF, Sequence, Tagger
 from accord.exceptions import FormatError, InputError
+from accord.tokenizer import tokenize
 from accord.views.phrases import PhraseIndex, cuts
 from accord.views.word_lists import COLUMNS, WordLists, file_and_name
 
@@ -70,11 +71,16 @@ def test_features_are_those_of_the_plainest_search(seed):
 
 
 def test_an_index_finds_the_longest_phrase_first():
-    index = PhraseIndex(["a b c", "a", "b c d", "Jr."])
+    index = PhraseIndex(tuple(phrase.split()) for phrase in ("a b c", "a", "b c d", "Jr ."))
     assert list(index.find(["a", "b", "x", "a", "b", "c", "d"])) == [(0, 1), (3, 6)]
-    assert list(index.find(["Jr", "."])) == list(PhraseIndex(["Jr ."]).find(["Jr", "."])) == [(0, 2)]
+    assert list(index.find(["Jr", "."])) == [(0, 2)]
     assert list(index.find([])) == []
     assert [*index.find(["a b"]), *index.find(["b c", "d"])] == []  # blanks in tokens are no cuts
+
+
+@pytest.mark.parametrize("phrase", ["New York", "Élan vital", "北京", "O'Brien's", "Jr.", " p53 ", "don't", "×", "a.b"])
+def test_phrases_are_cut_at_blanks_and_as_texts_are(phrase):
+    assert cuts(phrase) == {tuple(phrase.split()), tuple(tokenize(phrase))}
 
 
 # -- features ---------------------------------------------------------------------------------------------------------
