@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 
 from accord.datasets.formats.source import iter_lines, source_name
@@ -34,12 +34,14 @@ class PhraseIndex:
         """Whether these tokens are a phrase."""
         return _key(tokens) in self.known
 
-    def find(self, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
-        """Where phrases begin and end (exclusive); they do not overlap."""
+    def find(
+        self, tokens: Sequence[str], allowed: Callable[[int, int], bool] = lambda start, end: True
+    ) -> Iterator[tuple[int, int]]:
+        """Where phrases begin and end (exclusive), of those places that are allowed; they do not overlap."""
         start = 0
         while start < len(tokens):
             end = min(start + self.longest.get(tokens[start], 0), len(tokens))
-            while end > start and not self.has(tokens[start:end]):
+            while end > start and not (self.has(tokens[start:end]) and allowed(start, end)):
                 end -= 1
             if end > start:
                 yield start, end

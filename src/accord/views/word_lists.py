@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
@@ -25,7 +26,7 @@ from accord.views.window import parse_window
 
 # What a token has for every list: where in an entry it is and how that is written, how long the entry is, and of how
 # many entries it is a word.
-PLACES, WRITTEN = ("all", "first", "last", "inside"), ("", " in other case", " in small letters")
+PLACES, WRITTEN = ("all", "first", "last", "inside"), ("", " in other case", ", a common word")
 LENGTHS = ("1 token", "2 tokens", "3 tokens or more")
 COUNTS = ("1 entry", "2 to 9 entries", "10 to 99 entries", "100 to 999 entries", "1000 entries or more")
 COLUMNS = [
@@ -41,10 +42,12 @@ _COUNT = _LENGTH + len(LENGTHS)
 class WordLists(View):
     """Lists of words and phrases, such as first names, towns or genes: ``X`` is a list of lists of strings.
 
-    Entries are found in sentences from left to right, the longest first, whatever the case. A token of an entry has
-    features that say which list it is, where in the entry the token is, whether the entry is written as in the list, in
-    other case or all in small letters, and how long it is. Every word has a feature for each list that says of how many
-    entries it is a word. The lists need not be clean, for labels teach what these features are worth.
+    Entries are found in sentences from left to right, the longest first. A word of an entry may be written with other
+    capital letters than there ("ROME"), but not without any ("rome"). A token of an entry has features that say which
+    list it is, where in the entry the token is, whether the entry is written as in the list, and how long it is; that
+    an entry of one word is a common word as well, which the text of ``fit`` mostly writes small, is said, too. Every
+    word has a feature for each list that says of how many entries it is a word. Lists need not be clean: labels teach
+    what these features are worth.
 
     Parameters
     ----------
@@ -62,6 +65,8 @@ class WordLists(View):
         Names of the lists.
     phrases_, offsets_ : list of str, and array of shape (n_lists + 1,)
         List ``k`` has the entries ``phrases_[offsets_[k]:offsets_[k + 1]]``.
+    common_ : list of str
+        Entries of one word, in small letters, that the text of ``fit`` mostly writes so.
     n_dims_ : int
         Number of features.
 
@@ -75,7 +80,7 @@ class WordLists(View):
     >>> view = WordLists({"places": ["New York", "Rome"]})
     >>> rows = view.fit_rows([["in", "new", "York"]]).matrix()
     >>> view.feature_names(rows[[1]].indices)
-    ['0:places: first of an entry in other case', '0:places: an entry of 2 tokens', '0:places: a word of 1 entry']
+    ['0:places: first of an entry in other case', '0:places: an entry of 2 tokens']
     """
 
     lists: Any = None  # None: of a loaded model
@@ -88,6 +93,7 @@ class WordLists(View):
         "names_": items(TEXT, "n_lists", distinct=True),
         "phrases_": items(TEXT, "n_phrases"),
         "offsets_": array("i8", "n_lists+1", pointers="n_phrases"),
+        "common_": items(TEXT, distinct=True),
     }
     agrees: ClassVar = {
         "n_dims_ is the number of columns in the window": lambda self: (
@@ -111,6 +117,8 @@ class WordLists(View):
         self.offsets_ = np.cumsum([0, *map(len, found.values())], dtype=np.int64)
         self.n_dims_ = parse_window(self.window).size * self._width()
         self.__dict__.pop("_cached_lists", None)
+        self.common_ = self._common_words(flatten_tokens(X)[0])
+        self.__dict__.pop("_cached_common", None)
         return self.transform(X)
 
     def transform(self, X: Any) -> Rows:
@@ -118,7 +126,7 @@ class WordLists(View):
         check_is_fitted(self, "names_")
         tokens, offsets = flatten_tokens(X)
         small = {token: token.lower() for token in distinct_tokens(tokens, offsets)}
-        of_word = {token: tuple(self._of_word(lower)) for token, lower in small.items()}
+        of_word = {token: tuple(self._of_word(token)) for token in small}
         columns = [of_word[token] for token in tokens]
         for start, end in pairwise(offsets.tolist()):
             written = tokens[start:end]
@@ -156,22 +164,37 @@ class WordLists(View):
             self._cached_lists = []
             for first, last in pairwise(self.offsets_.tolist()):
                 entries = self.phrases_[first:last]
-                counts = Counter(word for entry in entries for word in set(entry.lower().split()))
+                counts = Counter(word for entry in entries for word in set(entry.split()))
                 self._cached_lists.append((*PhraseIndex.of_both(entries), counts))
         return self._cached_lists
 
-    def _of_word(self, small: str) -> Iterator[int]:
-        """Columns of a word, wherever it stands."""
+    def _common_words(self, tokens: list[Any]) -> list[str]:
+        """Entries of one word that are mostly written small in this text, capital letters notwithstanding."""
+        n = Counter(token for token in tokens if isinstance(token, str))
+        capital: Counter[str] = Counter()
+        for token, count in n.items():
+            if token != token.lower():
+                capital[token.lower()] += count
+        entries = {word for _, folded, _ in self._indices() for word in folded.known if isinstance(word, str)}
+        return sorted(word for word in entries & n.keys() if n[word] > capital[word])
+
+    def _of_word(self, token: str) -> Iterator[int]:
+        """Columns of a word, wherever it stands; if it has capital letters, case is not important."""
+        small = token.lower()
         for k, (_, _, counts) in enumerate(self._indices()):
-            if n := counts.get(small):
+            n = counts[token] or (token != small and (counts[token.title()] or counts[small]))
+            if n:
                 yield k * len(COLUMNS) + _COUNT + (0 if n == 1 else min(len(str(n)), len(COUNTS) - 1))
 
     def _of_entries(self, tokens: Sequence[str], small: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Places in a sentence and columns that they have, because entries are there."""
+        if not hasattr(self, "_cached_common"):
+            self._cached_common = frozenset(self.common_)
         for k, (exact, folded, _) in enumerate(self._indices()):
-            for first, last in folded.find(small):
-                same = exact.has(tokens[first:last])
-                written = 0 if same else 2 if tokens[first:last] == small[first:last] else 1
+            is_entry = partial(_is_entry, tokens, small, exact)
+            for first, last in folded.find(small, is_entry):
+                common = last == first + 1 and small[first] in self._cached_common
+                written = 2 if common else 0 if exact.has(tokens[first:last]) else 1
                 for t in range(first, last):
                     place = 0 if last == first + 1 else 1 if t == first else 2 if t == last - 1 else 3
                     yield t, k * len(COLUMNS) + place * len(WRITTEN) + written
@@ -189,6 +212,11 @@ class WordLists(View):
         values = np.full(indices.size, self.scale)
         values[: len(outside)] = 1.0
         return sp.csr_array((values, indices, np.cumsum([0, *map(len, sets)])), shape=(len(sets), self._width()))
+
+
+def _is_entry(tokens: Sequence[str], small: Sequence[str], exact: PhraseIndex, start: int, end: int) -> bool:
+    """Whether tokens that are an entry in small letters are one as they are written: "ROME" is, and "rome" is not."""
+    return tokens[start:end] != small[start:end] or exact.has(tokens[start:end])
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from accord.views.phrases import PhraseIndex, cuts
 from accord.views.word_lists import COLUMNS, WordLists, file_and_name
 
 LISTS = {"towns": ["New York", "Rome", "rio de janeiro", "Rome City"], "names": ["Ana", "York"]}
-ONE_TOKEN = ("an entry of 1 token", "a word of 2 to 9 entries")
+TWO = "0:towns: a word of 2 to 9 entries"
 X = [["in", "new", "York", "."], [], ["ROME", "City", "rome", "Ana"]]
 
 
@@ -23,33 +23,41 @@ def named(view, rows):
 
 
 # -- what is found, against the plainest search ----------------------------------------------------------------------
-def plain_matches(tokens, phrases):
+def plain_matches(tokens, is_entry):
     """From left to right, the longest first, by trying all."""
     found, start = [], 0
     while start < len(tokens):
-        fits = [end for end in range(start + 1, len(tokens) + 1) if tuple(tokens[start:end]) in phrases]
-        if fits:
-            found.append((start, max(fits)))
+        fits = [end for end in range(start + 1, len(tokens) + 1) if is_entry(tokens[start:end])]
+        found += [(start, end) for end in fits[-1:]]
         start = max(fits, default=start + 1)
     return found
 
 
-def plain_features(tokens, lists):
-    """The names of the features of every token of a sentence."""
-    small = [token.lower() for token in tokens]
+def plain_features(tokens, lists, text):
+    """The names of the features of every token of a sentence; `text` has all tokens of fit."""
     found = [set() for _ in tokens]
     for name, entries in lists.items():
         exact = {cut for entry in entries for cut in cuts(entry)}
-        for start, end in plain_matches(small, {cut for entry in entries for cut in cuts(entry.lower())}):
-            case = " in small letters" if tokens[start:end] == small[start:end] else " in other case"
-            case = "" if tuple(tokens[start:end]) in exact else case
+        folded = {tuple(token.lower() for token in cut) for cut in exact}
+
+        def is_entry(part, exact=exact, folded=folded):
+            small = tuple(token.lower() for token in part)
+            return tuple(part) in exact or (tuple(part) != small and small in folded)
+
+        for start, end in plain_matches(tokens, is_entry):
+            small = tokens[start].lower()
+            case = "" if tuple(tokens[start:end]) in exact else " in other case"
+            if end == start + 1 and 2 * text.count(small) > sum(token.lower() == small for token in text):
+                case = ", a common word"
             length = {1: "1 token", 2: "2 tokens"}.get(end - start, "3 tokens or more")
             for t in range(start, end):
                 place = "first" if t == start else "last" if t == end - 1 else "inside"
                 place = "all" if end - start == 1 else place
                 found[t] |= {f"0:{name}: {place} of an entry{case}", f"0:{name}: an entry of {length}"}
-        for t, word in enumerate(small):
-            n = sum(word in entry.lower().split() for entry in entries)
+        for t, word in enumerate(tokens):
+            forms = [word] if word == word.lower() else [word, word.title(), word.lower()]
+            counts = [sum(form in entry.split() for entry in entries) for form in forms]
+            n = next((count for count in counts if count), 0)
             ranges = [(1, 1, "1 entry"), (2, 9, "2 to 9 entries"), (10, 99, "10 to 99 entries")]
             found[t] |= {f"0:{name}: a word of {said}" for low, high, said in ranges if low <= n <= high}
     return found
@@ -63,11 +71,11 @@ def test_features_are_those_of_the_plainest_search(seed):
     lists = {"one": phrases[:5], "two": phrases[5:15], "three": phrases[15:]}
     sentences = [rng.choice(words, rng.integers(0, 9)).tolist() for _ in range(30)]
     view = WordLists(lists)
-    expected = [found for x in sentences for found in plain_features(x, lists)]
+    text = [token for x in sentences for token in x]
+    expected = [found for x in sentences for found in plain_features(x, lists, text)]
     assert named(view, view.fit_rows(sentences)) == expected
-    assert named(view, view.transform(sentences[::-1])) == [
-        f for x in sentences[::-1] for f in plain_features(x, lists)
-    ]
+    new = [rng.choice(words, rng.integers(0, 9)).tolist() for _ in range(30)]
+    assert named(view, view.transform(new)) == [found for x in new for found in plain_features(x, lists, text)]
 
 
 def test_an_index_finds_the_longest_phrase_first():
@@ -88,19 +96,28 @@ def test_what_tokens_have():
     view = WordLists(LISTS)
     found = named(view, view.fit_rows(X))
     assert found[0] == found[3] == set()
-    assert found[1] == {
-        "0:towns: first of an entry in other case", "0:towns: an entry of 2 tokens", "0:towns: a word of 1 entry",
-    }  # fmt: skip
+    assert found[1] == {"0:towns: first of an entry in other case", "0:towns: an entry of 2 tokens"}
     assert found[2] >= {"0:towns: last of an entry in other case", "0:names: all of an entry"}
-    assert found[6] == {f"0:towns: {said}" for said in ("all of an entry in small letters", *ONE_TOKEN)}
+    assert found[4] == {"0:towns: first of an entry in other case", "0:towns: an entry of 2 tokens", TWO}
+    assert found[6] == set()  # not a name as it is written
     assert view.n_dims_ == 2 * len(COLUMNS)
+
+
+def test_capital_letters_of_common_words_say_little():
+    view = WordLists({"names": ["Rosa", "Ana", "el"]})
+    found = named(view, view.fit_rows([["Rosa", "Ana"], ["rosa"], ["rosa"], ["Rosa", "Ana"], ["la", "rosa"]]))
+    entry, alone = "0:names: an entry of 1 token", "0:names: a word of 1 entry"
+    assert found[0] == {"0:names: all of an entry, a common word", entry, alone}
+    assert found[1] == {"0:names: all of an entry", entry, alone}
+    assert found[2] == set()
+    assert (view.common_, clone(view).fit([["Rosa", "rosa", "ana"]]).common_) == (["rosa"], ["ana"])
 
 
 def test_windows_scale_and_groups():
     view = WordLists(LISTS, window=1, scale=2.0)
     rows = view.fit_rows(X)
     found = named(view, rows)
-    assert {"-1:boundary", "+1:towns: a word of 1 entry"} <= found[0]
+    assert {"-1:boundary", "+1:towns: an entry of 2 tokens"} <= found[0]
     assert set(np.unique(rows.matrix().data)) == {1.0, 2.0}  # the end of a sentence is none of the lists' features
     groups, names = view.feature_groups()
     assert (names, groups.shape) == (["towns", "names", "position"], (view.n_dims_,))
