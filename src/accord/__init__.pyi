@@ -66,5 +66,6 @@ from accord.views.splits import FeatureGroups as FeatureGroups
 from accord.views.splits import OddEvenSplit as OddEvenSplit
 from accord.views.splits import RandomSplit as RandomSplit
 from accord.views.text import TokenFeatures as TokenFeatures
+from accord.views.word_lists import WordLists as WordLists
 
 __version__: str

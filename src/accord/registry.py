@@ -103,6 +103,7 @@ TABLE = {
     "CanonicalFeatures": _entry("view", "views.canonical", "canonical", "words"),
     "Embeddings": _entry("view", "views.embeddings", "embeddings", "words"),
     "BrownClusters": _entry("view", "views.brown", "clusters", "words"),
+    "WordLists": _entry("view", "views.word_lists", "word_lists", "words"),
     "EncoderFeatures": _entry("view", "views.encoded"),
     "LinkedFeatures": _entry("view", "views.linked"),
     "ConcatenatedViews": _entry("view", "views.compose"),

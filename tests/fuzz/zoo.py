@@ -59,6 +59,7 @@ from accord import (
     TransductiveSVM,
     Tree,
     TypeConsistency,
+    WordLists,
 )
 from accord.views import encoders
 
@@ -267,6 +268,7 @@ def kinds() -> dict[str, Kind]:
             lambda: CRF(S(), view=BrownClusters({"rome": "010", "left": "11", "tom": "011"}, (1, 2), window=1)),
             *text,
         ),
+        "word-lists": (lambda: CRF(S(), view=WordLists({"towns": ["Rome"], "names": ["Tom Ana"]}, window=1)), *text),
         "embeddings": (lambda: CRF(S(), view=Embeddings(vectors, window=1)), *text),
         "dicts": (lambda: CRF(M(), view=DictFeatures(), **seed), DICTS, CLASSES, DICTS[:3], (DICTS, CLASSES)),
         "texts": (

@@ -295,8 +295,9 @@ def test_features_of_words(folder, learner):
     (folder / "vectors.txt").write_text("the 0.5 1.0\nin 1.0 -0.5\n. 0.1 0.1\n")
     (folder / "clusters.txt").write_text("0110\tthe\t7\n010\tin\t3\n11\t.\t9\n")
     words = {"distributional": [], "canonical": [], "embeddings": [folder / "vectors.txt"]}
-    words["clusters"] = [folder / "clusters.txt"]
-    flags = [part for name, value in words.items() for part in (f"--{name}", *value)]
+    (folder / "words.txt").write_text("the\n. Ana\n")
+    words |= {"clusters": [folder / "clusters.txt"], "word_lists": [f"{folder / 'words.txt'}:some"]}
+    flags = [part for name, value in words.items() for part in (f"--{name.replace('_', '-')}", *value)]
     ok("train", folder / "few.conll", "-o", folder / "d", "--unlabeled", folder / "many.txt", *flags, *learner)
     model = accord.load(folder / "d")
     names = model.view_.feature_names(np.arange(model.view_.n_dims_))
@@ -304,6 +305,18 @@ def test_features_of_words(folder, learner):
         weights = model.weights_.unary[[name.startswith(f"{part}/") for name in names]]
         assert np.any(weights != 0), part
     assert len(ok("predict", folder / "d", stdin="Ana left .\n").splitlines()) == 4
+
+
+def test_word_lists_need_files_and_words(folder):
+    (folder / "blank.txt").write_text("\n")
+    said = "the file has no words; expected a word or a phrase on every line"
+    for lists, model, message in (
+        (f"{folder / 'none.txt'}:towns", "d", "none.txt"), (folder / "blank.txt", "d", said),
+        (folder / "blank.txt", "blank.txt", "would overwrite what is read"),
+    ):  # fmt: skip
+        found = run("train", folder / "few.conll", "-o", folder / model, "--word-lists", lists)
+        assert found.exit_code != 0
+        assert message in found.stderr
 
 
 def test_type_consistency(folder):

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.datasets.formats.source import iter_lines
 from accord.exceptions import InputError
 from accord.tokenizer import tokenize
+from accord.views.phrases import PhraseIndex, read_phrases
 
 SHOWN = 3  # words of a list that name it
 _FORMS = (
@@ -169,41 +169,19 @@ def _of_text(text: str, where: str) -> Rule:
 
 
 def _file(path: Any, label: Any) -> Rule:
-    words = [line.strip() for line in iter_lines(path)]
-    return _words([word for word in words if word], label, f"{label}: {fspath(path)}", fspath(path))
+    return _words(read_phrases(path), label, f"{label}: {fspath(path)}", fspath(path))
 
 
 def _words(words: Sequence[str], label: Any, name: str, where: str) -> Rule:
     if not words:
         raise InputError(f"{where} has no words; expected at least one")
-    exact = _phrases(words)
-    folded = _phrases([word.lower() for word in words])
+    exact, folded = PhraseIndex.of_both(words)
 
     def of_text(x: Any) -> Any:
         tokens = [token.lower() for token in tokenize(text_of(x))]
-        return label if any(True for _ in _found(tokens, folded)) else None
+        return label if any(True for _ in folded.find(tokens)) else None
 
-    return Rule(name, label, lambda tokens: (Match(*place, label) for place in _found(tokens, exact)), of_text)
-
-
-def _phrases(words: Iterable[str]) -> dict[str, set[tuple[str, ...]]]:
-    """Phrases by their first token, cut at blanks and as texts are cut."""
-    found: dict[str, set[tuple[str, ...]]] = {}
-    for word in words:
-        for tokens in (tuple(word.split()), tuple(tokenize(word))):
-            if tokens:
-                found.setdefault(tokens[0], set()).add(tokens)
-    return found
-
-
-def _found(tokens: Sequence[str], phrases: Mapping[str, set[tuple[str, ...]]]) -> Iterator[tuple[int, int]]:
-    """Places of phrases from left to right, the longest first; they do not overlap."""
-    i = 0
-    while i < len(tokens):
-        fits = [len(p) for p in phrases.get(tokens[i], ()) if tuple(tokens[i : i + len(p)]) == p]
-        if fits:
-            yield i, i + max(fits)
-        i += max(fits, default=1)
+    return Rule(name, label, lambda tokens: (Match(*place, label) for place in exact.find(tokens)), of_text)
 
 
 def _pattern(pattern: re.Pattern[str], label: Any) -> Rule:

@@ -61,7 +61,7 @@ class Tagger(StructuredLearner):
     view : View, optional
         Features; default: the view that fits the look of X.
     vectors : View, list or dict of View, optional
-        What is known about words from elsewhere: :class:`BrownClusters`, :class:`Embeddings`,
+        What is known about words from elsewhere: :class:`BrownClusters`, :class:`Embeddings`, :class:`WordLists`,
         :class:`EncoderFeatures`. They are features beside those of `view`, and all of them are left out if held-out
         labeled sentences say so.
     rules : Rules, or what `Rules` takes, optional

@@ -86,7 +86,7 @@ def _class(name: str) -> Any:
 def _refuse(learner: str, view: str, given: dict[str, Any], options: dict[str, Any]) -> None:
     """Options that choose a class which this model cannot have."""
     entry = TABLE[LEARNERS[learner]]
-    views, about_words = options["views"], [f"--{name}" for name in WORD_VIEWS if options[name]]
+    views, about_words = options["views"], [flag(name) for name in WORD_VIEWS if options[name]]
     added = about_words + ["--encoder"] * (options["encoder"] is not None)
     if views and "views" not in entry.can:
         several = ", ".join(commands("learner", can="views"))
@@ -200,6 +200,8 @@ def _about_words(name: str, options: dict[str, Any]) -> Any:
         return made(options[name], vocabulary=options["vocabulary"])
     if name == "clusters":
         return made(options[name])
+    if name == "word_lists":
+        return made(list(options[name]))
     more = {}
     if name == "canonical" and options["learner"] == "type-consistency":
         more["n_classes"] = WORD_CLASSES

@@ -19,7 +19,7 @@ _LEARNED = ("distributional", "canonical")  # views that the default learner of 
 def check_inputs(data: str, options: dict[str, Any]) -> None:
     """Whether all files are there, and can be read one after the other."""
     streams = [data, *options["unlabeled"], *(options[name] for name in _STREAMS)]
-    files = [*streams, *(options[name] for name in _FILES)]
+    files = [*streams, *(options[name] for name in _FILES), *word_list_files(options)]
     if streams.count("-") > 1:
         raise click.UsageError("only one of DATA, --unlabeled, --valid and --grammar can be standard input (-)")
     for name in files:
@@ -33,6 +33,15 @@ def check_inputs(data: str, options: dict[str, Any]) -> None:
         raise click.UsageError("--links and --encoder look at all examples at once; leave --stream out")
     if options["stream"] and options["unlabeled"]:
         raise click.UsageError("--stream and --unlabeled do not go together; put unlabeled sentences into DATA")
+
+
+def word_list_files(options: dict[str, Any]) -> list[str]:
+    """Files of `--word-lists`, which may be followed by a name."""
+    if not options["word_lists"]:
+        return []
+    from accord.views.word_lists import file_and_name
+
+    return [file_and_name(said)[0] for said in options["word_lists"]]
 
 
 def choose_task(data: str, reading: dict[str, Any], given: dict[str, Any], options: dict[str, Any]) -> Task:

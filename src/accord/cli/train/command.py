@@ -20,7 +20,7 @@ from accord.cli.places import check_outputs
 from accord.cli.program import Interrupted, debug_option, noticing_interrupts
 from accord.cli.tasks import MULTICLASS, SEQUENCE, TREE, with_terminals
 from accord.cli.terminal import computing, listed, note, quiet_option
-from accord.cli.train.choosing import check_inputs, choose_task
+from accord.cli.train.choosing import check_inputs, choose_task, word_list_files
 from accord.cli.train.describing import print_plan
 from accord.cli.train.fitting import Plan, fit, fit_stream, read
 from accord.cli.train.parameters import COMPOSITIONS, LEARNERS, REGRESSORS, STRUCTURES, TrainCommand, given_parameters
@@ -145,6 +145,11 @@ _GROUPS = {
 )  # fmt: skip
 @click.option("--vocabulary", metavar="FILE", help="The word of each row of the matrix of --embeddings.")
 @click.option("--clusters", metavar="FILE", help="Add Brown clusters from a file of bits and words, or JSON.")
+@click.option(
+    "--word-lists", metavar="FILE[:NAME]", multiple=True,
+    help="Add which words and phrases of a list, one per line, are in the sentence, whatever the label: first names, "
+    "towns, genes. May be given several times.",
+)  # fmt: skip
 @encoder_options
 @click.option(
     "--links", metavar="FILE",
@@ -214,6 +219,7 @@ def _plan(data: str, model: Path | None, options: dict[str, Any]) -> Plan:
     reading, given = take_reading_options(options), given_parameters(options)
     read = (options[name] for name in ("embeddings", "vocabulary", "clusters", "links", "taxonomy", "grammar", "valid"))
     lists = [rule.rpartition(":")[0] for rule in options["rules"] if not rule.startswith("regex:")]
+    lists += word_list_files(options)
     check_outputs({"--model": model}, (data, *options["unlabeled"], *lists, *read))
     check_inputs(data, options)
     task = with_terminals(choose_task(data, reading, given, options), given.get("terminals", ""))
