@@ -14,6 +14,7 @@ from accord.cli.places import check_outputs
 from accord.cli.program import debug_option
 from accord.cli.terminal import computing, note, quiet_option
 
+_STORE = ".labels.sqlite"
 _GROUPS = {
     "What to label": ("task", "pairs", "labels", "label_column", "columns", "taxonomy"),
     "Where": ("store", "port", "browser", "terminal", "export", "form"),
@@ -32,8 +33,8 @@ _GROUPS = {
 @click.option("--columns", type=NAMES, help="Tables: columns to show and learn from.  [default: all]")
 @click.option("--taxonomy", metavar="FILE", help="Classes: child<TAB>parent edges, or A/B/C paths.")
 @click.option(
-    "--store", type=click.Path(path_type=Path), default="labels.sqlite", show_default=True,
-    help="File that all answers go to. Without FILE, labeling goes on where it was.",
+    "--store", type=click.Path(path_type=Path),
+    help="File that all answers go to. Without FILE, labeling goes on where it was.  [default: FILE.labels.sqlite]",
 )  # fmt: skip
 @click.option("--port", type=click.IntRange(0, 65535), help="Port.  [default: the first free one from 8040 on]")
 @click.option("--browser/--no-browser", default=True, help="Whether to open the page in a browser.")
@@ -69,8 +70,9 @@ def label(files: tuple[str, ...], **options: Any) -> None:
     """
     from accord.labeling.store import Store
 
+    options["store"] = options["store"] or _store(files)
     if not files and not options["store"].exists():
-        raise click.UsageError("Missing argument 'FILE...': what is to be labeled")
+        raise click.UsageError(f"Missing argument 'FILE...': there are no labels in {options['store']} to go on with")
     check_outputs({"--store": options["store"], "--export": options["export"]}, files)
     project = _project(files, options) if files else None
     store = Store(options["store"])
@@ -78,12 +80,27 @@ def label(files: tuple[str, ...], **options: Any) -> None:
         run(project, store, options)
 
 
+def _store(files: tuple[str, ...]) -> Path:
+    """Answers lie beside what they are about, so that those about two files do not mix; without files, the only ones
+    in this folder."""
+    if files and files[0] != "-":
+        first = Path(files[0])
+        return (first if first.name else first.resolve()).with_name(f"{first.name or first.resolve().name}{_STORE}")
+    found = sorted(Path().glob(f"*{_STORE}"))
+    if files or len(found) == 1:
+        return Path(_STORE[1:]) if files else found[0]
+    if found:
+        raise click.UsageError(f"Which labels? Name a file with --store: {', '.join(map(str, found))}")
+    raise click.UsageError("Missing argument 'FILE...': what is to be labeled (- is standard input)")
+
+
 def run(project: Any, store: Any, options: dict[str, Any]) -> Any:
     """Open the store and do what the options say."""
     from accord.labeling.service import open_service
 
     if project is not None:
-        note(f"{len(project.items):,} {'records' if project.kind == 'pairs' else 'items'} of the kind {project.kind}")
+        what = "records" if project.kind == "pairs" else "items"
+        note(f"{len(project.items):,} {what} of the kind {project.kind}; answers go to {store.path}")
     service = open_service(project, store, overlap=options.get("overlap", 0.1))
     if options.get("export"):
         return _export(service, options["export"], options["form"])

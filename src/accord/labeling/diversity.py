@@ -8,7 +8,7 @@ power iterations): texts about one subject are then alike even if they share few
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -70,15 +70,21 @@ def _normed(found: np.ndarray) -> np.ndarray:
     return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
 
 
-def best_unlike(order: np.ndarray, n: int, sketches: np.ndarray) -> np.ndarray:
-    """The first ``n`` of some questions, without those that are nearly like one before; filled up with these."""
+def best_unlike(
+    order: np.ndarray, n: int, sketches: np.ndarray, subjects: Callable[[int], set[str]] = lambda number: set()
+) -> np.ndarray:
+    """The first ``n`` of some questions, without those that are nearly like one before, or about one of the same
+    subjects; filled up with these."""
     taken: list[int] = []
     left: list[int] = []
+    known: set[str] = set()
     for number in order.tolist():
         if len(taken) == n:
             break
+        own = subjects(number)
         alike = taken and float((sketches[taken] @ sketches[number]).max()) >= ALIKE
-        (left if alike else taken).append(number)
+        (left if alike or known & own else taken).append(number)
+        known |= own
     return np.array((taken + left)[:n], np.int64)
 
 

@@ -22,7 +22,9 @@ from accord.packed.tables import sums_by_input
 
 MORE = 200  # spans that are looked for beyond those that are wanted, as many of which may be nearly alike
 KEPT = 1000  # inputs of a pool whose probabilities are kept for the reasons, if there are no more
-LEAST = 0.5  # neighbours of the most uncertain token join its span if their entropy is this share of its own
+# Neighbours of the most uncertain token join its span if their entropy is this share of its own. Chosen on the
+# development part of the genes, see docs/labeling.md.
+LEAST = 0.8
 
 
 class Outputs(Questions):
@@ -215,6 +217,11 @@ class Spans(Outputs):
 
     def sketch(self) -> np.ndarray:
         return super().sketch()[[i for i, *_ in self._spans]]
+
+    def subjects(self, number: int) -> set[str]:
+        """Its words: an answer about a word says much about the others like it."""
+        i, (start, end) = self.about(number)
+        return {word.lower() for word in self.words(i)[start:end]}
 
     def reason(self, strategy: str, number: int) -> str:
         i, (start, end) = self.about(number)

@@ -78,6 +78,10 @@ class Questions:
         """A short vector for each question; alike where questions are."""
         raise NotImplementedError
 
+    def subjects(self, number: int) -> set[str]:
+        """What a question is about; of those that share one, only one is asked at a time."""
+        return set()
+
     def reason(self, strategy: str, number: int) -> str:
         """Why a question is asked, for people."""
         return strategy

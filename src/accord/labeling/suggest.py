@@ -242,7 +242,7 @@ def _choose(
     order = rng.permutation(free)  # ties are broken at random
     order = order[np.argsort(-scores[order], kind="stable")]
     if asked.sketched:
-        order = diversity.best_unlike(order, n, asked.sketch())
+        order = diversity.best_unlike(order, n, asked.sketch(), asked.subjects)
     return order[:n], scores[order[:n]]
 
 

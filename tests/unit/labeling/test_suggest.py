@@ -29,7 +29,7 @@ from accord import (
     suggest,
 )
 from accord.labeling import diversity
-from accord.labeling.outputs import uncertain_spans
+from accord.labeling.outputs import LEAST, uncertain_spans
 from accord.labeling.strategies import STRATEGIES
 
 X = [["Ana", "left", "Rome"], ["Tom", "slept"], ["Rome", "slept", "well"], ["Ana", "and", "Tom"], ["well"], []]
@@ -96,9 +96,9 @@ def plain_spans(entropies):
         if entropies[t] <= 0:
             break
         start = end = t
-        while start - 1 in free and entropies[start - 1] >= 0.5 * entropies[t]:
+        while start - 1 in free and entropies[start - 1] >= LEAST * entropies[t]:
             start -= 1
-        while end + 1 in free and entropies[end + 1] >= 0.5 * entropies[t]:
+        while end + 1 in free and entropies[end + 1] >= LEAST * entropies[t]:
             end += 1
         free -= set(range(start, end + 1))
         found.append((start, end + 1, entropies[t]))
@@ -109,7 +109,7 @@ def test_spans_are_the_peaks_of_uncertainty():
     rng = np.random.default_rng(0)
     for _ in range(50):
         lengths = rng.integers(0, 6, 4)
-        values = rng.choice([0.0, 0.1, 0.3, 0.5, 0.9], lengths.sum())
+        values = rng.choice([0.0, 0.1, 0.3, 0.5, 0.75, 0.9], lengths.sum())
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         expected = []
         for i in range(4):
@@ -121,6 +121,20 @@ def test_spans_are_the_peaks_of_uncertainty():
             (0, *plain_spans(values.tolist())[0]) for _ in range(1) if values.any()
         ]
         assert [h for *_, h in found] == sorted((h for *_, h in found), reverse=True)
+
+
+def test_of_spans_with_a_word_in_common_one_is_asked_about_at_a_time():
+    X = [["Ana", "left"], ["Tom", "slept"], *[[word, "Rome", "now"] for word in ("in", "near", "past", "to")]]
+    model = CRF(Sequence()).fit(X[:2], [["PER", "O"], ["PER", "O"]])
+    found = suggest(model, X, 8, unit="part", labeled=[0, 1])
+    known, repeated = set(), []
+    for one in found:
+        own = {word.lower() for word in X[one.index][slice(*one.part)]}
+        repeated.append(bool(known & own))
+        known |= own
+    assert not repeated[0]
+    assert repeated[-1]
+    assert repeated == sorted(repeated)  # what comes again comes last
 
 
 def test_spans_of_a_model():
