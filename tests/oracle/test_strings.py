@@ -94,7 +94,7 @@ def test_words(a, b, random):
     strings.align_words(codes, starts, ptr, items, weights, 4, 4, np.array([0, 1]), np.array([1, 0]), out)
     expected = plain.aligned(a, b, dict(zip(vocabulary, weights)))
     np.testing.assert_allclose(out, [expected, expected])
-    strings.shared_items(ptr, items, weights[items], np.array([0]), np.array([1]), n_shared, shared)
+    strings.shared_items(ptr, items, weights, np.array([0]), np.array([1]), n_shared, shared)
     assert shared[0] == pytest.approx(sum(weights[vocabulary.index(word)] for word in set(a) & set(b)))
     assert n_shared[0] == len(set(a) & set(b))
     strings.align_words(

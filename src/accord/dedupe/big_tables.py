@@ -11,13 +11,14 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from accord.dedupe import disk_index
-from accord.dedupe.blocking import Closeness, Index
+from accord.dedupe.blocking import Closeness
 from accord.dedupe.column import Column
 from accord.dedupe.decoding import MOST_ALL_PAIRS, Rule, cluster_pairs, small_parts
 from accord.dedupe.disk_index import Parts
@@ -32,6 +33,7 @@ from accord.progress import Progress
 from accord.threads import map_threads
 
 _STATE = "accord-work.json"
+_KEYED = 10_000  # records whose keys are found at a time; more take longer, because their memory is new every time
 _ROWS = 20_000  # records whose candidates are searched at a time
 _BITS = 7  # of keys, by which they are sorted in 128 parts
 _PAIR = np.dtype([("left", "<i8"), ("right", "<i8")])
@@ -70,11 +72,11 @@ class BigTable:
             self._open()
         else:
             self._pack(chunks)
-        index = self._index()
-        self._search(index, n_candidates)
-        n_parts = self._pair()
-        self._compare(n_parts, weights)
-        found = self._clusters(n_parts, index, weights, constant(len(self.table)), rule)
+        self._sort()
+        self._search(n_candidates)
+        n_parts, added = self._pair(), constant(len(self.table))
+        self._compare(n_parts, weights, added)
+        found = self._clusters(n_parts, weights, added, rule)
         _write(self.folder / "clusters", found)
         return found
 
@@ -95,8 +97,8 @@ class BigTable:
             for chunk in chunks:
                 first, records = len(self.table), as_records(chunk, "chunks")
                 self.table.append_plain(list(zip(*self.view.plain_cells(records, first).values())))
-                if records:
-                    keys.add(keys_of(self.table, np.arange(first, len(self.table))), first)
+                for begin in range(first, len(self.table), _KEYED):
+                    keys.add(keys_of(self.table, np.arange(begin, min(begin + _KEYED, len(self.table)))), begin)
                 progress.advance(len(records))
         self.state["n_records"] = len(self.table)
         self.state["columns"] = {name: _said(column) for name, column in self._columns()}
@@ -118,24 +120,21 @@ class BigTable:
         if self.table.whole is not None:
             yield "whole", self.table.whole
 
-    def _index(self) -> Index:
+    def _sort(self) -> None:
         if "sorted" in self.state["done"]:
-            return disk_index.open_index(self.folder)
+            return
         self._clear("index.")
         keys = KeyFiles(self.folder, _BITS, fresh=False)
-        with Progress(2, "sorting keys", self.verbose) as progress:
-            keys.sort()
-            progress.advance()
-            index = disk_index.build(self.folder, keys, len(self.table), len(self.table.columns))
+        with Progress(1 << _BITS, "sorting keys", self.verbose) as progress:
+            disk_index.build(self.folder, keys, len(self.table), len(self.table.columns), progress.advance)
         self._done("sorted")
         keys.remove()
-        return index
 
     # -- candidates ----------------------------------------------------------------------------------------------------
-    def _search(self, index: Index, n_candidates: int) -> None:
+    def _search(self, n_candidates: int) -> None:
         if "paired" in self.state["done"]:
             return
-        n = len(self.table)
+        n, index = len(self.table), disk_index.open_index(self.folder)  # in memory for as long as it is needed
         starts = [begin for begin in range(0, n, _ROWS) if not self._near(begin).exists()]
         with Progress(n, "searching", self.verbose) as progress:
             progress.advance(n - len(starts) * _ROWS if starts else n)
@@ -168,7 +167,7 @@ class BigTable:
             self._clear("near-")
         return int(self.state["n_parts"])
 
-    def _compare(self, n_parts: int, weights: np.ndarray) -> None:
+    def _compare(self, n_parts: int, weights: np.ndarray, constant: float) -> None:
         left_over = [k for k in range(n_parts) if not self._scored(k).exists()]
         n = len(self.table)
         with Progress(n_parts, "comparing", self.verbose) as progress:
@@ -178,26 +177,25 @@ class BigTable:
                 keys = distinct(pairs["left"] * n + pairs["right"])
                 out = np.empty(keys.size, _SCORED)
                 out["left"], out["right"] = keys // n, keys % n
-                out["score"] = self.table.scores(keys // n, keys % n, weights, self.n_jobs)
+                out["score"] = self.table.similarities(keys // n, keys % n, weights, constant, self.n_jobs)
                 _write(self._scored(k), out)
                 progress.advance()
 
     # -- clusters ------------------------------------------------------------------------------------------------------
-    def _clusters(self, n_parts: int, index: Index, weights: np.ndarray, constant: float, rule: Rule) -> np.ndarray:
+    def _clusters(self, n_parts: int, weights: np.ndarray, constant: float, rule: Rule) -> np.ndarray:
         """Of the candidates those that are similar are kept in memory, and others of large components."""
         n = len(self.table)
-        pairs = self._gather(n_parts, lambda some: some["score"] + constant > 0)
+        pairs = self._gather(n_parts, lambda some: some["score"] > 0)
         left, right = np.ascontiguousarray(pairs["left"]), np.ascontiguousarray(pairs["right"])
         large = np.full(n, -1)
-        for k, part in enumerate(small_parts(n, left, right, pairs["score"] + constant, n)):
+        for k, part in enumerate(small_parts(n, left, right, pairs["score"], n)):
             if part.size > MOST_ALL_PAIRS:
                 large[part] = k
         if large.max(initial=-1) >= 0:
             pairs = self._gather(
                 n_parts,
                 lambda some: (
-                    (some["score"] + constant > 0)
-                    | ((large[some["left"]] >= 0) & (large[some["left"]] == large[some["right"]]))
+                    (some["score"] > 0) | ((large[some["left"]] >= 0) & (large[some["left"]] == large[some["right"]]))
                 ),
             )
             left, right = np.ascontiguousarray(pairs["left"]), np.ascontiguousarray(pairs["right"])
@@ -205,10 +203,8 @@ class BigTable:
         def scores(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             return self.table.scores(a, b, weights, self.n_jobs) + constant
 
-        closeness = Closeness(self.table, index)
-        return cluster_pairs(
-            n, (left, right), pairs["score"] + constant, scores, lambda: closeness, rule, verbose=self.verbose
-        )
+        closeness = cache(lambda: Closeness(self.table, disk_index.open_index(self.folder)))
+        return cluster_pairs(n, (left, right), pairs["score"], scores, closeness, rule, verbose=self.verbose)
 
     def _gather(self, n_parts: int, wanted: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         found = []

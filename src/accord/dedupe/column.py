@@ -50,10 +50,12 @@ class Frequencies:
         return np.log(self.n / np.minimum(counts, self.n)) / np.log(self.n)
 
 
-@lru_cache(maxsize=1 << 16)
-def text_key(text: str) -> int:
+def _text_key(text: str) -> int:
     """A whole number below 0 for a text, the same in every program."""
     return -1 - (int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1)
+
+
+text_key = lru_cache(maxsize=1 << 16)(_text_key)  # for words, which come again
 
 
 def parts_of(kind: str, value: str) -> list[int]:
@@ -79,6 +81,7 @@ class Column:
     """Distinct values of one field; a subclass for each kind says how they are compared."""
 
     kind = "category"
+    effort = 0  # how long it takes to compare two values, beside other kinds
 
     @property
     def n_comparisons(self) -> int:
@@ -128,7 +131,7 @@ class Column:
 
     def name(self, fresh: list[str]) -> None:
         """Take in keys of values that are new, and of their parts."""
-        self.value_keys.append([text_key(value) for value in fresh])
+        self.value_keys.append([_text_key(value) for value in fresh])  # seen once, so they need not be remembered
         parts = [parts_of(self.kind, value) for value in fresh]
         self.part_keys.append([part for row in parts for part in row])
         self.part_ptr.append(self.part_ptr.array[-1] + np.cumsum([len(row) for row in parts]))

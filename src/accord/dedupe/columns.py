@@ -15,6 +15,8 @@ from accord.dedupe.values import parse_date, parse_number, plain_words
 class _SpelledColumn(Column):
     """Numbers and dates: compared as what they are, and as they are written, because they are typed in by people."""
 
+    effort = 1
+
     def __init__(self, value_counts: dict[str, int], word_counts: dict[str, int], n_records: int) -> None:
         super().__init__(value_counts, word_counts, n_records)
         self.text = PackedStrings({" ": 0})
@@ -27,8 +29,8 @@ class _SpelledColumn(Column):
 
     def keys(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Trigrams of the spelling."""
-        ptr, grams = rows_of(self.grams.ptr.array, self.grams.keys.array, values)
-        return ptr, self.text.lasting(grams)
+        ptr, grams = rows_of(self.grams.ptr.array, self.grams.ids.array, values)
+        return ptr, self.text.lasting(self.grams.keys.array)[grams]
 
     def spelled(self, value: str) -> str:
         """The text that is compared."""

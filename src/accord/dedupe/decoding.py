@@ -81,7 +81,7 @@ def cluster_table(
     def scores(left: np.ndarray, right: np.ndarray) -> np.ndarray:
         return table.scores(left, right, weights, n_jobs) + constant
 
-    similar, closeness = scores(*candidates), cache(lambda: Closeness(table))
+    similar, closeness = table.similarities(*candidates, weights, constant, n_jobs), cache(lambda: Closeness(table))
     return cluster_pairs(len(table), candidates, similar, scores, closeness, rule, verbose=verbose)
 
 
@@ -97,8 +97,8 @@ def cluster_pairs(
 ) -> np.ndarray:
     """Cluster numbers of n records by first appearance, `similar` being the scores of the candidates.
 
-    Others are asked for where they matter. Components with none of the records that are `wanted`, if that is said, are
-    left alone.
+    Where these are not above 0 it does not matter what they are. Others are asked for where they matter. Components
+    with none of the records that are `wanted`, if that is said, are left alone.
     """
     parts = small_parts(n, *candidates, similar, MAX_COMPONENT)
     if wanted is not None:

@@ -6,7 +6,7 @@ into memory (:class:`Parts`). The result are arrays in files, mapped into memory
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from accord.dedupe.lookup_keys import LARGE, MAX_RECORDS, MOST_KEYS, KeyFiles, k
 from accord.dedupe.packing import FileGrowing
 
 _PART = 4_000_000  # entries in memory at a time
+_FEW_OF = 3  # of so many keys one is rare enough to be looked up, but not unique; of most tables
 _BY_RECORD = np.dtype([("record", "<i8"), ("field", "<i8"), ("key", "<i8"), ("weight", "<f8")])
 _BY_KEY = np.dtype([("key", "<i8"), ("record", "<i8"), ("value", "<f8")])
 NAMES = {"ptr": "i8", "keys": "i8", "values": "f8", "key_ptr": "i8", "key_rows": "i8", "key_values": "f8"}
@@ -48,46 +49,39 @@ class Parts:
             path.unlink()
 
 
-def build(folder: Path, files: KeyFiles, n_records: int, n_fields: int) -> Index:
-    """Arrays of the index in a folder, from keys of all records."""
+def build(
+    folder: Path, files: KeyFiles, n_records: int, n_fields: int, advance: Callable[[], None] = lambda: None
+) -> None:
+    """Arrays of the index in a folder, from keys of all records; `advance` is called after each of the files."""
     shares = shares_of_fields(n_fields, joint=n_records > LARGE)
     n_fields = shares.size
     lengths = np.zeros((n_records, n_fields))
+    by_record = Parts(folder, "by-record", _BY_RECORD, n_records, files.n_entries() // _FEW_OF)
     n_keys = n_entries = 0
     for bucket in files.buckets(n_fields):
         bucket.lengths(n_records, lengths)
         sizes = np.diff(bucket.ptr)
-        useful = _useful(sizes, n_records)
-        n_keys, n_entries = n_keys + int(useful.sum()), n_entries + int(sizes[useful].sum())
-    np.sqrt(lengths, out=lengths)
-    lengths /= shares
-    by_record = Parts(folder, "by-record", _BY_RECORD, n_records, n_entries)
-    first = 0
-    for bucket in files.buckets(n_fields):
-        sizes = np.diff(bucket.ptr)
-        useful = _useful(sizes, n_records)
+        useful = (sizes >= 2) & (sizes <= MAX_RECORDS) & (key_weights(sizes, n_records) > 0)
         kept = np.repeat(useful, sizes)
         entries = np.empty(int(kept.sum()), _BY_RECORD)
         entries["record"], entries["field"] = bucket.record[kept], bucket.field[kept]
-        entries["key"] = np.repeat(first + np.cumsum(useful) - 1, sizes)[kept]
-        entries["weight"] = np.repeat(key_weights(sizes, n_records), sizes)[kept]
+        entries["key"] = np.repeat(n_keys + np.arange(int(useful.sum())), sizes[useful])
+        entries["weight"] = np.repeat(key_weights(sizes[useful], n_records), sizes[useful])
         by_record.add(entries, entries["record"])
-        first += int(useful.sum())
+        n_keys, n_entries = n_keys + int(useful.sum()), n_entries + entries.size
+        advance()
+    np.sqrt(lengths, out=lengths)
+    lengths /= shares
     arrays = {name: FileGrowing(folder / f"index.{name}", np.empty(0, kind)) for name, kind in NAMES.items()}
     by_key = Parts(folder, "by-key", _BY_KEY, n_keys, n_entries)
     _write_records(arrays, by_record, by_key, lengths)
     _write_keys(arrays, by_key, n_keys)
-    return open_index(folder)
 
 
 def open_index(folder: Path) -> Index:
     """What :func:`build` wrote."""
     arrays = (FileGrowing(folder / f"index.{name}", np.empty(0, kind)) for name, kind in NAMES.items())
     return Index(*(one.array if one.size else np.empty(0, kind) for one, kind in zip(arrays, NAMES.values())))
-
-
-def _useful(sizes: np.ndarray, n_records: int) -> np.ndarray:
-    return (sizes >= 2) & (sizes <= MAX_RECORDS) & (key_weights(sizes, n_records) > 0)
 
 
 def _write_records(arrays: dict[str, FileGrowing], by_record: Parts, by_key: Parts, lengths: np.ndarray) -> None:

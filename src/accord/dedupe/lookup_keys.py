@@ -80,9 +80,9 @@ def joint_keys(table: RecordTable, records: np.ndarray) -> tuple[np.ndarray, np.
     row, key = np.concatenate(rows), np.concatenate(keys)
     order = np.lexsort((key, row))
     row, key = row[order], key[order]
-    kept = (
-        np.arange(row.size) - np.searchsorted(row, row) < _MOST_JOINT
-    )  # those that others have as well are there, too
+    sizes = np.bincount(row)
+    rank = np.arange(row.size) - (np.cumsum(sizes) - sizes)[row]
+    kept = rank < _MOST_JOINT  # those that others have as well are there, too
     return row[kept], key[kept]
 
 
@@ -200,17 +200,16 @@ class KeyFiles:
         with open(self._files[bucket], "ab") as stream:
             stream.write(entries.tobytes())
 
-    def sort(self) -> None:
-        """Sort every bucket by key, then by record."""
-        for path in self._files:
-            entries = np.fromfile(path, _ENTRY)
-            entries[np.argsort(entries["key"], kind="stable")].tofile(path)  # records come in order
+    def n_entries(self) -> int:
+        """How many keys were added, each as often as records have it."""
+        return sum(path.stat().st_size for path in self._files) // _ENTRY.itemsize
 
     def buckets(self, n_fields: int) -> Iterator[SortedKeys]:
-        """Buckets in the order of their keys, of the first fields."""
+        """Buckets in the order of their keys, of the first fields, sorted by key, then by record."""
         for path in self._files:
             entries = np.fromfile(path, _ENTRY)
             entries = entries[entries["field"] < n_fields]
+            entries = entries[np.argsort(entries["key"], kind="stable")]  # records come in order
             key = np.ascontiguousarray(entries["key"])
             starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if key.size else np.empty(0, int)
             record, field = entries["record"].astype(np.int64), entries["field"].astype(np.int64)

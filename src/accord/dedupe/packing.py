@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from accord.kernels.records import strings
+from accord.kernels.records import numbering, strings
 
 _MANY = 1 << 14  # characters, above which a table of all of them is quicker than to sort them
 _SYMBOL = (1 << 21) - 1  # the bits of a symbol in the key of a trigram
@@ -79,27 +79,53 @@ class Numbers:
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
 
-    def __call__(self, texts: Iterable[str | None]) -> tuple[list[int], list[str]]:
+    def __call__(self, texts: Iterable[str | None]) -> tuple[ArrayLike, list[str]]:
         """The number of each, -1 for None, and those texts that are new."""
         known, before = self._known, len(self._known)
         numbers = [-1 if text is None else known.setdefault(text, len(known)) for text in texts]
         return numbers, list(islice(reversed(known), len(known) - before))[::-1]
 
 
+class KeyNumbers:
+    """Numbers of keys of 64 bits by first appearance, in a hash table that takes 32 to 64 bytes for each."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._known, self._numbers = np.empty(0, np.int64), np.empty(0, np.int64)
+
+    def __call__(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The number of each, and the places of those that are new."""
+        if 2 * (self.size + keys.size) > self._known.size:
+            self._grow(4 * (self.size + keys.size))
+        numbers, fresh = np.empty((2, keys.size), np.int64)
+        n_fresh = numbering.number(keys, self._known, self._numbers, self.size, numbers, fresh)
+        self.size += n_fresh
+        return numbers, fresh[:n_fresh]
+
+    def _grow(self, room: int) -> None:
+        there = self._numbers >= 0
+        keys = np.empty(self.size, np.int64)
+        keys[self._numbers[there]] = self._known[there]
+        size = 1 << room.bit_length()
+        self._known, self._numbers = np.empty(size, np.int64), np.full(size, -1)
+        numbering.number(keys, self._known, self._numbers, 0, *np.empty((2, keys.size), np.int64))
+
+
 class HashedNumbers(Numbers):
     """The same for very many texts: kept are hashes of 64 bits."""
 
     def __init__(self) -> None:
-        self._hashes: dict[int, int] = {}
+        self._numbers_of = KeyNumbers()
 
-    def __call__(self, texts: Iterable[str | None]) -> tuple[list[int], list[str]]:
-        known, numbers, fresh = self._hashes, [], []
-        for text in texts:
-            n = len(known)
-            numbers.append(-1 if text is None else known.setdefault(hash(text), n))
-            if text is not None and len(known) > n:
-                fresh.append(text)
-        return numbers, fresh
+    def __call__(self, texts: Iterable[str | None]) -> tuple[np.ndarray, list[str]]:
+        every = list(texts)
+        there = [text for text in every if text is not None]
+        found, fresh = self._numbers_of(np.fromiter(map(hash, there), np.int64, len(there)))
+        numbers = found
+        if len(there) < len(every):
+            numbers = np.full(len(every), -1)
+            numbers[[text is not None for text in every]] = found
+        return numbers, [there[k] for k in fresh.tolist()]
 
 
 class AllNew(Numbers):
@@ -170,26 +196,31 @@ class PackedStrings:
 
 
 class Trigrams:
-    """Runs of three symbols of packed strings, as sorted keys."""
+    """Runs of three symbols of packed strings: sorted numbers for every string, and the key of each number."""
 
     def __init__(self) -> None:
-        self.ptr, self.keys = Growing(np.int64), Growing(np.int64)
+        self.ptr, self.ids, self.keys = Growing(np.int64), Growing(np.int32), Growing(np.int64)
         self.ptr.append([0])
+        self._numbers_of = KeyNumbers()
 
     def append(self, text: PackedStrings, first: int) -> None:
         """Add those of the strings from number `first` on."""
         starts = text.starts.array[first:]
         keys, ptr = np.empty(int(starts[-1] - starts[0]) + starts.size, np.int64), np.empty(starts.size, np.int64)
         strings.trigrams(text.codes.array, starts, np.int64(0), keys, ptr)
-        n = strings.sort_rows(keys, np.empty((0, keys.size), np.int64), ptr)
+        ids, fresh = self._numbers_of(keys[: ptr[-1]])
+        self.keys.append(keys[fresh])
+        n = strings.sort_rows(ids, np.empty((0, ids.size), np.int64), ptr)
         self.ptr.append(self.ptr.array[-1] + ptr[1:])
-        self.keys.append(keys[:n])
+        self.ids.append(ids[:n])
 
     def counts(self, symbols: dict[str, int], n_records: np.ndarray) -> dict[str, int]:
         """In how many records each trigram occurs that several have, `n_records` having each of the strings."""
-        keys, place = np.unique(self.keys.array, return_inverse=True)
-        counts = np.bincount(place, np.repeat(n_records, np.diff(self.ptr.array)), keys.size).astype(np.int64)
-        keys, counts = keys[counts > 1], counts[counts > 1]
+        occurrences = np.repeat(n_records, np.diff(self.ptr.array))
+        found = np.bincount(self.ids.array, occurrences, self.keys.size).astype(np.int64)
+        order = np.argsort(self.keys.array)
+        order = order[found[order] > 1]
+        keys, counts = self.keys.array[order], found[order]
         letters = np.array(list(symbols))
         parts = [letters[keys >> shift & _SYMBOL].tolist() for shift in (42, 21, 0)]
         return {"".join(three): n for three, n in zip(zip(*parts), counts.tolist())}

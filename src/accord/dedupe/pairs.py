@@ -26,6 +26,7 @@ from accord.threads import map_threads
 from accord.views.pairs import PairFeatures
 
 CHUNK = 1 << 15  # pairs compared at a time
+_ROUNDING = 1e-6  # by which sums may be wrong
 _BEGINNING = 200  # characters of each cell in the text of a whole record
 
 
@@ -278,6 +279,42 @@ class RecordTable:
 
         map_threads(fill, ((first,) for first in range(0, left.size, CHUNK)), n_jobs)
         return out
+
+    def similarities(
+        self, left: np.ndarray, right: np.ndarray, weights: np.ndarray, constant: float, n_jobs: int | None = 1
+    ) -> np.ndarray:
+        """:meth:`scores` plus a constant where that may be above 0, and -inf where it cannot be.
+
+        Most candidates are plainly different: columns that are quickly compared show it, and the others stay closed.
+        """
+        out, bounds = np.full(left.size, -np.inf), self._bounds(weights)
+
+        def fill(first: int) -> None:
+            chunk = slice(first, first + CHUNK)
+            a, b = left[chunk], right[chunk]
+            places = np.arange(a.size)
+            known, rest = np.full(a.size, constant), sum(most for *_, most in bounds)
+            for column, own, most in bounds[:-1]:  # all have to be compared for those that are left
+                known += column.compare(a[places], b[places])[:, : own.size] @ own
+                rest -= most
+                kept = known + rest > -_ROUNDING
+                places, known = places[kept], known[kept]
+            out[chunk][places] = self.compare(a[places], b[places]) @ weights + constant
+
+        map_threads(fill, ((first,) for first in range(0, left.size, CHUNK)), n_jobs)
+        return out
+
+    def _bounds(self, weights: np.ndarray) -> list[tuple[Column, np.ndarray, float]]:
+        """Columns, those first that are quickly compared, with their weights and the most that these can add up to."""
+        found, first = [], 0
+        for column in self.columns.values():
+            n_here = column.n_comparisons
+            own = weights[first : first + n_here + len(MISSING)]
+            first += own.size
+            found.append((column, own, max(np.maximum(own[:n_here], 0.0).sum(), *own[n_here:])))
+        if self.whole is not None:
+            found.append((self.whole, weights[first:], np.maximum(weights[first:], 0.0).sum()))
+        return sorted(found, key=lambda one: one[0].effort)
 
 
 def whole_text(cells: Sequence[str | None]) -> str | None:

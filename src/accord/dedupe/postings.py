@@ -188,7 +188,6 @@ def add_all(db: sqlite3.Connection, tables: Iterable[RecordTable], n_records: in
         for table in tables:
             files.add(fewer_keys_of(table, np.arange(len(table))), first)
             first += len(table)
-        files.sort()
         lengths = np.zeros((n_records, n_fields))
         for bucket in files.buckets(n_fields):
             bucket.lengths(n_records, lengths)

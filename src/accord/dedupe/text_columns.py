@@ -30,7 +30,7 @@ class _Spoken(Column):
         self.text, self.spelling = PackedStrings(symbols), PackedStrings(symbols)
         self.word_numbers_of = Numbers()
         self.word_rarity = Growing(np.float64)
-        self.word_ptr, self.word_ids = Growing(np.int64), Growing(np.int64)
+        self.word_ptr, self.word_ids = Growing(np.int64), Growing(np.int32)
         self.word_ptr.append([0])
         self.word_squares, self.word_lengths = Growing(np.float64), Growing(np.float64)  # of words by how rare they are
         self.most_words = 0
@@ -44,30 +44,31 @@ class _Spoken(Column):
         self.text.append(fresh)
         self.grams.append(self.text, first)
         keys = self.grams.keys.array[self.gram_squares.size :]
-        squares = np.ones(keys.size) if self.rare_grams is None else self.rare_grams.squares(keys)
-        self.gram_squares.append(squares)
-        self.gram_lengths.append(np.sqrt(_sums(squares, np.diff(self.grams.ptr.array[first:]))))
+        self.gram_squares.append(np.ones(keys.size) if self.rare_grams is None else self.rare_grams.squares(keys))
+        ptr = self.grams.ptr.array[first:]
+        squares = self.gram_squares.array[self.grams.ids.array[ptr[0] :]]
+        self.gram_lengths.append(np.sqrt(_sums(squares, np.diff(ptr))))
 
     def pack_words(self, fresh: list[str]) -> list[str]:
         """Take in the words of values that are new; returns words that are new."""
         split = [value.split() for value in fresh]
         numbers, words = self.word_numbers_of(chain.from_iterable(split))
         # a word that all records have still says a little
-        self.word_rarity.append(np.maximum(self.words.rarity(words), 0.05))
+        rarity = np.maximum(self.words.rarity(words), 0.05)
+        self.word_rarity.append(rarity)
+        self.word_squares.append(rarity**2)
         rows = np.repeat(np.arange(len(fresh)), [len(one) for one in split])
         n = np.int64(self.word_rarity.size)
-        entries = distinct(rows * n + np.array(numbers))
+        entries = distinct(rows * n + np.asarray(numbers))
         ids, sizes = entries % n, np.bincount(entries // n, minlength=len(fresh))
         self.word_ids.append(ids)
         self.word_ptr.append(self.word_ptr.array[-1] + np.cumsum(sizes))
         self.most_words = max(self.most_words, int(sizes.max()))
-        squares = self.word_rarity.array[ids] ** 2
-        self.word_squares.append(squares)
-        self.word_lengths.append(_sums(squares, sizes))
+        self.word_lengths.append(_sums(self.word_squares.array[ids], sizes))
         return words
 
     def shared_words(self, weights: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Number and weights of the words that two values share; `weights` are of ``word_ids``."""
+        """Number and weights of the words that two values share; `weights` are of words."""
         n_shared, out = np.empty(a.size), np.empty(a.size)
         strings.shared_items(self.word_ptr.array, self.word_ids.array, weights, a, b, n_shared, out)
         return n_shared, out
@@ -79,16 +80,17 @@ class _Spoken(Column):
 
     def trigrams(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Dice's measure of trigrams, and their cosine if they are weighted by how rare they are."""
-        pointers, keys = self.grams.ptr.array, self.grams.keys.array
+        pointers, ids, squares = self.grams.ptr.array, self.grams.ids.array, self.gram_squares.array
         n_shared, shared = np.empty(a.size), np.empty(a.size)
-        squares = self.gram_squares.array
-        strings.shared_items(pointers, keys, squares, a, b, n_shared, shared)
+        strings.shared_items(pointers, ids, squares, a, b, n_shared, shared)
         sizes, lengths = pointers[a + 1] - pointers[a] + (pointers[b + 1] - pointers[b]), self.gram_lengths.array
         return 2 * n_shared / sizes, np.minimum(shared / (lengths[a] * lengths[b]), 1.0)
 
 
 class WholeColumn(_Spoken):
     """All cells of a record as one text: who moves words from one column to the other is no one else."""
+
+    effort = 2
 
     def name(self, fresh: list[str]) -> None:
         """Whole records are not looked up."""
@@ -105,6 +107,8 @@ class WholeColumn(_Spoken):
 class TextColumn(_Spoken):
     """Names, titles, addresses."""
 
+    effort = 3
+
     def __init__(
         self,
         value_counts: dict[str, int],
@@ -113,8 +117,7 @@ class TextColumn(_Spoken):
         gram_counts: dict[str, int] | None = None,
     ) -> None:
         super().__init__(value_counts, word_counts, n_records, gram_counts)
-        self.has_digit = Growing(np.float64)  # of each word
-        self.word_digits, self.n_numbers = Growing(np.float64), Growing(np.float64)  # of ``word_ids``, of each value
+        self.has_digit, self.n_numbers = Growing(np.float64), Growing(np.float64)  # of each word, of each value
         self.word_keys = Growing(np.int64)
 
     @property
@@ -128,7 +131,6 @@ class TextColumn(_Spoken):
         self.word_keys.append([text_key(word) for word in words])
         self.has_digit.append([float(any(c.isdigit() for c in word)) for word in words])
         digits = self.has_digit.array[self.word_ids.array[begin:]]
-        self.word_digits.append(digits)
         self.n_numbers.append(_sums(digits, np.diff(self.word_ptr.array[-len(fresh) - 1 :])))
         return words
 
@@ -150,7 +152,7 @@ class TextColumn(_Spoken):
         n_a, n_b = self.n_numbers.array[a], self.n_numbers.array[b]
         both = (n_a > 0) & (n_b > 0)
         if both.any():
-            shared = self.shared_words(self.word_digits.array, a, b)[1]
+            shared = self.shared_words(self.has_digit.array, a, b)[1]
             out[:, 12] = np.where(both, shared / np.maximum(n_a + n_b - shared, 1), 0.0)
             out[:, 13] = both & (shared == 0)
         else:
@@ -161,10 +163,12 @@ class TextColumn(_Spoken):
 
     def keys(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Words and trigrams."""
-        gram_ptr, grams = rows_of(self.grams.ptr.array, self.grams.keys.array, values)
+        gram_ptr, grams = rows_of(self.grams.ptr.array, self.grams.ids.array, values)
         word_ptr, words = rows_of(self.word_ptr.array, self.word_ids.array, values)
         keys = np.empty(grams.size + words.size, np.int64)
-        keys[np.arange(grams.size) + np.repeat(word_ptr[:-1], np.diff(gram_ptr))] = self.text.lasting(grams)
+        keys[np.arange(grams.size) + np.repeat(word_ptr[:-1], np.diff(gram_ptr))] = self.text.lasting(
+            self.grams.keys.array
+        )[grams]
         keys[np.arange(words.size) + np.repeat(gram_ptr[1:], np.diff(word_ptr))] = self.word_keys.array[words]
         return _signatures(gram_ptr + word_ptr, keys)
 

@@ -44,8 +44,8 @@ def test_the_index_in_files_is_that_of_memory(table, tmp_path, monkeypatch, larg
     files = KeyFiles(tmp_path, 2)
     for first in range(0, len(packed), 50):
         files.add(keys_of(packed, np.arange(first, min(first + 50, len(packed)))), first)
-    files.sort()
-    found = disk_index.build(tmp_path, files, len(packed), len(packed.columns))
+    disk_index.build(tmp_path, files, len(packed), len(packed.columns))
+    found = disk_index.open_index(tmp_path)
     true = blocking.key_index(packed)
     assert np.array_equal(found.ptr, true.ptr)
     assert np.array_equal(found.values, true.values)
@@ -96,8 +96,8 @@ def test_a_finished_step_is_not_done_again(table, tmp_path, monkeypatch):
 
     compare = big_tables.BigTable._compare
 
-    def interrupted(self, n_parts, weights):
-        compare(self, 1, weights)
+    def interrupted(self, n_parts, weights, constant):
+        compare(self, 1, weights, constant)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:

@@ -236,7 +236,7 @@ def align_words(codes, word_starts, indptr, words, weights, n_words, most, left,
 def shared_items(indptr, items, weights, left, right, n_shared, shared):
     """Number and summed weights of the items that two rows share.
 
-    Items are sorted and without repetition in each row; ``weights[i]`` is that of ``items[i]``, whatever the row.
+    Items are numbers, sorted and without repetition in each row; ``weights[i]`` is that of item i.
     """
     for p in range(left.size):
         i, i_end = indptr[left[p]], indptr[left[p] + 1]
@@ -246,7 +246,7 @@ def shared_items(indptr, items, weights, left, right, n_shared, shared):
             first, second = items[i], items[j]
             if first == second:
                 n += 1
-                total += weights[i]
+                total += weights[first]
             # without branches, which nothing could foresee
             i += first <= second
             j += second <= first

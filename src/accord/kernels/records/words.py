@@ -9,7 +9,6 @@ from accord.kernels.records.strings import (
     _SIMILAR_WORD,
     _n_same,
     _one_edit,
-    shared_items,
     sort_rows,
     trigrams,
 )
@@ -149,6 +148,25 @@ def compare_words(codes, kinds, starts, tables, known, values, first_aligned, mo
         out[p, 5] = 1.0 if n_a > 0 and n_b > 0 and n_same_numbers == 0 else 0.0
 
 
+@helper
+def _shared_keys(indptr, keys, weights, left, right, n_shared, shared):
+    """`shared_items` of sorted keys of any size, ``weights[i]`` being that of ``keys[i]``."""
+    for p in range(left.size):
+        i, i_end = indptr[left[p]], indptr[left[p] + 1]
+        j, j_end = indptr[right[p]], indptr[right[p] + 1]
+        n, total = 0, 0.0
+        while i < i_end and j < j_end:
+            first, second = keys[i], keys[j]
+            if first == second:
+                n += 1
+                total += weights[i]
+            # without branches, which nothing could foresee
+            i += first <= second
+            j += second <= first
+        n_shared[p] = n
+        shared[p] = total
+
+
 @kernel
 def compare_trigrams(codes, starts, boundary, tables, known, values, other, left, right, out):
     """Of pairs of texts: Dice's measure of trigrams, and their cosine by how rare they are.
@@ -166,7 +184,7 @@ def compare_trigrams(codes, starts, boundary, tables, known, values, other, left
             lengths[v] += squares[k]
         lengths[v] = np.sqrt(lengths[v])
     n_shared, shared = np.empty(left.size), np.empty(left.size)
-    shared_items(indptr, keys, squares, left, right, n_shared, shared)
+    _shared_keys(indptr, keys, squares, left, right, n_shared, shared)
     for p in range(left.size):
         a, b = left[p], right[p]
         sizes = indptr[a + 1] - indptr[a] + indptr[b + 1] - indptr[b]
