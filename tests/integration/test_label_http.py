@@ -1,6 +1,7 @@
 """The page's server: who gets an answer, what an answer is, and that nothing bad comes of bad requests."""
 
 import json
+import re
 import threading
 
 import pytest
@@ -44,7 +45,9 @@ def said(client, path, **given):
 def test_no_request_without_the_cookie_and_a_link_works_once(classes):
     _, door, app, _ = classes
     stranger = starlette.TestClient(app, base_url=BASE)
-    paths = ["/", "/label.css", "/label.js", "/api/state", "/api/export?format=csv", "/api/events?window=w"]
+    gets = [route.path for route in app.routes if "POST" not in (route.methods or ())]
+    assert {"/", "/label.css", "/label.js", "/tokens.js", "/api/state", "/api/export", "/api/events"} <= set(gets)
+    paths = [*gets, "/api/export?format=csv", "/api/events?window=w"]
     assert [stranger.get(path).status_code for path in paths] == [401] * len(paths)
     posts = [route.path for route in app.routes if "POST" in (route.methods or ())]
     assert len(posts) >= 10
@@ -90,6 +93,19 @@ def test_requests_of_other_pages_and_other_names_are_refused(client, headers, st
     cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
     response = client.post("/api/next", json=body, headers={"cookie": cookie, **headers})
     assert response.status_code == status
+
+
+def test_all_parts_of_the_page_are_served(client):
+    seen, left = set(), ["/", "/label.css", "/label.js"]
+    while left:
+        path = left.pop()
+        seen.add(path)
+        response = client.get(path)
+        assert response.status_code == 200, path
+        assert path == "/" or response.headers["content-type"].startswith(("text/css", "text/javascript"))
+        named = re.findall(r'^import .* from "\./(\w+\.js)";$', response.text, re.MULTILINE)
+        left += [f"/{name}" for name in named if f"/{name}" not in seen]
+    assert len(seen) > 10
 
 
 def test_what_every_answer_says_about_itself(client):

@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
 from accord.exceptions import AccordError, MissingExtraError
@@ -33,7 +34,7 @@ MOST_UPLOAD = 64 << 20  # of a file with labels
 _SLOWEST = 60.0  # seconds for a body to come in
 _LOOK = 0.2  # seconds between looks for news
 _BEAT = 10.0  # seconds between signs of life
-_ASSETS = {"label.html": "text/html", "label.css": "text/css", "label.js": "text/javascript"}
+_KINDS = {".css": "text/css", ".js": "text/javascript"}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -53,7 +54,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 def create_app(service: Service, door: Doorkeeper) -> Starlette:
     """The application, for uvicorn or any other ASGI server; the trainer has been started."""
-    assets = {name: (files("accord.labeling") / "page" / name).read_bytes() for name in _ASSETS}
+    parts = {part.name: part.read_bytes() for part in (files("accord.labeling") / "page").iterdir() if part.is_file()}
+    first = parts.pop("label.html")
 
     def guarded(handler: Handler, arrival: bool = False) -> Handler:
         def check(request: Request) -> None:
@@ -68,14 +70,14 @@ def create_app(service: Service, door: Doorkeeper) -> Starlette:
 
     def asset(name: str) -> Handler:
         async def send(_: Request) -> Response:
-            return Response(assets[name], media_type=_ASSETS[name])
+            return Response(parts[name], media_type=_KINDS[PurePath(name).suffix])
 
         return send
 
     async def page(request: Request) -> Response:
         token = request.query_params.get("token")
         if token is None:
-            return Response(assets["label.html"], media_type="text/html")
+            return Response(first, media_type="text/html")
         cookie = door.redeem(token)
         if cookie is None:
             raise Refused(401, "this link was used before, or is of another run; `accord label` prints a new one")
@@ -162,8 +164,7 @@ def create_app(service: Service, door: Doorkeeper) -> Starlette:
     return Starlette(
         routes=[
             Route("/", guarded(page, arrival=True)),
-            Route("/label.css", guarded(asset("label.css"))),
-            Route("/label.js", guarded(asset("label.js"))),
+            *(Route(f"/{name}", guarded(asset(name))) for name in parts),
             Route("/api/state", guarded(state)),
             Route("/api/export", guarded(download)),
             Route("/api/import", guarded(upload), methods=["POST"]),
