@@ -13,7 +13,7 @@ from accord.exceptions import InputError
 LIMIT = "ACCORD_MEMORY"  # environment variable: so many bytes are available, whatever the system says
 # Scores made at a time, as numbers, where there are very many. Fixed, so that results do not depend on the machine.
 SCORES = 2**24
-_M_TRIM_THRESHOLD = -1  # of malloc.h
+_M_TRIM_THRESHOLD, _M_ARENA_MAX = -1, -8  # of malloc.h
 
 
 def check(tables: Mapping[str, float], advice: str) -> None:
@@ -49,10 +49,13 @@ def give_back_early() -> None:
     """Have the C library give memory back to the system as soon as arrays are freed; for programs that run for hours.
 
     By itself glibc learns from every large array that is freed to keep the next one of its size, and a program whose
-    models grow holds ever more that nobody uses. Other C libraries know no such setting.
+    models grow holds ever more that nobody uses. Also, each thread that is started after this call would have a heap of
+    its own, with holes of its own. Other C libraries know no such settings.
     """
     with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).mallopt(_M_TRIM_THRESHOLD, 2**20)
+        library = ctypes.CDLL(None)
+        library.mallopt(_M_TRIM_THRESHOLD, 2**20)
+        library.mallopt(_M_ARENA_MAX, 1)
 
 
 def _of_machine() -> int | None:

@@ -290,4 +290,4 @@ def test_programs_that_run_long_give_memory_back_where_the_c_library_can(monkeyp
     for library in (SimpleNamespace(mallopt=lambda *setting: asked.append(setting)), SimpleNamespace()):
         monkeypatch.setattr(memory.ctypes, "CDLL", lambda name, found=library: found)
         memory.give_back_early()
-    assert asked == [(-1, 2**20)]  # M_TRIM_THRESHOLD; the second one has no such setting
+    assert asked == [(-1, 2**20), (-8, 1)]  # M_TRIM_THRESHOLD, M_ARENA_MAX; the second one has no such settings

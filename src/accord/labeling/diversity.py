@@ -33,15 +33,19 @@ def sketch(chunks: Sequence[Rows]) -> np.ndarray:
         return np.zeros((0, WIDTH))
     single = all(rows.n_rows == rows.n_inputs for rows in chunks)
     n_dims = chunks[0].n_dims
-    found = _means(chunks, _directions(n_dims, min(COMPONENTS, n_dims) if single else WIDTH))
+    found = _means(chunks, _kept_directions(n_dims, min(COMPONENTS, n_dims)) if single else _directions(n_dims, WIDTH))
     for _ in range(_POWERS if single else 0):
         found = _means(chunks, np.linalg.qr(_transposed(chunks, np.linalg.qr(found)[0]))[0])
     return _normed(found)
 
 
-@lru_cache(maxsize=1)  # the same again and again while somebody labels
 def _directions(n_dims: int, width: int) -> np.ndarray:
     return np.random.default_rng(_SEED).standard_normal((n_dims, width))
+
+
+# The same again and again while somebody labels texts. Features of sentences grow with every answer: what is kept of
+# them would hardly ever be asked for again.
+_kept_directions = lru_cache(maxsize=1)(_directions)
 
 
 def _means(chunks: Sequence[Rows], directions: np.ndarray) -> np.ndarray:

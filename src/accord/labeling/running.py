@@ -37,6 +37,7 @@ def serve(
     announce(f"label at {link}")
     announce("the link works once; the page itself can make more of them. Ctrl-C ends, nothing is lost")
     place.warn(announce)
+    memory.give_back_early()
     service.trainer.start()
     if browser:
         webbrowser.open(link)
@@ -74,7 +75,6 @@ class Place:
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=1,
             timeout_keep_alive=20, limit_concurrency=200,
         )  # fmt: skip
-        memory.give_back_early()
         sys.setswitchinterval(0.001)  # requests do not wait for the turns of threads that train
         with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
             uvicorn.Server(settings).run(sockets=[self._listener])

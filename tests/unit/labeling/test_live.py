@@ -12,7 +12,7 @@ from labeling_cases import project_of
 from accord import AccordError, Deduplicator, InputError, load
 from accord.exceptions import MissingExtraError
 from accord.labeling.formats.files import formats_of, read_labels, write_labels
-from accord.labeling.live import pairs
+from accord.labeling.live import pairs, tokens
 from accord.labeling.live.kinds import live_model
 from accord.labeling.live.pairs import Closure, pairs_of
 from accord.labeling.panel import error_of, labels_to_halve
@@ -107,6 +107,16 @@ def test_labels_of_tokens_that_are_not_sure_stay_so(tmp_path):
     for form in ("conll", "prodigy", "label-studio"):
         assert read_labels(project, write_labels(project, {key: value}, form), form) == ({key: value}, 0)
     assert sum(counted(project, {key: right(key)}).values()) == sum(y[0] == "B" for y in right(key))
+
+
+def test_the_view_of_neighbours_does_not_see_the_word_itself(tmp_path):
+    project, right = project_of("tokens", tmp_path)
+    live = live_model(project)
+    model = live.learn({key: right(key) for key in project.keys[:10]})
+    x = next(x for x in live.tokens(project.keys) if len(x) > 2)
+    seen, other = (model.around.view_.transform(tokens._around([y])).matrix() for y in (x, [x[0], "other", *x[2:]]))
+    assert (seen[[1]] != other[[1]]).nnz == 0
+    assert (seen[[0]] != other[[0]]).nnz > 0
 
 
 def test_pairs_whose_answer_follows_are_not_asked_and_answers_make_a_model(tmp_path):

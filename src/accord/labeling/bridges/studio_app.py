@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from accord import memory
 from accord.labeling.app import MOST_UPLOAD, Handler, answering, read_object
 from accord.labeling.bridges.studio import Studio
 from accord.labeling.running import Place
@@ -65,6 +66,7 @@ def serve(
     announce: Callable[[str], None],
 ) -> None:
     """Serve predictions until Ctrl-C or SIGTERM."""
+    memory.give_back_early()
     place, token = Place(host, port, names, PORT), studio.token()
     announce(f"connect Label Studio (Settings, Model, Connect Model) to {place.address}/{token}")
     announce("whoever has this address can use the models. Ctrl-C ends, nothing is lost")

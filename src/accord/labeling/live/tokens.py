@@ -58,7 +58,7 @@ class LiveTokens:
             crf = self._learner().fit(X, Y)
             word, around = (
                 StructuredPerceptron(Sequence(labels=labels), view, max_iter=5, random_state=0).fit(inputs, Y)
-                for view, inputs in ((TokenFeatures(0), X), (TokenFeatures(1), _around(X)))
+                for view, inputs in ((TokenFeatures(0), X), (TokenFeatures(0), _around(X)))
             )
         self.pace = (time.monotonic() - began) / len(usable)
         return TokenModel(self, crf, word, around, usable)
