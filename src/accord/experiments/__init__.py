@@ -37,6 +37,7 @@ _TABLE = {
     "graph-letters": "graph_letters.GraphLetters",  # maxmargin_semisup, Table 2
     "graph-helices": "graph_helices.GraphHelices",  # maxmargin_semisup, Table 1, whose data are not to be had
     "labeling": "labeling.Labeling",  # none: which examples to label next
+    "label-errors": "label_errors.LabelErrors",  # none: are wrong kinds of spans found?
     "deduplication": "deduplication.Deduplication",  # none: records that belong together, from few labeled ones
     "covariate-shift": "covariate_shift.CovariateShift",  # thesis ch. 9, future work
     "protein-structure": "protein_structure.ProteinStructure",  # none: few labeled domains
