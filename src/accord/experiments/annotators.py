@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.deduplicator import Deduplicator
-from accord.dedupe.pairs import RecordPairs
 from accord.evaluation.clusters import pair_counts
 from accord.experiments.deduplication import draw as draw_records
+from accord.labeling.live.pairs import LivePairs, PairModel
+from accord.labeling.project import BETWEEN, Project
 from accord.labeling.suggest import Pool, suggest
 from accord.learners.base import StructuredLearner
 from accord.learners.crf import CRF
@@ -142,61 +142,61 @@ class OfOutputs(Annotator):
 
 
 class OfRecords(Annotator):
-    """Says of pairs of records whether they are the same; a pair costs one."""
+    """Says of pairs of records whether they are the same, as people do on the labeling page; a pair costs one.
 
-    FIRST, STEP, RECORDS, PAIRS = 10, 10, 200, 100
+    The table of the page has both halves, as the model that sets the goal has: no pair with a test record is asked
+    about.
+    """
+
+    STEP, RECORDS, PAIRS = 10, 200, 100
 
     def __init__(self, seed: int, records: Sequence[Any], clusters: np.ndarray) -> None:
         super().__init__(seed)
         self.labeled, test = draw_records(clusters, self.RECORDS, np.random.default_rng(seed))
         half = np.setdiff1d(np.arange(clusters.size), test)
         self.all_records, self.all_clusters = records, clusters
-        self.records, self.clusters = [records[i] for i in half], clusters[half]
         self.test, self.truth = [records[i] for i in test], clusters[test]
-        self.pool = Pool(self.records)
-        table = RecordPairs().fit([self.records + self.test]).table(self.records)
-        later, earlier = candidate_pairs(table, Deduplicator().n_candidates)
-        order = np.argsort(-table.compare(later, earlier).mean(axis=1), kind="stable")
-        self.candidates = np.stack([earlier, later], axis=1)[order]  # from alike to unlike
+        project = Project("pairs")
+        for i in [*half, *test]:
+            project.add({"fields": records[i]})
+        self.live = LivePairs(project)
+        self.cluster_of = dict(zip(project.keys, clusters[half].tolist()))  # of those that are asked about
+        ends = zip(self.live.keys, self.live.left.tolist())
+        self.candidates = [key for key, later in ends if later < half.size]
 
     def goal(self) -> Goal:
         """F1 with labels of 200 random records costs as much as 100 pairs: what is asked for."""
         records = [*(self.all_records[i] for i in self.labeled), *self.test]
         model = Deduplicator(random_state=0)
         model.fit(records, [*self.all_clusters[self.labeled].tolist(), *[None] * len(self.test)])
-        return Goal(self.PAIRS, self.error(model))
+        return Goal(self.PAIRS, pair_error(self.truth, model.predict(self.test)))
 
     def first(self, strategy: str) -> None:
-        """Pairs from the most alike to the least, the former closer together; more until there are both answers."""
-        places = np.unique(np.geomspace(1, len(self.candidates), self.FIRST).astype(int) - 1)
-        self.asked = [(int(a), int(b)) for a, b in self.candidates[places]]
-        while len(set(self._answers())) < 2:
-            self._ask_any(1)
+        self.asked: dict[str, str] = {}
 
-    def fit(self) -> Deduplicator:
-        answers = self._answers()
-        same = [pair for pair, yes in zip(self.asked, answers) if yes]
-        different = [pair for pair, yes in zip(self.asked, answers) if not yes]
-        return Deduplicator(random_state=0).fit_pairs(self.records + self.test, same, different)
+    def fit(self) -> PairModel:
+        model = self.live.learn(self.asked)
+        assert model is not None
+        return model
 
-    def ask(self, model: Any, strategy: str) -> None:
-        if strategy == RANDOM:
-            self._ask_any(self.STEP)
-            return
-        known = [(a, (a, b)) for a, b in self.asked]
-        found = self.pool.suggest(model, self.STEP, strategy=strategy, labeled=known, random_state=self.seed)
-        self.asked += [one.part for one in found]
-
-    def _ask_any(self, n: int) -> None:
-        left = [pair for pair in map(tuple, self.candidates.tolist()) if pair not in set(self.asked)]
-        self.asked += [left[k] for k in self.rng.permutation(len(left))[:n]]
-
-    def _answers(self) -> list[bool]:
-        return [bool(self.clusters[a] == self.clusters[b]) for a, b in self.asked]
+    def ask(self, model: PairModel, strategy: str) -> None:
+        """Ten questions; a strategy chooses each of them by a model of all answers before."""
+        for _ in range(self.STEP):
+            left = [key for key in self.candidates if key not in self.asked]
+            found = [] if strategy == RANDOM else model.rank(left, 1, self.rng)
+            key = found[0].key if found else left[int(self.rng.integers(len(left)))]
+            one, other = key.split(BETWEEN)
+            self.asked[key] = "same" if self.cluster_of[one] == self.cluster_of[other] else "different"
+            model = model if strategy == RANDOM else self.fit()
 
     @property
     def cost(self) -> float:
         return len(self.asked)
 
-    def error(self, model: Any) -> float:
-        return 1.0 - pair_counts(self.truth, np.array(model.predict(self.test))).f1
+    def error(self, model: PairModel) -> float:
+        return pair_error(self.truth, model.deduplicator().predict(self.test))
+
+
+def pair_error(truth: np.ndarray, found: Sequence[Any]) -> float:
+    """1 - F1 of the pairs that are together."""
+    return 1.0 - pair_counts(truth, np.array(found)).f1

@@ -24,10 +24,10 @@ from accord.views.text import TokenFeatures
 NEWS, CORA, RESTAURANTS = "20 newsgroups", "Cora", "restaurants"
 TESTS = {SPANISH: ("conll2002_esp", "testb"), GENES: ("bc2gm", "test")}
 TABLES = {CORA: "cora_1295", RESTAURANTS: "restaurant_fodors_zagat"}
-METHODS = (RANDOM, "entropy", "margin", "disagreement", "change", "diversity", "balance", SPANS)
+METHODS = (RANDOM, "entropy", "margin", "change", "diversity", "balance", SPANS)
 OF_SENTENCES = (RANDOM, "entropy", "margin", "diversity", SPANS)
 OF_CLASSES = (RANDOM, "entropy", "margin", "change", "diversity", "balance")
-OF_RECORDS = (RANDOM, "entropy", "disagreement")
+OF_RECORDS = (RANDOM, "entropy")
 NEEDED = Metric("needed", "labels needed for the error of random ones", None, False, True)
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 AT = tuple(
@@ -70,7 +70,8 @@ class Labeling(Experiment):
         "few. Spanish and genes: the token error that a CRF reaches with 100 random sentences, and which share of "
         "their tokens has to be labeled for it; ten random sentences come first. 20 newsgroups: accuracy of 200 random "
         "labels; all but random choice begin with a cover of 20 posts. Cora and restaurants: F1 of pairs of the "
-        "default with the labels of 200 random records; a question is a pair of records, and 100 questions are 100 %. "
+        "default with the labels of 200 random records; a question is a pair of records, asked and "
+        "learned from, one after the other, by the model of the labeling page, and 100 questions are 100 %. "
         "A strategy that needs 100 % has not reached the error with fewer labels."
     )
     data_sets = ("conll2002_esp", "bc2gm", "newsgroups20", "dedupe")

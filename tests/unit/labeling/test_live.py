@@ -137,19 +137,20 @@ def test_pairs_whose_answer_follows_are_not_asked_and_answers_make_a_model(tmp_p
 
 def test_answers_correct_a_guess():
     rng = np.random.default_rng(0)
-    rows, same = rng.normal(size=(30, 5)), rng.random(30) < 0.5
-    coefficients, bias = pairs.corrected(rows, same.astype(float), -1.0)
+    rows, same, groups = rng.normal(size=(30, 5)), rng.random(30) < 0.5, np.array([1, 2, 2, 3, 3])
+    coefficients, bias, scales = pairs.corrected(rows, same.astype(float), -1.0, groups)
+    assert scales in pairs.SCALES
 
     def objective(change: np.ndarray) -> float:
         """By definition: log losses, and how far everything is from the guess."""
         w, b = coefficients + change[1:], bias + change[0]
         loss = sum(np.log1p(np.exp(-(w @ row + b) * (1 if one else -1))) for row, one in zip(rows, same))
-        away = ((b + 1.0) / pairs._BIAS) ** 2 + ((w[0] - 1.0) / pairs._SLOPE) ** 2 + w[1:] @ w[1:]
-        return loss + away / 2
+        away = np.append(b + 1.0, w - np.eye(5)[0]) / np.array(scales)[[0, 1, 2, 2, 3, 3]]
+        return loss + away @ away / 2
 
     for step in np.vstack([np.eye(6), -np.eye(6)]):
         assert objective(np.zeros(6)) < objective(0.01 * step)
-    coefficients, bias = pairs.corrected(np.empty((0, 5)), np.empty(0), -1.0)
+    coefficients, bias, _ = pairs.corrected(np.empty((0, 5)), np.empty(0), -1.0, groups)
     assert (coefficients.tolist(), bias) == ([1.0, 0.0, 0.0, 0.0, 0.0], -1.0)  # the guess
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.sparse import coo_array
 
 from accord.dedupe.blocking import candidate_pairs
@@ -24,6 +23,7 @@ from accord.dedupe.mixture import guess
 from accord.dedupe.pairs import RecordPairs
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.labeling.live.base import Answers, Examples, Judged, Question, of_items
+from accord.labeling.live.corrections import most_probable
 from accord.labeling.project import BETWEEN, Project
 from accord.learners.crf import CRF
 from accord.structures.chains.multiclass import MultiClass
@@ -34,7 +34,8 @@ MOST_GROUPED = 12  # records that people sort at once
 _GROUPS = 50  # of these that are ready to be sorted
 _ALL_PAIRS = 8  # records all of whose pairs are answers; of more, a chain of them
 _LINKED = 0.1  # probability from which on records may be of one group
-_BIAS, _SLOPE, _FIELD, _SINGLE = 2.0, 0.25, 1.0, 0.4  # scales: what is larger is learned from fewer answers
+# Scales of changes of the bias, of the guess as a whole, of fields and of single comparisons that are tried
+SCALES = [*product((2.0,), (0.1, 0.3), (0.3, 1.0), (0.1, 0.4, 1.5, 4.0))]
 
 
 class LivePairs:
@@ -68,8 +69,9 @@ class LivePairs:
         mixing[:, 0] = self.guess[0]
         for f, field in enumerate(fields):
             own = [k for k, (name, _, how) in enumerate(names) if name == field and _is_similarity(how)]
-            mixing[own, 1 + f] = _FIELD / max(len(own), 1)
-        mixing[np.arange(len(names)), 1 + len(fields) + np.arange(len(names))] = _SINGLE
+            mixing[own, 1 + f] = 1.0 / max(len(own), 1)
+        mixing[np.arange(len(names)), 1 + len(fields) + np.arange(len(names))] = 1.0
+        self.groups = np.repeat([1, 2, 3], [1, len(fields), len(names)])
         return mixing
 
     def candidates(self) -> list[str]:
@@ -107,7 +109,8 @@ class PairModel:
         self.n_answers = len(learned)
         same = np.array([value == "same" for value in self.sure.values()], np.float64)
         self.is_taught = bool(0 < same.sum() < same.size)
-        self.coefficients, self.bias = corrected(live.rows(list(self.sure)), same, live.guess[1])
+        rows = live.rows(list(self.sure)).astype(np.float64)
+        self.coefficients, self.bias, self.scales = corrected(rows, same, live.guess[1], live.groups)
         how = "logistic regression over comparisons" if self.sure else "a mixture of two kinds of pairs"
         self.name = f"{how}, from {self.n_answers:,} pairs"
 
@@ -225,25 +228,18 @@ class PairModel:
         return float(2 * right / max(2 * right + wrong + missed, 1e-9))
 
 
-def corrected(rows: np.ndarray, same: np.ndarray, bias: float) -> tuple[np.ndarray, float]:
-    """Coefficients and bias of logistic regression that is drawn towards a guess: the first column alone, and a bias.
-
-    The objective is the sum of log losses and half the squared change, measured in the scales of what is learned.
+def corrected(
+    rows: np.ndarray, same: np.ndarray, bias: float, groups: np.ndarray
+) -> tuple[np.ndarray, float, tuple[float, ...]]:
+    """Coefficients, bias and scales of logistic regression that is drawn towards a guess: the first column alone, and
+    a bias. How far each group of coefficients may lead away from it is what makes the answers most probable.
     """
-    scales = np.concatenate([[_BIAS, _SLOPE], np.ones(rows.shape[1] - 1)])
-    design = np.column_stack([np.ones(len(rows)), rows]) * scales
-    start, sign = rows[:, 0] + bias, 2.0 * same - 1.0
-
-    def objective(change: np.ndarray) -> tuple[float, np.ndarray]:
-        margins = sign * (start + design @ change)
-        wrong = 0.5 * (1.0 - np.tanh(margins / 2.0))  # the probability of the other answer
-        value = np.logaddexp(0.0, -margins).sum() + 0.5 * change @ change
-        return float(value), change - design.T @ (sign * wrong)
-
-    change = minimize(objective, np.zeros(scales.size), jac=True, method="L-BFGS-B").x * scales
+    design = np.column_stack([np.ones(len(rows)), rows])
+    start = rows[:, 0] + bias
+    change, scales = most_probable(design, 2.0 * same - 1.0, start, np.append(0, groups), SCALES)
     coefficients = change[1:]
     coefficients[0] += 1.0
-    return coefficients, float(bias + change[0])
+    return coefficients, float(bias + change[0]), scales
 
 
 def _no_guess(view: RecordPairs) -> tuple[np.ndarray, float]:
