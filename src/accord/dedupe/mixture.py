@@ -48,9 +48,16 @@ def mixture(view: RecordPairs, compared: ComparedPairs, truth: np.ndarray, rng: 
     known[: truth.size] = truth
     labeled = (known[left] >= 0) & (known[right] >= 0)
     sure = np.where(labeled, (known[left] == known[right]).astype(np.float64), np.nan)
-    features = compared.features(left, right)
-    found = guess(compared.table, left, right, features, sure, rng)
-    return Similarity(UNLABELED, *(guess_by_valley(view, compared, features, sure, found, rng) or found), [])
+    return Similarity(UNLABELED, *best_guess(view, compared, sure, rng), [])
+
+
+def best_guess(
+    view: RecordPairs, compared: ComparedPairs, sure: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
+    """Weights of comparisons and bias; `sure` is 1 or 0 for candidates that are known to be the same or not, or nan."""
+    features = compared.features(*compared.candidates)
+    found = guess(compared.table, *compared.candidates, features, sure, rng)
+    return guess_by_valley(view, compared, features, sure, found, rng) or found
 
 
 def guess_by_valley(
