@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from co_regression import OLD_PEERS, OURS, SETS, SOURCES, child, draw_tasks
+from co_regression_fits import OLD_PEERS, OURS, SETS, SOURCES, child, draw_tasks
 
 SCRIPT = "co_regression.py"
 

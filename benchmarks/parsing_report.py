@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from parsing import DISCO, GROUPS, LEFT_OUT, OURS, SLOW
+from parsing_contestants import DISCO, GROUPS, LEFT_OUT, OURS, SLOW
 
 TOLERANCE = 1e-6
 VITERBI = "NLTK ViterbiParser"

@@ -1,10 +1,11 @@
 """Tables as programs and people write them: marks, line ends, separators, quotes, and labels that may be none."""
 
 import gzip
+from subprocess import PIPE
 
 import numpy as np
 import pytest
-from cli_helpers import ok, run
+from cli_helpers import ok, process, run
 
 from accord import Classifier
 from accord.datasets.formats.cells import are_almost_numbers, is_header
@@ -194,6 +195,12 @@ def test_lines_of_text_will_do_for_a_model_of_texts(tmp_path):
     assert ok("predict", tmp_path / "m", new) == "sport\nspace\n"
     assert ok("predict", tmp_path / "m", "--format", "text", stdin=new.read_bytes()) == "sport\nspace\n"
     told = run("predict", tmp_path / "m", stdin=new.read_bytes())
+    assert told.stdout == "sport\nspace\n"
+    assert "reading lines of text; a table would begin with a header that names 'text'" in told.stderr
+    with process("predict", tmp_path / "m", stdin=PIPE, stdout=PIPE) as piped:
+        assert piped.communicate(new.read_bytes())[0] == b"sport\nspace\n"
+    assert ok("predict", tmp_path / "m", stdin="id,text\n1,a moon and a rocket\n") == "space\n"
+    told = run("predict", tmp_path / "m", "--format", "csv", stdin=new.read_bytes())
     assert (
         "the column 'text' is missing, which the model was trained on; if every line is a text, give --format text"
         in (told.stderr)

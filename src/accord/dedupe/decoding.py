@@ -116,7 +116,7 @@ def cluster_pairs(
                 _name_clusters(labels, part, score, rule)
                 progress.advance(part.size)
         for part in (part for part in parts if part.size > MOST_ALL_PAIRS):
-            _name_clusters(labels, part, _guessed(part, n, candidates, scores, closeness()), rule)
+            _name_clusters(labels, part, guessed_scores(part, n, candidates, scores, closeness()), rule)
             progress.advance(part.size)
     return numbered(labels)
 
@@ -128,7 +128,7 @@ def _name_clusters(labels: np.ndarray, part: np.ndarray, scores: np.ndarray, rul
     labels[part] = part[first][found]
 
 
-def _guessed(
+def guessed_scores(
     part: np.ndarray, n: int, candidates: tuple[np.ndarray, np.ndarray], scores: Scores, closeness: Closeness
 ) -> np.ndarray:
     """Similarities of all pairs of a large component, some compared, the others guessed from the keys they share."""

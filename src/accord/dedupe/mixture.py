@@ -5,6 +5,10 @@ Sunter's model): in pairs that belong together, each field is at a level of like
 others with another one, and the fields are independent of each other given which it is. Probabilities are fitted by the
 EM algorithm; pairs whose clusters are known are what they are. Then a logistic regression says the same by the
 comparisons that everything else is learned from.
+
+A table of a single long text has no fields that could agree, and clusters of many records leave few candidates that are
+different. So there is a second guess: how alike records are as a whole, and the same begins at the valley of
+:mod:`accord.dedupe.valley`. Of the two guesses the one is taken that cuts where the valley is deeper.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from accord.dedupe.choosing import Similarity
 from accord.dedupe.compared import ComparedPairs
 from accord.dedupe.pairs import RecordPairs, RecordTable
+from accord.dedupe.valley import MergeTree, merges
 
 UNLABELED = "mixture"
 _LIKENESS = {
@@ -33,6 +38,7 @@ _ALIKE, _PER_RECORD = 0.6, 0.05  # first guess: pairs that are so much alike, or
 # seen: without it, pairs that have a frequent value in common, such as a city, may be taken for the same.
 _USUAL = np.array([0.04, 0.04, 0.06, 0.1, 0.16, 0.2, 0.4])
 _BELIEF = 0.5
+_STEEP = 10.0  # logarithms of odds, at least, from records that are nothing alike to those that are the same
 
 
 def mixture(view: RecordPairs, compared: ComparedPairs, truth: np.ndarray, rng: np.random.Generator) -> Similarity:
@@ -42,7 +48,45 @@ def mixture(view: RecordPairs, compared: ComparedPairs, truth: np.ndarray, rng: 
     known[: truth.size] = truth
     labeled = (known[left] >= 0) & (known[right] >= 0)
     sure = np.where(labeled, (known[left] == known[right]).astype(np.float64), np.nan)
-    return Similarity(UNLABELED, *guess(compared.table, left, right, compared.features(left, right), sure, rng), [])
+    return Similarity(UNLABELED, *best_guess(view, compared, sure, rng), [])
+
+
+def best_guess(
+    view: RecordPairs, compared: ComparedPairs, sure: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
+    """Weights of comparisons and bias; `sure` is 1 or 0 for candidates that are known to be the same or not, or nan."""
+    features = compared.features(*compared.candidates)
+    found = guess(compared.table, *compared.candidates, features, sure, rng)
+    return guess_by_valley(view, compared, features, sure, found, rng) or found
+
+
+def guess_by_valley(
+    view: RecordPairs,
+    compared: ComparedPairs,
+    features: np.ndarray,
+    sure: np.ndarray,
+    other: tuple[np.ndarray, float],
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, float] | None:
+    """Weights and bias by how alike records are as a whole, None if the other guess cuts in a deeper valley."""
+    alone = view.alone()
+    if not alone.size or not len(features):
+        return None
+    weights = np.zeros(features.shape[1])
+    weights[alone] = 1.0 / alone.size
+    tree = MergeTree(compared, weights, rng)
+    cut, depth = merges(tree.similarities, (0.0, 1.0)).valley()
+    if other[0].any() and merges(MergeTree(compared, other[0], rng).similarities).depth_at(-other[1]) > depth:
+        return None
+    clusters = tree.clusters(cut)
+    left, right = (clusters[side] for side in compared.candidates)
+    together = np.where(np.isnan(sure), left == right, sure)[(left >= 0) & (right >= 0)]
+    alike = (features @ weights)[(left >= 0) & (right >= 0)]
+    slope = 0.0
+    if np.unique(together).size == 2:
+        slope = float(LogisticRegression(C=_LOOSE).fit(alike[:, None], together).coef_[0, 0])
+    slope = max(slope, _STEEP)
+    return slope * weights, -slope * cut
 
 
 def guess(

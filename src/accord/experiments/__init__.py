@@ -17,6 +17,7 @@ _TABLE = {
     "co-learning-time": "consensus_time.ConsensusTime",  # thesis 5.4.3 and 6.5.4
     "strong-sequences": "strong_sequences.StrongSequences",  # none: do unlabeled sentences pay?
     "front-door-sequences": "front_door_sequences.FrontDoorSequences",  # none: is the default the best there is?
+    "chooser": "chooser.Chooser",  # none: does the default for classes choose well?
     "rules": "rules.RulesExperiment",  # none: do ten words per class replace labeled sentences?
     "strong-classes": "strong_classes.StrongClasses",  # none: two natural views and a handful of labels
     "text-classes": "text_classes.TextClasses",  # none: the default on texts against scikit-learn
@@ -37,6 +38,7 @@ _TABLE = {
     "graph-letters": "graph_letters.GraphLetters",  # maxmargin_semisup, Table 2
     "graph-helices": "graph_helices.GraphHelices",  # maxmargin_semisup, Table 1, whose data are not to be had
     "labeling": "labeling.Labeling",  # none: which examples to label next
+    "label-errors": "label_errors.LabelErrors",  # none: are wrong kinds of spans found?
     "deduplication": "deduplication.Deduplication",  # none: records that belong together, from few labeled ones
     "covariate-shift": "covariate_shift.CovariateShift",  # thesis ch. 9, future work
     "protein-structure": "protein_structure.ProteinStructure",  # none: few labeled domains

@@ -16,6 +16,7 @@ from accord.experiments.consensus_sequences import LABELED_CURVE
 WITHOUT_FIGURES = {
     "batch-detection",
     "batch-time",
+    "chooser",
     "co-learning-classes",
     "co-learning-splits",
     "co-learning-parsing",
@@ -30,6 +31,7 @@ WITHOUT_FIGURES = {
     "federated-rounds",
     "front-door-sequences",
     "graph-helices",
+    "label-errors",
     "labeling",
     "links",
     "rules",
@@ -43,8 +45,8 @@ WITHOUT_FIGURES = {
     "transduction-time",
 }
 NOT_ALL_QUICK = {
-    "front-door-sequences", "labeling", "links", "rules", "strong-classes", "strong-sequences", "supervised-sequences",
-    "text-classes", "transduction-classes",
+    "chooser", "front-door-sequences", "labeling", "links", "rules", "strong-classes", "strong-sequences",
+    "supervised-sequences", "text-classes", "transduction-classes",
 }  # fmt: skip
 GENERATED = {"batch-time", "transduction-galaxy"}  # needs no data
 
@@ -59,7 +61,7 @@ def test_every_experiment_of_the_folder_is_registered():
             kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Experiment) and "name" in vars(kind)
         ]
         assert all(type(REGISTRY.get(kind.name)) is kind for kind in own), module.name
-    assert len(REGISTRY) == 34
+    assert len(REGISTRY) == 36
 
 
 @each_experiment

@@ -17,6 +17,7 @@ import click
 from accord.cli.option_types import COLUMN, LENGTHS, NAMES, Choice, flag
 from accord.cli.outputs.views import input_view, sees_texts
 from accord.cli.tasks import MULTICLASS, SEQUENCE, Task, task_of, task_of_format
+from accord.cli.terminal import note
 
 FORMATS = ("conll", "text", "csv", "jsonl", "parquet", "svmlight", "treebank")
 TABLES = ("csv", "jsonl", "parquet")  # if the task is not one of tokens
@@ -210,7 +211,22 @@ def layout_of(model: Any, options: dict[str, Any], source: str, labeled: bool = 
     if task.of_tokens or (guess_format(source, of_tokens=False) in _read_like(task, kept)):
         kept.pop("format", None)  # a tagger trained on CoNLL columns reads text just as well, and tables are tables
     layout = Layout(task, **{**kept, **options})
+    if source == "-" and not labeled and "format" not in options and _are_lines_of_text(layout):
+        layout = replace(layout, format="text")
     return layout.for_file(source, _default_format(layout, view, labeled))
+
+
+def _are_lines_of_text(layout: Layout) -> bool:
+    """Whether standard input has lines of text, for a model that learned from a text column of a table."""
+    from accord.datasets.formats.source import waiting_line
+
+    if layout.format != "csv" or not layout.holds_one_text or layout.header is False:
+        return False
+    first = waiting_line(layout.encoding)
+    if first is None or any(name in first for name in layout.free_texts):
+        return False
+    note(f"reading lines of text; a table would begin with a header that names {layout.free_texts[0]!r}")
+    return True
 
 
 def _read_like(task: Task, kept: dict[str, Any]) -> tuple[str, ...]:

@@ -81,6 +81,20 @@ def iter_lines(source: Source, encoding: str = "utf-8") -> Iterator[str]:
         yield from _split_lines(_decode(_binary_chunks(opened, name), encoding, name))
 
 
+def waiting_line(encoding: str = "utf-8") -> str | None:
+    """The first line of standard input, which is still read by whoever reads it next; None if it cannot be seen yet."""
+    buffer: Any = getattr(sys.stdin, "buffer", None)
+    seen = b""
+    if hasattr(buffer, "peek"):
+        seen = buffer.peek(1)
+    elif buffer is not None and buffer.seekable():
+        here = buffer.tell()
+        seen = buffer.readline()
+        buffer.seek(here)
+    line, end, _ = seen.partition(b"\n")
+    return line.decode(encoding, "replace").removeprefix("\ufeff") if end else None
+
+
 def iter_text(source: Source, encoding: str = "utf-8") -> Iterator[list[str]]:
     """Yield the tokens of each line; an empty line yields an empty list, so outputs stay aligned with lines.
 

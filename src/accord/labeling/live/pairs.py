@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array
 
-from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.column import MISSING
+from accord.dedupe.compared import ComparedPairs
 from accord.dedupe.decoding import average
 from accord.dedupe.deduplicator import Deduplicator
-from accord.dedupe.mixture import guess
+from accord.dedupe.mixture import best_guess
 from accord.dedupe.pairs import RecordPairs
 from accord.kernels.partitions.condensed import pair_numbers
 from accord.labeling.live.base import Answers, Examples, Judged, Question, of_items
@@ -48,18 +48,18 @@ class LivePairs:
         self.records = [item["fields"] for item in project.items]
         self.view = RecordPairs(fields).fit([self.records])
         self.table = self.view.table(self.records)
-        left, right = candidate_pairs(self.table, _CANDIDATES)
+        compared = ComparedPairs(self.table, _CANDIDATES)
+        left, right = compared.candidates
         if left.size > _MOST:
             kept = np.sort(np.random.default_rng(0).choice(left.size, _MOST, replace=False))
-            left, right = left[kept], right[kept]
+            left, right = compared.candidates = left[kept], right[kept]
         self.left, self.right = left, right
         self.keys = [f"{project.keys[b]}{BETWEEN}{project.keys[a]}" for a, b in zip(left, right)]
         self._at = {key: k for k, key in enumerate(self.keys)}
-        compared = self.table.compare(left, right)
         unknown, rng = np.full(left.size, np.nan), np.random.default_rng(0)
-        self.guess = guess(self.table, left, right, compared, unknown, rng) if left.size else _no_guess(self.view)
+        self.guess = best_guess(self.view, compared, unknown, rng) if left.size else _no_guess(self.view)
         self.mixing = self._mixing()
-        self.features = (compared @ self.mixing).astype(np.float32)
+        self.features = (compared.features(left, right) @ self.mixing).astype(np.float32)
 
     def _mixing(self) -> np.ndarray:
         """From comparisons (rows) to what is learned from (columns): the guess, one mean a field, each by itself."""

@@ -1,0 +1,85 @@
+"""Where the same begins, by the merges of average linkage."""
+
+import numpy as np
+import pytest
+
+from accord import Deduplicator
+from accord.dedupe import valley
+from accord.dedupe.compared import ComparedPairs
+from accord.dedupe.pairs import RecordPairs
+from accord.dedupe.valley import MergeTree, merges
+from accord.evaluation.clusters import pair_counts
+
+ENDS = (0.0, 1.0)
+
+
+def test_the_cut_is_between_merges_of_two_kinds():
+    rng = np.random.default_rng(0)
+    apart, together = rng.normal(0.2, 0.05, 200), rng.normal(0.8, 0.05, 300)
+    found = merges(np.concatenate([apart, together]))
+    cut, depth = found.valley()
+    assert apart.max() < cut < together.min()
+    assert depth > 2.0
+    assert found.depth_at(cut) == pytest.approx(depth, abs=0.01)
+    assert found.depth_at(0.2) < 0.2 > found.depth_at(0.8)
+
+
+def test_where_nothing_belongs_together_the_cut_is_above_all_merges():
+    found = np.random.default_rng(0).normal(0.2, 0.05, 300)
+    assert found.max() < merges(found, ENDS).valley()[0] < 1.0
+
+
+def test_where_everything_belongs_together_the_cut_is_below_all_merges():
+    found = np.random.default_rng(0).normal(0.8, 0.05, 300)
+    assert 0.0 < merges(found, ENDS).valley()[0] < found.min()
+
+
+@pytest.mark.parametrize("same", [np.full(3, 0.5), np.ones(1)])
+@pytest.mark.parametrize("ends", [None, ENDS])
+def test_merges_that_are_all_alike(same, ends):
+    cut, depth = merges(same, ends).valley()
+    assert 0.0 <= cut <= 1.0
+    assert np.isfinite(depth)
+
+
+def institutes(n: int, copies: int, seed: int) -> tuple[list[dict[str, str]], list[int]]:
+    """One long column: institutes, each with whatever else stands in an address."""
+    rng = np.random.default_rng(seed)
+    syllables = ["ba", "do", "fi", "gu", "ke", "lo", "mi", "nu", "pa", "ro", "su", "te", "vo", "wa", "zi"]
+
+    def word() -> str:
+        return "".join(rng.choice(syllables, 4))
+
+    kinds = ["Department of Physics", "Mathematics Department", "Faculty of Medicine", "School of Chemistry"]
+    records, ids = [], []
+    for k in range(n):
+        name, city = f"{word()} {word()} University", word()
+        for _ in range(int(rng.integers(1, 2 * copies))):
+            parts = [str(rng.choice(kinds))] * int(rng.random() < 0.7) + [name]
+            parts += [f"{word()} street {rng.integers(1, 99)}"] * int(rng.random() < 0.3)
+            records.append({"affiliation": ", ".join(parts + [city] * int(rng.random() < 0.6))})
+            ids.append(k)
+    return records, ids
+
+
+def test_one_long_column_is_clustered_without_labels():
+    records, truth = institutes(30, 6, 0)
+    found = Deduplicator(random_state=0).fit(records).predict(records)
+    assert pair_counts(np.array(truth), np.array(found)).f1 > 0.9
+
+
+def test_of_a_large_table_some_neighbourhoods_are_looked_at(monkeypatch):
+    records, _ = institutes(20, 4, 1)
+    compared = ComparedPairs(RecordPairs().fit([records]).table(records), 3)
+    weights = np.zeros(len(compared.table.view.names_))
+    weights[compared.table.view.alone()] = 0.5
+    whole = MergeTree(compared, weights, np.random.default_rng(0))
+    assert (whole.clusters(-1.0) == 1).all()
+    assert np.unique(whole.clusters(0.9)).size > 20
+    monkeypatch.setattr(valley, "MOST_RECORDS", 25)
+    some = MergeTree(compared, weights, np.random.default_rng(0))
+    assert 25 <= some.records.size < len(records)
+    assert some.similarities.size == some.records.size - 1
+    found = some.clusters(0.3)
+    assert (found[some.records] > 0).all()
+    assert np.count_nonzero(found < 0) == len(records) - some.records.size
