@@ -2,7 +2,8 @@
 
 The guess is what a table says without any answers: candidate pairs are a mixture of two kinds
 (:mod:`accord.dedupe.mixture`). Answers correct it: first where "the same" begins, and how sure to be of it, then what
-each field and each comparison counts. All of it is a sum of comparisons, so that the model is linear in them.
+each field and each comparison counts; how far these may lead away from the guess is learned from the answers, too
+(:mod:`accord.labeling.live.corrections`). All of it is a sum of comparisons, so that the model is linear in them.
 """
 
 from __future__ import annotations
