@@ -112,7 +112,7 @@ def supervised(X: Any, y: np.ndarray, seed: int) -> Any:
     folds = min(FOLDS, int(np.unique(y, return_counts=True)[1].min()))
     split = (StratifiedKFold if folds > 1 else KFold)(max(2, folds), shuffle=True, random_state=seed)
     Cs = [0.01, 0.1, 1.0, 10.0, 100.0]
-    grids = [
+    grids: list[tuple[Any, dict[str, list[Any]]]] = [
         (LogisticRegression(max_iter=300), {"logisticregression__C": Cs}),
         (LinearSVC(), {"linearsvc__C": Cs}),
     ]
