@@ -164,4 +164,4 @@ def expected_error(
     if not asked.size:
         return None
     groups, sure, wrong = (np.array(column) for column in zip(*held_out))
-    return calibrated_error(groups, sure, wrong.astype(float), asked, rng)
+    return calibrated_error(groups, sure, wrong.astype(float), asked)

@@ -61,14 +61,14 @@ def n_rounds(n_labeled: int) -> int:
 
 
 def race(
-    entries: Sequence[Entry], rounds: Sequence[list[np.ndarray]], some: np.ndarray, seconds: float | None,
+    entries: Sequence[Entry], rounds: Sequence[list[np.ndarray]], some: np.ndarray, seconds: float,
     advance: Callable[[], None],
 ) -> list[Tried]:  # fmt: skip
     """All entries on held-out labels, with ``some`` of the unlabeled examples; those after ``seconds`` are left out."""
     began = time.monotonic()
     tried: list[Tried] = []
     for entry in entries:
-        if tried and seconds is not None and time.monotonic() - began > seconds:
+        if tried and time.monotonic() - began > seconds:
             break
         tried.append(attempt(entry, rounds, some))
         advance()

@@ -6,6 +6,7 @@ are linear in the features of a view, and so is what comes out.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -68,7 +69,7 @@ class Classifier(ProbabilisticLearner):
         those that are right in less than 30 % are dropped. Without labels, rules are all there is to learn from; else
         learning from rules, too, is one more way to try. A model file does not hold the rules.
     time_budget : float, optional
-        Seconds after which nothing else is tried; default: all that there is.
+        Seconds after which nothing else is tried, from the beginning of the fit; default: all that there is.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -134,6 +135,11 @@ class Classifier(ProbabilisticLearner):
             return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Classifier:
+        began = time.monotonic()
+
+        def left() -> float:
+            return np.inf if self.time_budget is None else self.time_budget - (time.monotonic() - began)
+
         said, y, sample_weight = self._ask_rules(X, y, sample_weight)
         labeled, known, unlabeled = self._prepare(X, y, sample_weight)
         self._foresee(self._tables(labeled, 18, 0), "a StructuredPerceptron")
@@ -148,14 +154,14 @@ class Classifier(ProbabilisticLearner):
         rounds = [labeled_folds(n, strata, rng) for _ in range(n_rounds(n) * enough)]
         some = np.sort(rng.permutation(kept.size)[:MAX_UNLABELED])
         seen = [Seen("", self.view_, examples, _matrix(unlabeled), self.view_.members(labeled, rng))]
-        if enough:
+        if enough and left() > 0.0:
             shown = self.structure_.view_inputs(inputs.as_inputs(X))
             places = inputs.numbers(X, y, sample_weight, self._new_structure())
             seen += other_views(self.view, self.view_, shown, examples, *places, kept, rng)
         Cs = [self._choose_C(one, rounds[:1]) for one in seen]
         entries = [entry for number, one in enumerate(seen) for entry in self._entries(number, one, Cs[number], rng)]
         with self._progress(len(entries) + 1, "classifier") as progress:
-            tried = race(entries, rounds, some, self.time_budget, progress.advance) if rounds else []
+            tried = race(entries, rounds, some, left(), progress.advance) if rounds else []
             chosen, entry = self._chosen(tried, entries)
             found = entry.way.learn(entry.examples)
             progress.advance()

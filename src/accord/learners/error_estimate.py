@@ -1,9 +1,13 @@
 """How often a model errs on new inputs without labels, from what it is sure of and how sure it was on held-out labels.
 
 A model that is fitted to folds of the labeled examples says of each held-out label how sure it is of its own
-prediction. Sorted by that, the errors among held-out labels are made a rate that falls as the confidence grows
-(isotonic regression). The mean of these rates over new inputs is the estimate: where new inputs are harder, so that the
-model is less sure of them, it is higher than the error on held-out labels.
+prediction. A logistic regression makes that the probability of an error, and the mean of these over new inputs is the
+estimate: where new inputs are harder, so that the model is less sure of them, it is higher than the error on held-out
+labels.
+
+A handful of held-out labels says little, so the regression begins with what was usual on other data: a model is right
+less often than its probabilities say, the more so the surer it is. Errors of one example come together, and what
+copies err on folds is not what the model itself will err; labels count less for both.
 """
 
 from __future__ import annotations
@@ -12,8 +16,8 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 from sklearn.base import clone
-from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
@@ -22,8 +26,24 @@ from accord.learners.base import ProbabilisticLearner
 from accord.learners.safety import labeled_folds
 from accord.settings import generator, whole
 
-DRAWS = 200  # of labeled examples, for the interval
-LEVEL = 0.9
+QUANTILE = 1.645  # of the normal distribution: an interval of 90 %
+NOISE = 2.0  # held-out labels count for half: copies of a model err more or less than the model itself
+STEPS, TOLERANCE = 50, 1e-8  # of Newton's method
+LEAST = 1e-4  # doubt that a model has, whatever its probabilities say
+
+
+class _Usual(NamedTuple):
+    """What is expected of the regression before anything is seen: intercept and slope, with standard deviations.
+
+    They were chosen on ten sets of sentences, texts, points and made-up data with 20 to 200 labels.
+    """
+
+    means: tuple[float, float]
+    deviations: tuple[float, float]
+
+
+OF_PROBABILITIES = _Usual((0.0, 0.7), (0.7, 0.3))  # from the log odds of being wrong, as the model has them
+OF_MARGINS = _Usual((-1.0, 0.7), (1.5, 0.5))  # from margins, which are standardized
 
 
 class ErrorEstimate(NamedTuple):
@@ -55,7 +75,8 @@ def estimate_error(
     Returns
     -------
     ErrorEstimate
-        The interval is that of labeled examples drawn anew.
+        From some fifty labeled sentences on the error is mostly within a fifth of the true one. With a class for
+        each example, or fewer labels, it is a rough guide, and the interval says more.
 
     Examples
     --------
@@ -90,7 +111,8 @@ def estimate_error(
     asked = np.concatenate([np.zeros(0), *(confidence for confidence, _ in _confident(model, X_new))])
     if not asked.size:
         raise InputError("X_new is empty; expected at least one input")
-    return calibrated_error(np.array(groups), np.array(sure), np.array(wrong), asked, rng)
+    probable = isinstance(model, ProbabilisticLearner)
+    return calibrated_error(np.array(groups), np.array(sure), np.array(wrong), asked, probable)
 
 
 def _fit(model: Any, X: Any, Y: list[Any]) -> Any:
@@ -124,21 +146,41 @@ def _margin(scores: np.ndarray) -> np.ndarray:
 
 
 def calibrated_error(
-    groups: np.ndarray, sure: np.ndarray, wrong: np.ndarray, asked: np.ndarray, rng: np.random.Generator
+    groups: np.ndarray, sure: np.ndarray, wrong: np.ndarray, asked: np.ndarray, probable: bool = True
 ) -> ErrorEstimate:
     """The estimate, from the confidence and the errors (0 or 1) of held-out labels, the numbers of the examples that
-    they belong to, and the confidence of predictions for new inputs; the interval is that of examples drawn anew."""
-    places = {group: np.flatnonzero(groups == group) for group in np.unique(groups)}
+    they belong to, and the confidence of predictions for new inputs: probabilities, or margins of scores."""
+    held_out, new = _doubts(sure, sure, probable), _doubts(asked, sure, probable)
+    means, deviations = (np.array(values) for values in (OF_PROBABILITIES if probable else OF_MARGINS))
+    weight, prior = 1.0 / (NOISE * _together(groups, wrong)), np.diag(deviations**-2.0)
+    found, precision = means, prior
+    for _ in range(STEPS):
+        rates = expit(held_out @ found)
+        slope = weight * held_out.T @ (wrong - rates) - prior @ (found - means)
+        precision = weight * (held_out.T * (rates * (1.0 - rates))) @ held_out + prior
+        step = np.linalg.solve(precision, slope)
+        found = found + np.clip(step, -1.0, 1.0)
+        if np.abs(step).max() < TOLERANCE:
+            break
+    rates = expit(new @ found)
+    error = float(rates.mean())
+    spread = (rates * (1.0 - rates)) @ new / (new.shape[0] * error * (1.0 - error))  # of the log odds of the mean
+    reach = QUANTILE * float(np.sqrt(spread @ np.linalg.solve(precision, spread)))
+    low, high = expit(logit(error) + np.array([-reach, reach]))
+    return ErrorEstimate(error, float(low), float(high), float(wrong.mean()))
 
-    def mean(used: np.ndarray) -> float:
-        curve = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(sure[used], wrong[used])
-        return float(curve.predict(asked).mean())
 
-    names = list(places)
-    draws = [
-        mean(np.concatenate([places[names[k]] for k in rng.integers(len(names), size=len(names))]))
-        for _ in range(DRAWS)
-    ]
-    low, high = np.quantile(draws, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
-    estimate = mean(np.arange(groups.size))
-    return ErrorEstimate(estimate, min(float(low), estimate), max(float(high), estimate), float(wrong.mean()))
+def _doubts(sure: np.ndarray, held_out: np.ndarray, probable: bool) -> np.ndarray:
+    """Rows (1, how doubtful a prediction is) for the regression."""
+    if probable:
+        values = -logit(np.clip(sure, LEAST, 1.0 - LEAST))
+    else:
+        values = (held_out.mean() - sure) / (held_out.std() or 1.0)
+    return np.stack([np.ones(len(sure)), values], axis=1)
+
+
+def _together(groups: np.ndarray, wrong: np.ndarray) -> float:
+    """How many held-out labels say as much as one, because those of an example are right and wrong together."""
+    off = wrong - wrong.mean()
+    of_examples = np.bincount(np.unique(groups, return_inverse=True)[1], off)
+    return max(1.0, float((of_examples**2).sum() / max((off**2).sum(), LEAST)))

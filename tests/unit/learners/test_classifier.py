@@ -293,6 +293,14 @@ def test_nothing_is_tried_after_the_time_budget():
     assert len(Classifier(C=1.0, random_state=0).fit(X, Y).auto_report_) > 2
 
 
+def test_the_time_budget_is_also_that_of_views(monkeypatch):
+    clouds, _, y = clusters()
+    Y = [*map(str, y[:20]), *[None] * 180]
+    monkeypatch.setattr(classifier, "other_views", None)  # must not be asked
+    model = Classifier(random_state=0, time_budget=1e-9).fit(clouds, Y)
+    assert [entry["candidate"] for entry in model.auto_report_] == [LABELS]
+
+
 def clusters(seed=0):
     """Two clouds of 100 points in 20 dimensions, of which five labels say little; and a spiral for each class."""
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from accord import CRF, InputError, MultiClass, Sequence, StructuredPerceptron, Tree, estimate_error, suspects
 from accord.datasets import embedded_ner
 from accord.datasets.label_spans import extract_spans
+from accord.learners.error_estimate import calibrated_error
 from accord.learners.span_suspects import _called
 
 
@@ -107,3 +108,45 @@ def test_the_error_of_sequences_and_of_learners_without_probabilities():
         estimate_error(CRF(Sequence()), [], X[:60], Y[:60], n_splits=3)
     with pytest.raises(InputError, match="0 labeled examples"):
         estimate_error(CRF(Sequence()), X, X, [None] * 90)
+
+
+def test_few_held_out_labels_without_errors_do_not_mean_that_there_are_none():
+    sure = np.full(10, 0.8)
+    found = calibrated_error(np.arange(10), sure, np.zeros(10), np.full(50, 0.8))
+    assert found.held_out_error == 0.0
+    assert 0.02 < found.error < 0.3
+    assert found.low < found.error < found.high < 0.7
+    more = calibrated_error(np.arange(1000), np.full(1000, 0.8), np.zeros(1000), np.full(50, 0.8))
+    assert more.error < 0.3 * found.error
+
+
+def test_labels_of_an_example_that_are_wrong_together_say_less():
+    rng = np.random.default_rng(0)
+    sure, asked = rng.uniform(0.5, 1.0, 400), rng.uniform(0.5, 1.0, 400)
+    together = np.repeat(rng.random(40) < 0.3, 10).astype(float)
+    apart = rng.permutation(together)
+    groups = np.repeat(np.arange(40), 10)
+    one, two = (calibrated_error(groups, sure, wrong, asked) for wrong in (together, apart))
+    assert one.high - one.low > 1.5 * (two.high - two.low)
+
+
+def test_the_interval_holds_the_error_of_predictions_that_are_less_often_right_than_probable():
+    rng = np.random.default_rng(0)
+    hits = 0
+    for _ in range(100):
+        p = rng.uniform(0.5, 0.99, 2050)
+        wrong = (rng.random(2050) < (1.0 - p) ** 0.7).astype(float)
+        found = calibrated_error(np.arange(50), p[:50], wrong[:50], p[50:])
+        hits += found.low <= wrong[50:].mean() <= found.high
+    assert hits >= 85
+
+
+def test_margins_have_no_scale():
+    rng = np.random.default_rng(0)
+    margins, asked, wrong = rng.exponential(size=100), rng.exponential(size=300), (rng.random(100) < 0.2).astype(float)
+    one, two = (
+        calibrated_error(np.arange(100), scale * margins, wrong, scale * asked, probable=False) for scale in (1.0, 50.0)
+    )
+    assert one == pytest.approx(two)
+    same = calibrated_error(np.arange(100), np.ones(100), wrong, np.ones(3), probable=False)  # of one class, say
+    assert abs(same.error - wrong.mean()) < 0.1

@@ -62,20 +62,21 @@ def ask(table: str, **options: Any) -> None:
             from accord.labeling.running import serve
 
             serve(service, port=options["port"], browser=options["browser"], announce=note, close=False)
-        _finish(service, rows, records, options)
+        _finish(service, rows, options)
 
 
-def _finish(service: Any, rows: Any, records: list[Any], options: dict[str, Any]) -> None:
+def _finish(service: Any, rows: Any, options: dict[str, Any]) -> None:
     """Write what the answers have taught."""
     if not options["model"] and not options["output"]:
         note("give --output or --model to write what was learned")
         return
-    learned = service.live.learn(service.store.truth()).deduplicator()
-    learned.n_jobs = options["n_jobs"]
+    learned = service.live.learn(service.store.truth())
     if options["model"]:
-        learned.save(options["model"])
+        model = learned.deduplicator()
+        model.n_jobs = options["n_jobs"]
+        model.save(options["model"])
         note(f"the model is in {options['model']}")
     if options["output"]:
-        ids = learned.predict(records)
+        ids = learned.clusters(options["n_jobs"])
         write(*with_column(rows, options["label_column"], ids), options["output"], options)
         note(f"{len(ids):,} records, {len(set(ids)):,} clusters")

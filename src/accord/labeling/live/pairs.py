@@ -23,6 +23,7 @@ from accord.dedupe.deduplicator import Deduplicator
 from accord.dedupe.mixture import best_guess
 from accord.dedupe.pairs import RecordPairs
 from accord.kernels.partitions.condensed import pair_numbers
+from accord.labeling.live.answered import hold_answers
 from accord.labeling.live.base import Answers, Examples, Judged, Question, of_items
 from accord.labeling.live.corrections import most_probable
 from accord.labeling.project import BETWEEN, Project
@@ -131,6 +132,16 @@ class PairModel:
         return model
 
     # -- clusters -----------------------------------------------------------------------------------------------
+    def clusters(self, n_jobs: int | None = 1) -> list[int]:
+        """Numbers for all records of the table; answers hold whatever the model thinks."""
+        table, model = self.live.table, self.deduplicator()
+        model.n_jobs = n_jobs
+        weights, constant = model.pair_weights(), model.constant(len(table))
+        return hold_answers(
+            model.predict_table(table), *Closure(self.sure).numbers(self.live.project.keys),
+            lambda left, right: table.scores(left, right, weights, n_jobs) + constant,
+        ).tolist()  # fmt: skip
+
     @cached_property
     def groups(self) -> list[str]:
         """Three or more records that may belong together, joined to one key: around a pair in doubt, those most
@@ -303,6 +314,14 @@ class Closure:
     def clusters(self, keys: list[str]) -> list[str]:
         """For every record the one that stands for all that are the same."""
         return [self._root(key) for key in keys]
+
+    def numbers(self, keys: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """For every record a number, equal for those that are the same; and rows of two numbers that are different."""
+        roots = self.clusters(keys)
+        number = {root: k for k, root in enumerate(dict.fromkeys(roots))}
+        pairs = ([number.get(root) for root in pair] for pair in self._apart if len(pair) == 2)
+        apart = [pair for pair in pairs if None not in pair]
+        return np.array([number[root] for root in roots]), np.array(apart, np.int64).reshape(-1, 2)
 
 
 def _is_similarity(how: str) -> bool:
