@@ -12,6 +12,7 @@ import numpy as np
 from accord.dedupe.deduplicator import Deduplicator
 from accord.evaluation.clusters import pair_counts
 from accord.experiments.deduplication import draw as draw_records
+from accord.labeling.live.answered import hold_answers
 from accord.labeling.live.pairs import LivePairs, PairModel
 from accord.labeling.project import BETWEEN, Project
 from accord.labeling.suggest import Pool, suggest
@@ -144,32 +145,40 @@ class OfOutputs(Annotator):
 class OfRecords(Annotator):
     """Says of pairs of records whether they are the same, as people do on the labeling page; a pair costs one.
 
-    The table of the page has both halves, as the model that sets the goal has: no pair with a test record is asked
-    about.
+    What counts is the table that is asked about, clustered as the page does it: answers hold, and so do the labels that
+    set the goal.
     """
 
     STEP, RECORDS, PAIRS = 10, 200, 100
 
     def __init__(self, seed: int, records: Sequence[Any], clusters: np.ndarray) -> None:
         super().__init__(seed)
-        self.labeled, test = draw_records(clusters, self.RECORDS, np.random.default_rng(seed))
-        half = np.setdiff1d(np.arange(clusters.size), test)
-        self.all_records, self.all_clusters = records, clusters
-        self.test, self.truth = [records[i] for i in test], clusters[test]
+        self.records, self.clusters = list(records), clusters
         project = Project("pairs")
-        for i in [*half, *test]:
-            project.add({"fields": records[i]})
+        for record in self.records:
+            project.add({"fields": record})
         self.live = LivePairs(project)
-        self.cluster_of = dict(zip(project.keys, clusters[half].tolist()))  # of those that are asked about
-        ends = zip(self.live.keys, self.live.left.tolist())
-        self.candidates = [key for key, later in ends if later < half.size]
+        self.cluster_of = dict(zip(project.keys, clusters.tolist()))
 
     def goal(self) -> Goal:
         """F1 with labels of 200 random records costs as much as 100 pairs: what is asked for."""
-        records = [*(self.all_records[i] for i in self.labeled), *self.test]
-        model = Deduplicator(random_state=0)
-        model.fit(records, [*self.all_clusters[self.labeled].tolist(), *[None] * len(self.test)])
-        return Goal(self.PAIRS, pair_error(self.truth, model.predict(self.test)))
+        labeled = draw_records(self.clusters, self.RECORDS, np.random.default_rng(self.seed))[0]
+        labels: list[Any] = [None] * len(self.records)
+        for i in labeled:
+            labels[i] = int(self.clusters[i])
+        model = Deduplicator(random_state=0).fit(self.records, labels)
+        found = np.array(model.predict(self.records))
+        known = np.full(found.size, -1)
+        known[labeled] = self.clusters[labeled]
+        same = np.where(known >= 0, found.size + known, np.arange(found.size))
+        numbers = np.unique(same, return_inverse=True)[1]
+        firsts = np.unique(numbers[labeled])
+        one, other = np.triu_indices(firsts.size, 1)
+        apart = np.column_stack([firsts[one], firsts[other]])
+        weights, constant = model.pair_weights(), model.constant(len(self.records))
+        table = model.view_.table(self.records)
+        held = hold_answers(found, numbers, apart, lambda left, right: table.scores(left, right, weights) + constant)
+        return Goal(self.PAIRS, pair_error(self.clusters, held))
 
     def first(self, strategy: str) -> None:
         self.asked: dict[str, str] = {}
@@ -182,7 +191,7 @@ class OfRecords(Annotator):
     def ask(self, model: PairModel, strategy: str) -> None:
         """Ten questions; a strategy chooses each of them by a model of all answers before."""
         for _ in range(self.STEP):
-            left = [key for key in self.candidates if key not in self.asked]
+            left = [key for key in self.live.keys if key not in self.asked]
             found = [] if strategy == RANDOM else model.rank(left, 1, self.rng)
             key = found[0].key if found else left[int(self.rng.integers(len(left)))]
             one, other = key.split(BETWEEN)
@@ -194,9 +203,9 @@ class OfRecords(Annotator):
         return len(self.asked)
 
     def error(self, model: PairModel) -> float:
-        return pair_error(self.truth, model.deduplicator().predict(self.test))
+        return pair_error(self.clusters, model.clusters())
 
 
-def pair_error(truth: np.ndarray, found: Sequence[Any]) -> float:
+def pair_error(truth: np.ndarray, found: Any) -> float:
     """1 - F1 of the pairs that are together."""
     return 1.0 - pair_counts(truth, np.array(found)).f1
