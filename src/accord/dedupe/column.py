@@ -112,6 +112,11 @@ class Column:
             self.rarity.append(self.frequencies.rarity(fresh))
             self.pack(fresh)
 
+    def texts(self, records: np.ndarray) -> list[str | None]:
+        """Cells of records, as they are compared."""
+        known = self.numbers_of.texts()
+        return [None if value < 0 else known[value] for value in self.ids.array[records].tolist()]
+
     def compare(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Comparisons of pairs of records, then whether one or both of the cells are missing."""
         a, b = self.ids.array[left], self.ids.array[right]

@@ -14,7 +14,7 @@ class ComparedPairs:
     """Features of pairs of a table, compared when they are asked for and kept, and its candidates."""
 
     def __init__(self, table: RecordTable, n_candidates: int, n_jobs: int | None = 1) -> None:
-        self.table, self.n_jobs = table, n_jobs
+        self.table, self.n_candidates, self.n_jobs = table, n_candidates, n_jobs
         self.candidates = candidate_pairs(table, n_candidates, n_jobs=n_jobs)
         self._closeness: Closeness | None = None
         self._keys, self._places = np.empty(0, np.int64), np.empty(0, np.int64)  # of pairs, sorted

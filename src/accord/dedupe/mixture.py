@@ -8,7 +8,8 @@ comparisons that everything else is learned from.
 
 A table of a single long text has no fields that could agree, and clusters of many records leave few candidates that are
 different. So there is a second guess: how alike records are as a whole, and the same begins at the valley of
-:mod:`accord.dedupe.valley`. Of the two guesses the one is taken that cuts where the valley is deeper.
+:mod:`accord.dedupe.valley`. Of the two guesses the one is taken that cuts where the valley is deeper. Where there is no
+valley it is the first one, unless there is a single text only.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from accord.dedupe.choosing import Similarity
 from accord.dedupe.compared import ComparedPairs
 from accord.dedupe.pairs import RecordPairs, RecordTable
-from accord.dedupe.valley import MergeTree, merges
+from accord.dedupe.valley import MergeTree, cut_by_chance, merges
 
 UNLABELED = "mixture"
 _LIKENESS = {
@@ -38,6 +39,7 @@ _ALIKE, _PER_RECORD = 0.6, 0.05  # first guess: pairs that are so much alike, or
 # seen: without it, pairs that have a frequent value in common, such as a city, may be taken for the same.
 _USUAL = np.array([0.04, 0.04, 0.06, 0.1, 0.16, 0.2, 0.4])
 _BELIEF = 0.5
+_NO_ACCIDENT = 3.0  # standard deviations of the depth of a valley
 _STEEP = 10.0  # logarithms of odds, at least, from records that are nothing alike to those that are the same
 
 
@@ -57,10 +59,10 @@ def best_guess(
     """Weights of comparisons and bias; `sure` is 1 or 0 for candidates that are known to be the same or not, or nan."""
     features = compared.features(*compared.candidates)
     found = guess(compared.table, *compared.candidates, features, sure, rng)
-    return guess_by_valley(view, compared, features, sure, found, rng) or found
+    return as_a_whole(view, compared, features, sure, found, rng) or found
 
 
-def guess_by_valley(
+def as_a_whole(
     view: RecordPairs,
     compared: ComparedPairs,
     features: np.ndarray,
@@ -68,15 +70,19 @@ def guess_by_valley(
     other: tuple[np.ndarray, float],
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, float] | None:
-    """Weights and bias by how alike records are as a whole, None if the other guess cuts in a deeper valley."""
+    """Weights and bias by how alike records are as a whole, None if the other guess is better."""
     alone = view.alone()
     if not alone.size or not len(features):
         return None
     weights = np.zeros(features.shape[1])
     weights[alone] = 1.0 / alone.size
     tree = MergeTree(compared, weights, rng)
-    cut, depth = merges(tree.similarities, (0.0, 1.0)).valley()
-    if other[0].any() and merges(MergeTree(compared, other[0], rng).similarities).depth_at(-other[1]) > depth:
+    cut, depth = merges(tree.similarities).valley()
+    if depth < _NO_ACCIDENT:
+        if len(view.fields_) > 1 and other[0].any():
+            return None
+        cut = cut_by_chance(compared, tree.records, weights, rng)
+    elif other[0].any() and merges(MergeTree(compared, other[0], rng).similarities).depth_at(-other[1]) > depth:
         return None
     clusters = tree.clusters(cut)
     left, right = (clusters[side] for side in compared.candidates)

@@ -85,6 +85,10 @@ class Numbers:
         numbers = [-1 if text is None else known.setdefault(text, len(known)) for text in texts]
         return numbers, list(islice(reversed(known), len(known) - before))[::-1]
 
+    def texts(self) -> list[str]:
+        """The texts in the order of their numbers."""
+        return list(self._known)
+
 
 class KeyNumbers:
     """Numbers of keys of 64 bits by first appearance, in a hash table that takes 32 to 64 bytes for each."""
