@@ -75,7 +75,7 @@ class Trainer:
         """There are new answers."""
         self._wake.set()
 
-    def wait(self, version: int, seconds: float = 30.0) -> Published:
+    def wait(self, version: int, seconds: float = 120.0) -> Published:
         """Until the model has seen the answers up to this version of the store; for terminals and tests."""
         end = time.monotonic() + seconds
         while self.now.version < version and time.monotonic() < end:
