@@ -10,13 +10,14 @@ import pytest
 from labeling_cases import project_of
 
 from accord import AccordError, Deduplicator, InputError, load
+from accord.datasets import people
 from accord.exceptions import MissingExtraError
 from accord.labeling.formats.files import formats_of, read_labels, write_labels
 from accord.labeling.live import pairs, tokens
 from accord.labeling.live.kinds import live_model
 from accord.labeling.live.pairs import Closure, pairs_of
 from accord.labeling.panel import error_of, labels_to_halve
-from accord.labeling.project import BETWEEN, KINDS, counted
+from accord.labeling.project import BETWEEN, KINDS, Project, counted
 from accord.labeling.service import open_service
 from accord.labeling.sources import Reading, as_iob2, read_project
 from accord.labeling.store import Store
@@ -143,6 +144,20 @@ def test_pairs_whose_answer_follows_are_not_asked_and_answers_make_a_model(tmp_p
     p = live.learn(truth).probabilities([live.keys[0]])[0]
     a, b = (records[project.place(one)] for one in live.keys[0].split(BETWEEN))
     assert made.similarity(a, b) == pytest.approx(np.log(p / (1 - p)), abs=1e-3)
+
+
+def test_reasons_speak_for_what_is_alike_and_against_what_is_not():
+    project = Project("pairs")
+    for record in people(60, random_state=0)[0]:
+        project.add({"fields": record})
+    for name, street in [("Alma Reuter", "7 Elm Road"), ("Alma Reuter", "99 Beech Lane"), ("Boris Wenk", "7 Elm Road")]:
+        project.add({"fields": {"name": name, "street": street, "born": "1961-05-02"}})
+    first, second, third = project.keys[-3:]
+    model = live_model(project).learn({})
+    for pair, alike, unlike in [((first, second), "name", "street"), ((first, third), "street", "name")]:
+        why = dict(model.propose(BETWEEN.join(pair))["why"])
+        assert why[alike] > 0 > why[unlike]
+        assert why["born"] > 0
 
 
 def test_answers_correct_a_guess():

@@ -182,16 +182,23 @@ class PairModel:
         return {"probability": round(p, 3), "why": self._reasons(key)}
 
     def _reasons(self, key: str) -> list[list[Any]]:
-        """What each field adds to the decision, the largest first."""
+        """What each field says for and against, the most telling first."""
         live = self.live
         a, b = (live.project.place(part) for part in key.split(BETWEEN))
         weights = live.mixing @ self.coefficients
-        added = live.table.compare(np.array([b]), np.array([a]))[0] * weights
+        added = (live.table.compare(np.array([b]), np.array([a]))[0] - self._halfway) * weights
         sums: dict[str, float] = {}
         for name, value in zip(live.view.names_, added):
             field = name.rpartition(": ")[0]
             sums[field] = sums.get(field, 0.0) + float(value)
         return [[f, round(v, 2)] for f, v in sorted(sums.items(), key=lambda one: -abs(one[1])) if abs(v) > 0.005]
+
+    @cached_property
+    def _halfway(self) -> np.ndarray:
+        """Comparisons halfway between those of pairs that are the same and of others: they speak for neither."""
+        p, compared = self.probabilities(), self.live.features[:, -len(self.live.view.names_) :]
+        kinds = [share @ compared / max(share.sum(), 1e-9) for share in (p, 1.0 - p)]
+        return np.asarray(sum(kinds) / 2, np.float64)
 
     def rank(self, keys: list[str], n: int, rng: np.random.Generator) -> list[Question]:
         """Pairs between same and different, of as many records as possible; none whose answer follows from others."""
