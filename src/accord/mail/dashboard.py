@@ -1,8 +1,8 @@
 """What comes in now, for people: rates, the largest batches, and an example of each in which only the template is left.
 
-Mail is private. Of an example only words are shown that at least two mails of the batch have: greetings, names and
-account numbers are what varies in a template. Addresses, links and digits are never shown, and nothing is kept that
-could be (the first letters of texts, for so many batches, in memory alone).
+Mail is private. Of an example only words are shown that all of the mails looked at have, at least two of a batch:
+greetings, names and account numbers are what varies in a template. Addresses, links and digits are never shown. What is
+kept are the first letters of one text of each batch, for so many batches, in memory alone.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ MOST_BATCHES = 1000  # that are remembered, those that had mail last
 MINUTES = 60  # that rates are told of
 SHOWN = 20  # batches
 _LETTERS = 400  # of a text
+_ENOUGH = 20  # mails of a batch, after which hardly a word of its template is taken for one that others lack
 _HIDDEN = re.compile(r"\S+@\S+|\S*://\S*|www\.\S+|\S*\d\S*", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 GAP = "…"
@@ -32,8 +33,9 @@ class Template:
     """A batch, and of its first mail what others have, too."""
 
     batch: str
-    subject: str
-    text: str
+    subject: str = ""
+    text: str = ""
+    first: tuple[str, bytes] | None = None  # as they are until there is another mail: most stay alone
     size: int = 1
     n_seen: int = 1  # by us: a batch may be older
     last: float = 0.0
@@ -41,8 +43,13 @@ class Template:
 
     def narrow(self, message: Message) -> None:
         """Keep words that another mail has, too."""
-        self.subject = _common(self.subject, redacted(message.subject))
-        self.text = _common(self.text, _sample(message))
+        self.n_seen += 1
+        if self.n_seen > _ENOUGH:
+            return
+        if self.first is not None:
+            (self.subject, self.text), self.first = _sample(*self.first), None
+        subject, text = _sample(*_beginning(message))
+        self.subject, self.text = _common(self.subject, subject), _common(self.text, text)
 
 
 class Board:
@@ -65,10 +72,8 @@ class Board:
             self._minutes[-1][2] += not found.is_new
             template = self._templates.pop(found.batch, None)
             if template is None:
-                subject, text = (redacted(message.subject), _sample(message)) if message is not None else ("", "")
-                template = Template(found.batch, subject, text)
+                template = Template(found.batch, first=None if message is None else _beginning(message))
             elif message is not None:
-                template.n_seen += 1
                 template.narrow(message)
             template.size, template.last, template.score = found.size, now, score
             self._templates[found.batch] = template
@@ -100,8 +105,12 @@ def redacted(text: str) -> str:
     return _HIDDEN.sub(GAP, clean(text))
 
 
-def _sample(message: Message) -> str:
-    return redacted(message.text[: 4 * _LETTERS].decode("utf-8", "replace"))[:_LETTERS]
+def _beginning(message: Message) -> tuple[str, bytes]:
+    return message.subject[:_LETTERS], message.text[: 4 * _LETTERS]
+
+
+def _sample(subject: str, text: bytes) -> tuple[str, str]:
+    return redacted(subject), redacted(text.decode("utf-8", "replace"))[:_LETTERS]
 
 
 def _common(text: str, other: str) -> str:

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from accord.mail import dashboard
 from accord.mail.dashboard import MOST_BATCHES, Board, dashboard_page, redacted
 from accord.mail.message import parse
 
@@ -40,6 +41,28 @@ def test_only_what_is_common_is_shown():
     assert "Ann" not in page
     board.take(SimpleNamespace(batch="b", size=9, is_new=False), None, now=0.0)  # a mail that came as a signature
     assert board.largest()[0].size == 9
+
+
+def test_a_batch_that_began_with_a_signature_has_no_example():
+    board = Board()
+    board.take(SimpleNamespace(batch="b", size=1, is_new=True), None, now=0.0)
+    for size in (2, 3):
+        board.take(found("b", size, b"your parcel waits"), None, now=0.0)
+    assert (board.largest()[0].text, board.largest()[0].n_seen) == ("", 3)
+
+
+def test_what_is_looked_at_is_bounded(monkeypatch):
+    looked = []
+    monkeypatch.setattr(dashboard, "redacted", lambda text: looked.append(text) or text)
+    board = Board()
+    for k in range(5):
+        board.take(found(f"alone {k}", 1, b"x" * 10**6), None, now=0.0)
+    assert looked == []
+    assert max(len(part) for one in board._templates.values() for part in one.first) < 10_000
+    for k in range(100):
+        board.take(found("b", k + 1, b"your parcel waits"), None, now=0.0)
+    assert len(looked) == 2 * 20
+    assert board.largest()[0].n_seen == 100
 
 
 def test_what_is_never_shown():
