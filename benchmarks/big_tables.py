@@ -138,8 +138,9 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         parts.append(f'<text x="{x0}" y="20">{title}</text>')
         parts.append(f'<polyline points="{line}" fill="none" stroke="#3366aa" stroke-width="2"/>')
         for (x, y, v), (n, _) in zip(spots, points):
+            shown = f"{v:,.0f}" if v >= 100 else f"{v:.3g}"
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#3366aa"/>')
-            parts.append(f'<text x="{x:.1f}" y="{y - 7:.1f}" text-anchor="middle">{v:,.3g}</text>')
+            parts.append(f'<text x="{x:.1f}" y="{y - 7:.1f}" text-anchor="middle">{shown}</text>')
             parts.append(f'<text x="{x:.1f}" y="220" text-anchor="middle">10^{np.log10(n):.0f}</text>')
     path.write_text("\n".join([*parts, "</svg>"]) + "\n", "utf-8")
 
