@@ -35,7 +35,7 @@ OF_ROWS = (*ANYWHERE, *(f"{view}: {way}" for view in ("kernel", NEIGHBOURS, RAW_
 FIXED = tuple(dict.fromkeys((*OF_TEXTS, *OF_ROWS)))
 POOL = 700  # examples, labeled or not, that are drawn of larger sets
 QUICK = 150
-FEW, FOLDS = 20, 10  # up to so many labels, each of them is held out on its own
+FEW, FOLDS = 20, 5  # up to so many labels, each of them is held out on its own
 CS = (1.0, 10.0, 100.0, 0.1, 0.01)
 CURVED_CS = (10.0, 100.0, 1.0)  # 1 is too small for some classes with one label, which are never predicted then
 ALONE = (SUPERVISED, LABELS, f"kernel: {LABELS}")  # what learns from labels only
@@ -118,9 +118,11 @@ def supervised(X: Any, y: np.ndarray, new: Any, seed: int) -> np.ndarray:
     or as they are. With few labels most are equals, so what is usual comes first: linear machines, C = 1, larger ones.
     """
     most = int(np.unique(y, return_counts=True)[1].max())
-    split = LeaveOneOut() if y.size <= FEW or most < 2 else StratifiedKFold(min(FOLDS, most), True, random_state=seed)
+    split: Any = LeaveOneOut()
+    if y.size > FEW and most > 1:
+        split = StratifiedKFold(min(FOLDS, most), shuffle=True, random_state=seed)
     forms = [(X, new)]
-    linear: list[Any] = [LinearSVC(), LogisticRegression(max_iter=300)]
+    linear: list[Any] = [LinearSVC(max_iter=200), LogisticRegression()]
     if not sp.issparse(X):
         scaler = StandardScaler().fit(X)
         forms.insert(0, (scaler.transform(X), scaler.transform(new)))

@@ -69,7 +69,8 @@ class Classifier(ProbabilisticLearner):
         those that are right in less than 30 % are dropped. Without labels, rules are all there is to learn from; else
         learning from rules, too, is one more way to try. A model file does not hold the rules.
     time_budget : float, optional
-        Seconds after which nothing else is tried, from the beginning of the fit; default: all that there is.
+        Seconds after which nothing else is tried, from the beginning of the fit, nor begun if it would take longer;
+        what takes the least time, labels alone, is tried first in all views. Default: all that there is.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
