@@ -302,6 +302,22 @@ def test_the_time_budget_is_also_that_of_views(monkeypatch):
     assert [entry["candidate"] for entry in model.auto_report_] == [LABELS]
 
 
+def test_views_are_not_prepared_any_more_when_the_time_is_over(monkeypatch):
+    clouds, _, y = clusters()
+    clock, chosen = [0.0], []
+
+    def choose_C(self, seen, rounds):
+        clock[0] += 1.0
+        chosen.append(seen.name)
+        return 1.0
+
+    monkeypatch.setattr(Classifier, "_choose_C", choose_C)
+    monkeypatch.setattr(classifier, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    Y = [*map(str, y[:20]), *[None] * 180]
+    assert Classifier(random_state=0, time_budget=1.5).fit(clouds, Y).auto_report_
+    assert chosen == ["", "kernel"]
+
+
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [(100.0, [0, 1, 2, 3, 4, 5]), (8.5, [0, 1, 2, 3, 5]), (6.5, [0, 2, 3, 5]), (2.5, [2, 3]), (1.5, [2]), (0.0, [2])],
