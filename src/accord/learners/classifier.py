@@ -69,7 +69,8 @@ class Classifier(ProbabilisticLearner):
         those that are right in less than 30 % are dropped. Without labels, rules are all there is to learn from; else
         learning from rules, too, is one more way to try. A model file does not hold the rules.
     time_budget : float, optional
-        Seconds after which nothing else is tried, from the beginning of the fit; default: all that there is.
+        Seconds after which nothing else is tried, from the beginning of the fit, nor begun if it would take longer;
+        what takes the least time, labels alone, is tried first in all views. Default: all that there is.
     random_state, n_jobs, verbose : as everywhere
 
     Attributes
@@ -158,8 +159,13 @@ class Classifier(ProbabilisticLearner):
             shown = self.structure_.view_inputs(inputs.as_inputs(X))
             places = inputs.numbers(X, y, sample_weight, self._new_structure())
             seen += other_views(self.view, self.view_, shown, examples, *places, kept, rng)
-        Cs = [self._choose_C(one, rounds[:1]) for one in seen]
-        entries = [entry for number, one in enumerate(seen) for entry in self._entries(number, one, Cs[number], rng)]
+        Cs: list[float] = []
+        entries: list[Entry] = []
+        for number, one in enumerate(seen):
+            if entries and left() <= 0.0:
+                break
+            Cs.append(self._choose_C(one, rounds[:1]))
+            entries += self._entries(number, one, Cs[number], rng)
         with self._progress(len(entries) + 1, "classifier") as progress:
             tried = race(entries, rounds, some, left(), progress.advance) if rounds else []
             chosen, entry = self._chosen(tried, entries)

@@ -1,6 +1,7 @@
 """The default for classes: its parts against plain versions, what it takes, and when it stays with the labels alone."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -299,6 +300,43 @@ def test_the_time_budget_is_also_that_of_views(monkeypatch):
     monkeypatch.setattr(classifier, "other_views", None)  # must not be asked
     model = Classifier(random_state=0, time_budget=1e-9).fit(clouds, Y)
     assert [entry["candidate"] for entry in model.auto_report_] == [LABELS]
+
+
+def test_views_are_not_prepared_any_more_when_the_time_is_over(monkeypatch):
+    clouds, _, y = clusters()
+    clock, chosen = [0.0], []
+
+    def choose_C(self, seen, rounds):
+        clock[0] += 1.0
+        chosen.append(seen.name)
+        return 1.0
+
+    monkeypatch.setattr(Classifier, "_choose_C", choose_C)
+    monkeypatch.setattr(classifier, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    Y = [*map(str, y[:20]), *[None] * 180]
+    assert Classifier(random_state=0, time_budget=1.5).fit(clouds, Y).auto_report_
+    assert chosen == ["", "kernel"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(100.0, [0, 1, 2, 3, 4, 5]), (8.5, [0, 1, 2, 3, 5]), (6.5, [0, 2, 3, 5]), (2.5, [2, 3]), (1.5, [2]), (0.0, [2])],
+)
+def test_what_takes_the_least_time_is_tried_first_and_nothing_that_would_end_too_late(monkeypatch, seconds, expected):
+    clock = [0.0]
+
+    def attempt(entry, rounds, some):
+        clock[0] += 2.5 if entry.waits else 1.0
+        return int(entry.name)
+
+    monkeypatch.setattr(class_race, "attempt", attempt)
+    monkeypatch.setattr(class_race, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    # the third and fourth need no unlabeled examples, the last one has links
+    unlabeled, linked = [True, True, False, False, True, True], [False] * 5 + [True]
+    entries = [
+        Entry(Way(LABELS, own, None), 0, None, str(k), link) for k, (own, link) in enumerate(zip(unlabeled, linked))
+    ]
+    assert class_race.race(entries, [], np.arange(3), seconds, lambda: None) == expected
 
 
 def clusters(seed=0):
