@@ -101,8 +101,10 @@ def train(task: Any, table: pd.DataFrame, kinds: dict[str, str], labels: bool, s
     """A linker with all its parameters estimated."""
     found = linker(table, kinds)
     exact = [block_on(column) for column in kinds]
-    pairs = [block_on(a, b) for k, a in enumerate(kinds) for b in list(kinds)[:k]] or exact
-    found.training.estimate_probability_two_random_records_match(pairs, recall=0.7)
+    pairs = [[a, b] for k, a in enumerate(kinds) for b in list(kinds)[:k]] or [[column] for column in kinds]
+    if any(table[columns].dropna().duplicated().any() for columns in pairs):  # none: it would be 0, and fail
+        rules = [block_on(*columns) for columns in pairs]
+        found.training.estimate_probability_two_random_records_match(rules, recall=0.7)
     found.training.estimate_u_using_random_sampling(max_pairs=1e6, seed=seed)
     if labels:
         found.training.estimate_m_from_label_column("cluster")
