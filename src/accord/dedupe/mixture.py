@@ -9,7 +9,7 @@ comparisons that everything else is learned from.
 A table of a single long text has no fields that could agree, and clusters of many records leave few candidates that are
 different. So there is a second guess: how alike records are as a whole, and the same begins at the valley of
 :mod:`accord.dedupe.valley`. Of the two guesses the one is taken that cuts where the valley is deeper. Where there is no
-valley it is the first one, unless there is a single text only.
+valley it is the first one, unless there is a single text only, of enough records.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ _ALIKE, _PER_RECORD = 0.6, 0.05  # first guess: pairs that are so much alike, or
 _USUAL = np.array([0.04, 0.04, 0.06, 0.1, 0.16, 0.2, 0.4])
 _BELIEF = 0.5
 _NO_ACCIDENT = 3.0  # standard deviations of the depth of a valley
+_ENOUGH = 30  # records of a single text, whose words dealt out at random tell how alike chance makes them
 _STEEP = 10.0  # logarithms of odds, at least, from records that are nothing alike to those that are the same
 
 
@@ -79,7 +80,7 @@ def as_a_whole(
     tree = MergeTree(compared, weights, rng)
     cut, depth = merges(tree.similarities).valley()
     if depth < _NO_ACCIDENT:
-        if len(view.fields_) > 1 and other[0].any():
+        if tree.records.size < _ENOUGH or (len(view.fields_) > 1 and other[0].any()):
             return None
         cut = cut_by_chance(compared, tree.records, weights, rng)
     elif other[0].any() and merges(MergeTree(compared, other[0], rng).similarities).depth_at(-other[1]) > depth:
