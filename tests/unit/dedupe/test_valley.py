@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from accord import Deduplicator
-from accord.dedupe import valley
+from accord.dedupe import mixture, valley
 from accord.dedupe.compared import ComparedPairs
 from accord.dedupe.pairs import RecordPairs
-from accord.dedupe.valley import MergeTree, dealt_out, merges
+from accord.dedupe.valley import MergeTree, cut_by_chance, dealt_out, merges
 from accord.evaluation.clusters import pair_counts
 
 
@@ -53,12 +53,30 @@ def test_words_are_dealt_out():
     assert dealt != cells
 
 
-def test_records_of_random_words_are_no_more_alike_than_chance_makes_them():
+def of_random_words(n: int) -> list[dict[str, str]]:
     rng = np.random.default_rng(0)
-    words = [f"w{k}" for k in range(300)]
-    records = [{"text": " ".join(rng.choice(words, 6))} for _ in range(200)]
-    found = Deduplicator(random_state=0).fit(records).predict(records)
-    assert len(set(found)) > 150
+    words = [f"w{k}" for k in range(100)]
+    return [{"text": " ".join(rng.choice(words, 6))} for _ in range(n)]
+
+
+def test_records_of_random_words_are_as_alike_as_chance_makes_them():
+    records = of_random_words(200)
+    compared = ComparedPairs(RecordPairs().fit([records]).table(records), 20)
+    weights = np.zeros(len(compared.table.view.names_))
+    weights[compared.table.view.alone()] = 0.5
+    rng = np.random.default_rng(0)
+    found = MergeTree(compared, weights, rng).similarities
+    cut = cut_by_chance(compared, np.arange(200), weights, rng)
+    assert 0.01 < np.mean(found > cut) < 0.12
+
+
+@pytest.mark.parametrize("n", [20, 60])
+def test_a_single_text_without_a_valley_is_cut_where_chance_ends(n, monkeypatch):
+    cuts = []
+    monkeypatch.setattr(mixture, "cut_by_chance", lambda *args: cuts.append(cut_by_chance(*args)) or -1.0)
+    found = Deduplicator(random_state=0).fit(of_random_words(n)).predict(of_random_words(n))
+    assert len(cuts) == (n >= 30)  # a handful of records says nothing about chance
+    assert (len(set(found)) == 1) == (n >= 30)  # as they are cut at -1 then
 
 
 def institutes(n: int, copies: int, seed: int) -> tuple[list[dict[str, str]], list[int]]:

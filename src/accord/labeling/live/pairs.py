@@ -197,7 +197,8 @@ class PairModel:
     def _halfway(self) -> np.ndarray:
         """Comparisons halfway between those of pairs that are the same and of others: they speak for neither."""
         p, compared = self.probabilities(), self.live.features[:, -len(self.live.view.names_) :]
-        kinds = [share @ compared / max(share.sum(), 1e-9) for share in (p, 1.0 - p)]
+        # not in double precision, for which all features would be copied after every answer
+        kinds = [share.astype(np.float32) @ compared / max(float(share.sum()), 1e-9) for share in (p, 1.0 - p)]
         return np.asarray(sum(kinds) / 2, np.float64)
 
     def rank(self, keys: list[str], n: int, rng: np.random.Generator) -> list[Question]:
