@@ -32,7 +32,7 @@ def milter(tmp_path):
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
-        assert f"milter on 127.0.0.1:{port}" in program.stderr.readline()
+        assert any(f"milter on 127.0.0.1:{port}" in line for line in program.stderr)
         program.port, program.state = port, tmp_path / "state"
         yield program
     finally:

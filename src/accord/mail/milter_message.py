@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from accord.mail import milter_protocol as wire
 from accord.mail.message import MAX_BYTES
@@ -27,14 +27,19 @@ class PassingMessage:
         self.size = 0
         self._has_body = False
 
-    def add_header(self, name: bytes, value: bytes, leading_space: bool) -> None:
-        """The next header; `leading_space` tells that its value comes with the white space after the colon."""
-        own = name.strip().lower()
-        if own in self._own:  # not shown to the detector either: whether a header was forged says nothing
-            self._forged[own] = self._forged.get(own, 0) + 1
-            return
-        value = value.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")  # a folded header comes as Unix lines
-        self._keep(name + (b":" if leading_space else b": ") + value + b"\r\n")
+    def add_headers(self, headers: Iterable[tuple[bytes, bytes]], leading_space: bool) -> None:
+        """The next headers; `leading_space` tells that values come with the white space after the colon."""
+        colon = b":" if leading_space else b": "
+        lines = []
+        for name, value in headers:
+            own = name.strip().lower()
+            if own in self._own:  # not shown to the detector either: whether a header was forged says nothing
+                self._forged[own] = self._forged.get(own, 0) + 1
+                continue
+            if b"\n" in value:  # a folded header comes as Unix lines
+                value = value.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+            lines += (name, colon, value, b"\r\n")
+        self._keep(b"".join(lines))
 
     def add_body(self, data: bytes) -> None:
         """The next piece of the body."""

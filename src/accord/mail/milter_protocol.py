@@ -31,6 +31,7 @@ _UNANSWERED = {
 ANSWERED = frozenset(_UNANSWERED)
 
 _NUMBER = struct.Struct(">I")
+_HEAD = struct.Struct(">IB")
 _OFFER = struct.Struct(">III")
 _PORT = struct.Struct(">H")
 MAX_PACKET = (1 << 20) + 1024  # Sendmail's largest packet, which has to be asked for, is 1 MB; Postfix's is 64 kB
@@ -60,7 +61,7 @@ def packet(kind: bytes, data: bytes = b"") -> bytes:
     return _NUMBER.pack(len(data) + 1) + kind + data
 
 
-def take_packet(buffer: bytearray, start: int) -> tuple[bytes, bytes, int] | None:
+def take_packet(buffer: bytes, start: int) -> tuple[bytes, bytes, int] | None:
     """The packet at `start`: its kind, its data and where the next one begins; None if it is not all there."""
     if len(buffer) < start + 4:
         return None
@@ -70,7 +71,26 @@ def take_packet(buffer: bytearray, start: int) -> tuple[bytes, bytes, int] | Non
     stop = start + 4 + length
     if len(buffer) < stop:
         return None
-    return bytes(buffer[start + 4 : start + 5]), bytes(buffer[start + 5 : stop]), stop
+    return buffer[start + 4 : start + 5], buffer[start + 5 : stop], stop
+
+
+def take_headers(buffer: bytes, start: int, most: int) -> tuple[list[tuple[bytes, bytes]], int]:
+    """Names and values of headers whose packets follow each other from `start` on, and where the next packet begins.
+
+    Most packets are headers, so these are taken many at a time. What is no header, or not all there, or malformed is
+    left to :func:`take_packet`.
+    """
+    found = []
+    last = len(buffer) - _HEAD.size
+    while start <= last and len(found) < most:
+        length, kind = _HEAD.unpack_from(buffer, start)
+        stop = start + 4 + length
+        parts = buffer[start + 5 : stop].split(b"\0") if kind == HEADER[0] and stop <= len(buffer) else []
+        if len(parts) != 3 or parts[2]:
+            break
+        found.append((parts[0], parts[1]))
+        start = stop
+    return found, start
 
 
 def negotiate(data: bytes, want_body: bool) -> tuple[bytes, Terms]:

@@ -65,8 +65,9 @@ class MilterSession(asyncio.Protocol):
         self._own = {name.lower().encode() for name in self._names}
         self._commands: dict[bytes, Callable[[bytes], None]] = {
             wire.NEGOTIATE: self._negotiate, wire.MACROS: self._macros, wire.CONNECT: self._connect,
-            wire.MAIL: self._mail, wire.HEADER: self._header, wire.BODY: lambda data: self._message.add_body(data),
-            wire.END_OF_MESSAGE: self._end, wire.ABORT: lambda _: self._reset(), wire.QUIT: lambda _: self.hang_up(),
+            wire.MAIL: self._mail, wire.HEADER: lambda data: self._headers([wire.header(data)]),
+            wire.BODY: lambda data: self._message.add_body(data), wire.END_OF_MESSAGE: self._end,
+            wire.ABORT: lambda _: self._reset(), wire.QUIT: lambda _: self.hang_up(),
             wire.QUIT_CONNECTION_STAYS: self._new_client,
         }  # fmt: skip
         self._reset()
@@ -140,17 +141,22 @@ class MilterSession(asyncio.Protocol):
         if self._next is not None:
             self._next.cancel()
             self._next = None
-        start = 0
+        start, left, packets = 0, _MOST_PACKETS, bytes(self._buffer)
         try:
-            for _ in range(_MOST_PACKETS):
-                if self._waiting is not None or self._is_unread or self._transport.is_closing():
-                    break
-                found = wire.take_packet(self._buffer, start)
-                if found is None:
-                    break
-                kind, data, start = found
-                self._handle(kind, data)
-            else:
+            while left and self._waiting is None and not self._is_unread and not self._transport.is_closing():
+                begin = start
+                if wire.HEADER in self.terms.silent:
+                    headers, start = wire.take_headers(packets, start, left)
+                    self._do(wire.HEADER, self._headers, headers)
+                    left -= len(headers)
+                if start == begin:
+                    found = wire.take_packet(packets, start)
+                    if found is None:
+                        break
+                    kind, data, start = found
+                    self._handle(kind, data)
+                    left -= 1
+            if not left:
                 self._next = asyncio.get_running_loop().call_soon(self._read_packets)
         except wire.ProtocolError as error:
             LOG.warning("a connection is closed: %s", error)
@@ -168,9 +174,14 @@ class MilterSession(asyncio.Protocol):
         command = self._commands.get(kind)
         if command is None and kind not in wire.ANSWERED:
             raise wire.ProtocolError(f"the command {kind!r}")
+        if command is not None:
+            self._do(kind, command, data)
+        if kind in wire.ANSWERED and kind not in self.terms.silent:
+            self._answers.append(wire.packet(wire.CONTINUE))
+
+    def _do(self, kind: bytes, command: Callable[[Any], None], data: Any) -> None:
         try:
-            if command is not None:
-                command(data)
+            command(data)
         except wire.ProtocolError:
             raise
         except Exception:  # a mistake of ours, which must not cost anybody a message
@@ -179,8 +190,6 @@ class MilterSession(asyncio.Protocol):
             if kind == wire.END_OF_MESSAGE:
                 self._forget_question()
                 self._finish("error")
-        if kind in wire.ANSWERED and kind not in self.terms.silent:
-            self._answers.append(wire.packet(wire.CONTINUE))
 
     def _flush(self) -> None:
         answers, self._answers = b"".join(self._answers), []
@@ -225,9 +234,10 @@ class MilterSession(asyncio.Protocol):
         self._is_authenticated = False  # told again for every message
         self.in_message = True
 
-    def _header(self, data: bytes) -> None:
-        self.in_message = True
-        self._message.add_header(*wire.header(data), self.terms.leading_space)
+    def _headers(self, headers: list[tuple[bytes, bytes]]) -> None:
+        if headers:
+            self.in_message = True
+            self._message.add_headers(headers, self.terms.leading_space)
 
     def _end(self, data: bytes) -> None:
         message = self._message

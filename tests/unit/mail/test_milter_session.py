@@ -5,6 +5,7 @@ import struct
 import tracemalloc
 from concurrent.futures import Future
 
+import numpy as np
 import pytest
 from mail_helpers import OFFER, packet
 from row_tables import each_row
@@ -307,3 +308,28 @@ def test_room_is_for_those_that_begin_as_mail_servers_do(monkeypatch):
     assert negotiated()[2]
     assert servers[2][1].is_closed
     assert not servers[0][1].is_closed
+
+
+def test_headers_taken_together_are_those_taken_one_by_one():
+    """Also if something else, a malformed header or half of one comes among them."""
+    rng = np.random.default_rng(0)
+    odd = [packet(b"B", b"a\0b\0"), packet(b"L", b"no end\0"), packet(b"L", b"a\0b\0c\0"), packet(b"L"), packet(b"")]
+    kinds = [packet(b"L", b"Subject\0 x\0"), packet(b"L", b"To\0 a,\n b\0"), packet(b"L", b"\0\0")]
+    kinds += [*odd, b"\0\0\0\0", b"\xff\xff\xff\xffL"]
+    n_together = 0
+    for _ in range(300):
+        stream = b"".join(kinds[k] for k in rng.choice(len(kinds), 6, p=[0.4, 0.2, 0.1, *[0.3 / 7] * 7]))
+        stream, most = stream[: rng.integers(len(stream) + 1)], int(rng.integers(1, 7))
+        expected, start = [], 0
+        while len(expected) < most:
+            try:
+                found = wire.take_packet(stream, start)
+                if found is None or found[0] != wire.HEADER:
+                    break
+                expected.append(wire.header(found[1]))
+            except wire.ProtocolError:
+                break
+            start = found[2]
+        assert wire.take_headers(stream, 0, most) == (expected, start)
+        n_together += len(expected) > 1
+    assert n_together > 50
