@@ -23,7 +23,8 @@ MINUTES = 60  # that rates are told of
 SHOWN = 20  # batches
 _LETTERS = 400  # of a text
 _ENOUGH = 20  # mails of a batch, after which hardly a word of its template is taken for one that others lack
-_HIDDEN = re.compile(r"\S+@\S+|\S*://\S*|www\.\S+|\S*\d\S*", re.IGNORECASE)
+# What is in a word is looked for once from where the word begins, and not again from each of its letters.
+_HIDDEN = re.compile(r"(?<!\S)(?:\S+@\S+|\S*://\S*|\S*\d\S*)|[wW]{3}\.\S+")
 _WORD = re.compile(r"\w+")
 GAP = "…"
 
