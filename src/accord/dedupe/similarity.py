@@ -4,8 +4,8 @@
 n / n0 times as many others that are different, n0 being the size of the table that the model was chosen for, and no
 more that are the same, so its odds are lower by that factor; half of its logarithm is taken, which trials on public
 tables suggest. Nothing is added for smaller tables. Once similar pairs have made components, a record meets no more
-than a few others, however large the table, and half of what was taken off is given back: otherwise average linkage
-takes large clusters of large tables apart, records with many mistakes first.
+than a few others, however large the table: within them no more than 2 is taken off, which is half the logarithm up to
+55 times the records. Otherwise average linkage takes clusters of large tables apart, records with many mistakes first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from accord.dedupe.pairs import RecordPairs, RecordTable
 from accord.dedupe.values import Record
 
 _RARITY = 0.5  # how much of log(n / n0) is taken off similarities
-_LENIENCE = 0.5  # how much of that not, among records that similar pairs connect
+_MOST_WITHIN = 2.0  # that is taken off among records that similar pairs connect
 
 
 def rarity(n_records: int, n_before: float) -> float:
@@ -134,7 +134,7 @@ class RecordSimilarity:
 
     def rule(self, n_records: int) -> Rule:
         """How a table of so many records is clustered."""
-        return Rule(self.linkage_, self.decoder, self.size_costs_, _LENIENCE * self.rarity(n_records))
+        return Rule(self.linkage_, self.decoder, self.size_costs_, max(self.rarity(n_records) - _MOST_WITHIN, 0.0))
 
     def rarity(self, n_records: int) -> float:
         """What is taken off similarities because matches are rare among so many records."""
