@@ -162,6 +162,23 @@ def test_the_sequential_rule(model):
             fresh += 1
 
 
+def test_a_large_index_is_lenient_within_clusters(model, monkeypatch):
+    monkeypatch.setattr(model, "size_costs_", np.zeros(1))
+    engine = model.index(people(3, seed=8)[0][:2], [7, 7])._decisions()
+    n_large = int(model.n_calibration_ * np.exp(6))  # 3 is taken off, but no more than 2 within a cluster
+    for n, scores, total in (
+        (3, (0.8, -0.5), 0.3),
+        (3, (0.8, -2.0), None),
+        (n_large, (0.8, -2.0), 0.8),
+        (n_large, (0.8, -3.0), None),
+        (n_large, (-0.1, -0.1), None),  # no record is similar
+    ):
+        monkeypatch.setattr(engine, "_compare", lambda *_, found=scores: ({0: 0, 1: 0}, dict(enumerate(found))))
+        cluster, found = engine._best([], [0, 1], 2, n)
+        assert cluster == (None if total is None else 0)
+        assert total is None or found == pytest.approx(total, abs=0.01)
+
+
 @each_row(
     ("ids", "fresh"),
     [
