@@ -63,9 +63,9 @@ class BigTable:
         n_candidates: int,
         weights: np.ndarray,
         constant: Callable[[int], float],
-        rule: Rule,
+        rule: Callable[[int], Rule],
     ) -> np.ndarray:
-        """Cluster numbers by first appearance."""
+        """Cluster numbers by first appearance; `constant` and `rule` are those of so many records."""
         if (self.folder / "clusters").exists():
             return np.fromfile(self.folder / "clusters", np.int64)
         if "packed" in self.state["done"]:
@@ -76,7 +76,7 @@ class BigTable:
         self._search(n_candidates)
         n_parts, added = self._pair(), constant(len(self.table))
         self._compare(n_parts, weights, added)
-        found = self._clusters(n_parts, weights, added, rule)
+        found = self._clusters(n_parts, weights, added, rule(len(self.table)))
         _write(self.folder / "clusters", found)
         return found
 

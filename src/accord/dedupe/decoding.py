@@ -36,11 +36,15 @@ Scores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # similarities of pairs
 
 
 class Rule(NamedTuple):
-    """How clusters are found from similarities; `costs` are those of :func:`large_clusters_apart`."""
+    """How clusters are found from similarities; `costs` are those of :func:`large_clusters_apart`.
+
+    `lenience` is added to similarities within components: what connects two components has to be more similar.
+    """
 
     linkage: str
     decoder: str
     costs: np.ndarray
+    lenience: float = 0.0
 
     def decode(self, scores: np.ndarray) -> np.ndarray:
         """Cluster numbers of a set by similarities of its pairs in condensed order."""
@@ -100,6 +104,10 @@ def cluster_pairs(
     Where these are not above 0 it does not matter what they are. Others are asked for where they matter. Components
     with none of the records that are `wanted`, if that is said, are left alone.
     """
+
+    def lenient(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return scores(left, right) + rule.lenience
+
     parts = small_parts(n, *candidates, similar, MAX_COMPONENT)
     if wanted is not None:
         parts = [part for part in parts if wanted[part].any()]
@@ -112,11 +120,11 @@ def cluster_pairs(
             a = np.concatenate([part[j] for part, (j, _) in zip(batch, pairs)])
             b = np.concatenate([part[k] for part, (_, k) in zip(batch, pairs)])
             ends = np.cumsum([j.size for j, _ in pairs])[:-1]
-            for part, score in zip(batch, np.split(scores(a, b), ends)):
+            for part, score in zip(batch, np.split(lenient(a, b), ends)):
                 _name_clusters(labels, part, score, rule)
                 progress.advance(part.size)
         for part in (part for part in parts if part.size > MOST_ALL_PAIRS):
-            _name_clusters(labels, part, guessed_scores(part, n, candidates, scores, closeness()), rule)
+            _name_clusters(labels, part, guessed_scores(part, n, candidates, lenient, closeness()), rule)
             progress.advance(part.size)
     return numbered(labels)
 

@@ -3,7 +3,9 @@
 ``similarity(a, b) = s (<w, psi(a, b)> + bias) - log(n / n0) / 2 - threshold``. In a table of n records a record meets
 n / n0 times as many others that are different, n0 being the size of the table that the model was chosen for, and no
 more that are the same, so its odds are lower by that factor; half of its logarithm is taken, which trials on public
-tables suggest. Nothing is added for smaller tables.
+tables suggest. Nothing is added for smaller tables. Once similar pairs have made components, a record meets no more
+than a few others, however large the table: within them no more than 2 is taken off, which is half the logarithm up to
+55 times the records. Otherwise average linkage takes clusters of large tables apart, records with many mistakes first.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from accord.dedupe.pairs import RecordPairs, RecordTable
 from accord.dedupe.values import Record
 
 _RARITY = 0.5  # how much of log(n / n0) is taken off similarities
+_MOST_WITHIN = 2.0  # that is taken off among records that similar pairs connect
 
 
 def rarity(n_records: int, n_before: float) -> float:
@@ -64,9 +67,9 @@ class RecordSimilarity:
     def predict_table(self, table: RecordTable) -> np.ndarray:
         """The same of packed records."""
         candidates = candidate_pairs(table, self.n_candidates, n_jobs=self.n_jobs)
-        rule = Rule(self.linkage_, self.decoder, self.size_costs_)
+        n, verbose = len(table), bool(self.verbose)
         return cluster_table(
-            table, candidates, self.pair_weights(), self.constant(len(table)), rule, self.n_jobs, bool(self.verbose)
+            table, candidates, self.pair_weights(), self.constant(n), self.rule(n), self.n_jobs, verbose
         )
 
     def predict_chunks(
@@ -93,8 +96,7 @@ class RecordSimilarity:
         settings = [self.n_candidates, self.threshold, self.decoder, self.linkage_, self.bias_, self.slope_]
         mark = blake2b(repr([settings, self.pair_weights().tolist(), self.size_costs_.tolist()]).encode())
         big = BigTable(Path(folder), self.view_, f"{name} {mark.hexdigest()[:16]}", self.n_jobs, bool(self.verbose))
-        rule = Rule(self.linkage_, self.decoder, self.size_costs_)
-        found = big.cluster(chunks, self.n_candidates, self.pair_weights(), self.constant, rule)
+        found = big.cluster(chunks, self.n_candidates, self.pair_weights(), self.constant, self.rule)
         if not keep:
             big.remove()
         return found
@@ -129,6 +131,10 @@ class RecordSimilarity:
     def constant(self, n_records: int) -> float:
         """What is added to the products of comparisons and weights in a table of so many records."""
         return self.slope_ * self.bias_ - self.rarity(n_records) - float(self.threshold)
+
+    def rule(self, n_records: int) -> Rule:
+        """How a table of so many records is clustered."""
+        return Rule(self.linkage_, self.decoder, self.size_costs_, max(self.rarity(n_records) - _MOST_WITHIN, 0.0))
 
     def rarity(self, n_records: int) -> float:
         """What is taken off similarities because matches are rare among so many records."""

@@ -5,7 +5,7 @@ import pytest
 
 from accord import Deduplicator, InputError
 from accord.datasets.many_people import many_people
-from accord.dedupe import big_tables, blocking, decoding, disk_index, lookup_keys
+from accord.dedupe import big_tables, blocking, decoding, disk_index, lookup_keys, similarity
 from accord.dedupe.lookup_keys import KeyFiles, keys_of
 from accord.exceptions import AccordError
 
@@ -82,6 +82,19 @@ def test_clusters_are_those_of_memory(table, tmp_path, monkeypatch, linkage):
         found = model.predict_chunks(iter(chunks), tmp_path / str(threshold))
         assert found.tolist() == model.predict(records)
         assert not (tmp_path / str(threshold)).exists()
+
+
+def test_clusters_of_a_table_larger_than_that_of_fit_are_those_of_memory(table, tmp_path, monkeypatch):
+    records, model = table
+    monkeypatch.setattr(model, "n_calibration_", 0.5)
+    monkeypatch.setattr(model, "threshold", -1.0)
+    monkeypatch.setattr(model, "linkage_", "average")
+    assert [model.rule(n).lenience for n in (0, 1, 27)] == [0.0, 0.0, 0.0]
+    assert model.rule(len(records)).lenience == pytest.approx(np.log(len(records) / 0.5) / 2 - 2)
+    found = model.predict(records)
+    assert model.predict_chunks([records[:100], records[100:]], tmp_path / "w").tolist() == found
+    monkeypatch.setattr(similarity, "_MOST_WITHIN", 10.0)
+    assert model.predict(records) != found
 
 
 def test_a_finished_step_is_not_done_again(table, tmp_path, monkeypatch):

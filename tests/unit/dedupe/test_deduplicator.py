@@ -15,7 +15,7 @@ import accord
 from accord import ClusteringSVM, Deduplicator, InputError, RecordIndex
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.decisions import Decisions
-from accord.dedupe.decoding import Rule, large_clusters_apart, small_parts
+from accord.dedupe.decoding import Rule, cluster_pairs, large_clusters_apart, small_parts
 from accord.dedupe.labels import Labeled, check_ids, folds_of_clusters, size_costs, training_sets
 from accord.dedupe.machines import Machines, held_out_models
 from accord.dedupe.pairs import RecordPairs
@@ -162,6 +162,23 @@ def test_the_sequential_rule(model):
             fresh += 1
 
 
+def test_a_large_index_is_lenient_within_clusters(model, monkeypatch):
+    monkeypatch.setattr(model, "size_costs_", np.zeros(1))
+    engine = model.index(people(3, seed=8)[0][:2], [7, 7])._decisions()
+    n_large = int(model.n_calibration_ * np.exp(6))  # 3 is taken off, but no more than 2 within a cluster
+    for n, scores, total in (
+        (3, (0.8, -0.5), 0.3),
+        (3, (0.8, -2.0), None),
+        (n_large, (0.8, -2.0), 0.8),
+        (n_large, (0.8, -3.0), None),
+        (n_large, (-0.1, -0.1), None),  # no record is similar
+    ):
+        monkeypatch.setattr(engine, "_compare", lambda *_, found=scores: ({0: 0, 1: 0}, dict(enumerate(found))))
+        cluster, found = engine._best([], [0, 1], 2, n)
+        assert cluster == (None if total is None else 0)
+        assert total is None or found == pytest.approx(total, abs=0.01)
+
+
 @each_row(
     ("ids", "fresh"),
     [
@@ -249,6 +266,22 @@ def test_large_components_are_taken_apart():
 
 
 # -- sizes -----------------------------------------------------------------------------------------------------------
+def test_lenience_is_for_records_that_similar_pairs_connect():
+    similar = {(1, 0): 1.0, (2, 1): 0.5, (2, 0): -2.5, (3, 0): -0.5, (3, 1): -0.5, (3, 2): -0.5}
+
+    def clusters(lenience):
+        def scores(left, right):
+            return np.array([similar[max(pair), min(pair)] for pair in zip(left.tolist(), right.tolist())])
+
+        sides = tuple(np.array(side) for side in zip(*similar))
+        rule = Rule("average", "agglomerative", np.zeros(1), lenience)
+        return cluster_pairs(4, sides, np.array(list(similar.values())), scores, lambda: None, rule).tolist()
+
+    assert clusters(0.0) == [0, 0, 1, 2]  # the mean of 2 with 0 and 1 is -1
+    assert clusters(0.9) == [0, 0, 1, 2]
+    assert clusters(1.1) == [0, 0, 0, 1]  # no similar pair connects 3, however much is added
+
+
 def test_costs_of_sizes_by_hand():
     pairs_only = size_costs(np.repeat(np.arange(90), 2))
     assert pairs_only == pytest.approx([0, 0, 0, -np.log((2 / 3) / 91)])
