@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, replace
@@ -180,7 +181,10 @@ class ListLikeness(View):
         """Weights of features. A frequent word says little more than a rare one, and every list has the same say."""
         at = np.flatnonzero(kinds >= 0)
         if np.unique(kinds[at]).size < 2:
-            raise InputError("X has entries of fewer than two lists; expected text that lists say something about")
+            warnings.warn(
+                "X has entries of fewer than two lists, so nothing is like one rather than another", stacklevel=4
+            )
+            return np.zeros((rows.n_dims, len(self.names_)))
         weights = 1.0 / np.sqrt(np.bincount(numbers[at])[numbers[at]])
         of_kind = np.bincount(kinds[at], weights, minlength=len(self.names_))
         weights *= at.size / np.sum(of_kind > 0) / of_kind[kinds[at]]

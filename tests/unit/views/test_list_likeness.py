@@ -72,7 +72,6 @@ def test_words_in_small_letters_if_they_are_no_names():
     [
         (ListLikeness(), X, "lists is None"),
         (ListLikeness({"a": ["Ana"]}), X, "lists has 1 list"),
-        (ListLikeness({"a": ["Ana"], "b": ["Uwe"]}), X, "fewer than two lists"),
         (ListLikeness(LISTS, C=0.0), X, "C"),
         (ListLikeness(LISTS, names="no"), X, "names"),
         (ListLikeness(LISTS), [["a", 3]], "expected a token"),
@@ -81,6 +80,14 @@ def test_words_in_small_letters_if_they_are_no_names():
 def test_what_makes_no_sense(view, sentences, message):
     with pytest.raises(InputError, match=message):
         view.fit(sentences)
+
+
+@pytest.mark.parametrize("sentences", [X, []])
+def test_text_that_lists_say_nothing_about(sentences):
+    with pytest.warns(UserWarning, match="entries of fewer than two lists"):
+        rows = ListLikeness({"a": ["Ana"], "b": ["Uwe"]}).fit_rows(sentences)
+    assert rows.matrix().shape == (sum(map(len, sentences)), 4)
+    assert not rows.matrix().toarray().any()
 
 
 def test_saved_models_know_what_was_learned(tmp_path):
