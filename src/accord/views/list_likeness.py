@@ -10,13 +10,13 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
 from accord.forms import TEXT, array, fitted, items
 from accord.packed.rows import Rows
 from accord.settings import FLAG, POSITIVE
-from accord.solvers import soft_classes
 from accord.views.base import View
 from accord.views.compose import Views, new_view
 from accord.views.inputs import distinct_tokens, flatten_tokens, token_numbers
@@ -189,8 +189,7 @@ class ListLikeness(View):
         of_kind = np.bincount(kinds[at], weights, minlength=len(self.names_))
         weights *= at.size / np.sum(of_kind > 0) / of_kind[kinds[at]]
         examples = replace(rows, slots=rows.slots[at], offsets=np.arange(at.size + 1), tokens=None, input_weights=None)
-        target = np.eye(len(self.names_))[kinds[at]]
-        return soft_classes.regression(examples.matrix(), target, self.C, weights)
+        return _regression(examples.matrix(), kinds[at], weights, self.C, len(self.names_))
 
     # -- judging ------------------------------------------------------------------------------------------------------
     def _scores(self, rows: Rows) -> np.ndarray:
@@ -220,3 +219,19 @@ def _common(tokens: list[str]) -> set[str]:
         if token != token.lower():
             capital[token.lower()] += n
     return {word for word, n in capital.items() if written[word] > n}
+
+
+def _regression(X: sp.csr_array, kinds: np.ndarray, weights: np.ndarray, C: float, n_kinds: int) -> np.ndarray:
+    """Weights (n_dims, n_kinds) of a logistic regression without constants; 0 for kinds without examples."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    used = np.unique(X.indices)  # few of all features: the others stay 0
+    model = LogisticRegression(C=C, fit_intercept=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # nearly the best weights are as good
+        model.fit(X[:, used], kinds, sample_weight=weights)
+    found = model.coef_ if len(model.coef_) > 1 else np.vstack([-0.5 * model.coef_, 0.5 * model.coef_])
+    out = np.zeros((X.shape[1], n_kinds))
+    out[np.ix_(used, model.classes_)] = found.T
+    return out
