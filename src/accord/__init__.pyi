@@ -60,6 +60,7 @@ from accord.views.graph import GraphFeatures as GraphFeatures
 from accord.views.independence import IndependentSplit as IndependentSplit
 from accord.views.kernel import KernelFeatures as KernelFeatures
 from accord.views.linked import LinkedFeatures as LinkedFeatures
+from accord.views.list_likeness import ListLikeness as ListLikeness
 from accord.views.pairs import CallablePairs as CallablePairs
 from accord.views.select import Select as Select
 from accord.views.splits import FeatureGroups as FeatureGroups

@@ -104,6 +104,7 @@ TABLE = {
     "Embeddings": _entry("view", "views.embeddings", "embeddings", "words"),
     "BrownClusters": _entry("view", "views.brown", "clusters", "words"),
     "WordLists": _entry("view", "views.word_lists", "word_lists", "words"),
+    "ListLikeness": _entry("view", "views.list_likeness"),
     "EncoderFeatures": _entry("view", "views.encoded"),
     "LinkedFeatures": _entry("view", "views.linked"),
     "ConcatenatedViews": _entry("view", "views.compose"),

@@ -40,6 +40,7 @@ from accord import (
     IndependentSplit,
     KernelFeatures,
     LinkedFeatures,
+    ListLikeness,
     MailPairs,
     Matching,
     MultiClass,
@@ -269,6 +270,7 @@ def kinds() -> dict[str, Kind]:
             *text,
         ),
         "word-lists": (lambda: CRF(S(), view=WordLists({"towns": ["Rome"], "names": ["Tom Ana"]}, window=1)), *text),
+        "list-likeness": (lambda: CRF(S(), view=ListLikeness({"towns": ["Rome"], "names": ["Tom", "Ana"]})), *text),
         "embeddings": (lambda: CRF(S(), view=Embeddings(vectors, window=1)), *text),
         "dicts": (lambda: CRF(M(), view=DictFeatures(), **seed), DICTS, CLASSES, DICTS[:3], (DICTS, CLASSES)),
         "texts": (

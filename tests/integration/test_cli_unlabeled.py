@@ -307,6 +307,27 @@ def test_features_of_words(folder, learner):
     assert len(ok("predict", folder / "d", stdin="Ana left .\n").splitlines()) == 4
 
 
+def test_several_word_lists_say_what_other_names_are_like(folder):
+    for name, words in {"people": "Ana\n", "places": "Rome\n"}.items():
+        (folder / f"{name}.txt").write_text(words)
+    lists = [part for name in ("people", "places") for part in ("--word-lists", folder / f"{name}.txt")]
+    (folder / "clusters.txt").write_text("0110\tthe\t7\n010\tin\t3\n")
+    ok(
+        "train",
+        folder / "few.conll",
+        "-o",
+        folder / "d",
+        *lists,
+        "--clusters",
+        folder / "clusters.txt",
+        "--learner",
+        "crf",
+    )
+    (likeness,) = [view for view in accord.load(folder / "d").view_.views_ if isinstance(view, accord.ListLikeness)]
+    assert likeness.names_ == ["people", "places"]
+    assert len(likeness.view_.views_) == 2
+
+
 def test_word_lists_need_files_and_words(folder):
     (folder / "blank.txt").write_text("\n")
     said = "the file has no words; expected a word or a phrase on every line"

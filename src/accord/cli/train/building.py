@@ -134,6 +134,8 @@ def _features(task: Task, view: str, given: dict[str, Any], options: dict[str, A
     else:
         features = _class(view)(**parameters_of(view, given))
     about_words = {name: _about_words(name, options) for name in WORD_VIEWS if options[name]}
+    if len(options["word_lists"]) > 1:
+        about_words["likeness"] = _likeness(options)
     if options["encoder"] is not None and view in _ENCODED:
         about_words["encoder"] = _vectors(options, view)
     if about_words:
@@ -192,6 +194,16 @@ def _vectors(options: dict[str, Any], view: str) -> Any:
     encode = options["encoder"]
     name = getattr(encode, "name", None) or options["encoder_name"]
     return EncoderFeatures(encode, name=name, bias=False, scale=_ENCODED[view], cache=options["encoder_cache"])
+
+
+def _likeness(options: dict[str, Any]) -> Any:
+    """What several word lists say of words that none of them has, by the words around these and by clusters."""
+    from accord import BrownClusters, ListLikeness, TokenFeatures
+
+    judge: list[Any] = [TokenFeatures(window=2)]
+    if options["clusters"]:
+        judge.append(BrownClusters(options["clusters"], window=2))
+    return ListLikeness(list(options["word_lists"]), judge)
 
 
 def _about_words(name: str, options: dict[str, Any]) -> Any:

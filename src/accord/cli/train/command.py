@@ -148,7 +148,7 @@ _GROUPS = {
 @click.option(
     "--word-lists", metavar="FILE[:NAME]", multiple=True,
     help="Add which words and phrases of a list, one per line, are in the sentence, whatever the label: first names, "
-    "towns, genes. May be given several times.",
+    "towns, genes. May be given several times; which of several lists other names are like is a feature, too.",
 )  # fmt: skip
 @encoder_options
 @click.option(
