@@ -25,6 +25,7 @@ From a cell to an id, file by file:
 `redirects`       clusters put together and taken apart by people, with history
 `index`           a clustered table that grows, with stable ids: `RecordIndex`
 `stored_index`    the same in a file: `StoredIndex`
+`suspects`        labels that are probably wrong
 `deduplicator`    the estimator: `Deduplicator`
 ================  =====================================================================================================
 """

@@ -41,6 +41,7 @@ from accord.dedupe.self_training import METHODS as SELF_TRAINING_METHODS
 from accord.dedupe.self_training import SelfTraining, no_copies, some_neighbourhoods
 from accord.dedupe.similarity import RecordSimilarity
 from accord.dedupe.stored_index import StoredIndex
+from accord.dedupe.suspects import Doubted, doubted_records
 from accord.dedupe.values import Record
 from accord.exceptions import InputError
 from accord.forms import FLAG, REPORT, array, fitted, items, optional
@@ -344,6 +345,13 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         return before, chosen
 
     # -- use ----------------------------------------------------------------------------------------------------
+    def doubted(
+        self, records: Any, ids: Sequence[Hashable | None], n_splits: int, rng: np.random.Generator
+    ) -> list[Doubted]:
+        """What copies of this learner think of the labels of clusters that they have not seen; see `suspects`."""
+        check(self)
+        return doubted_records(self, records, ids, n_splits, rng)
+
     @overload
     def index(self, records: Any = (), ids: Sequence[Hashable] = (), path: None = None) -> RecordIndex: ...
     @overload

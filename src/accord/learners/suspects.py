@@ -7,7 +7,7 @@ constituents have probabilities; `span_suspects` has the kinds of spans.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +30,9 @@ MODELS = 5  # that vote where there are no probabilities
 class Suspect(NamedTuple):
     """A label that may be wrong.
 
-    ``example`` is its number, from 0; ``start`` and ``end`` are its tokens (``None`` for a class), ``given`` is the
-    label, or the kind of the span, ``suggested`` what is more probable, and ``probability`` that the given one is
-    wrong.
+    ``example`` is its number, from 0; ``start`` and ``end`` are its tokens (``None`` for a class or a record),
+    ``given`` is the label, the kind of the span or the cluster of the record, ``suggested`` what is more probable
+    (``None`` for a record: it belongs to none of the others), and ``probability`` that the given one is wrong.
     """
 
     example: int
@@ -52,7 +52,8 @@ def suspects(
     ----------
     X, Y : examples
         Classes, label sequences (spans, where labels are of the kind B-type, I-type and O), trees or matchings;
-        unlabeled ones (``None``) are left alone, and so are tokens without a label.
+        unlabeled ones (``None``) are left alone, and so are tokens without a label. With a `Deduplicator` as model,
+        records and their clusters.
     model : learner, optional
         What is fitted to folds; default: a CRF of classes or sequences. A learner without probabilities is fitted
         several times to half of the others each, and what it predicts most often is more probable. Spans are judged
@@ -75,6 +76,9 @@ def suspects(
     (2, 'no', 'yes')
     """
     whole(2).check("n_splits", n_splits)
+    if hasattr(model, "doubted"):  # a learner of clusters, which are no outputs of single examples
+        doubts = model.doubted(X, Y, n_splits, generator(random_state))
+        return _sorted(Suspect(i, None, None, given, other, p) for i, given, other, p in doubts)
     outputs = inputs.output_list(X, Y, None if model is None else getattr(model, "structure", None))
     labeled = inputs.labeled_inputs(outputs)
     if labeled.size < n_splits:
@@ -89,6 +93,10 @@ def suspects(
         found = [Suspect(i, start, end, kind, other, p) for (i, kind, start, end), other, p in judged]
     else:
         found = _of_parts(learner, X, outputs, labeled, n_splits, rng)
+    return _sorted(found)
+
+
+def _sorted(found: Iterable[Suspect]) -> list[Suspect]:
     return sorted((one for one in found if one.probability > 0.5), key=lambda one: -one.probability)
 
 

@@ -7,6 +7,7 @@ import click
 from accord.cli.dedupe.ask import ask
 from accord.cli.dedupe.ids import export, history, merge, show, split, undo
 from accord.cli.dedupe.learn import learn
+from accord.cli.dedupe.suspects import suspects
 from accord.cli.dedupe.use import apply, assign, explain
 from accord.cli.program import InOrder, debug_option
 
@@ -39,10 +40,11 @@ def dedupe() -> None:
       accord dedupe apply people.accord other.csv --output clustered.csv
       accord dedupe assign people.accord new.csv --table clustered.csv --output new-with-ids.csv
       accord dedupe explain people.accord other.csv 17 42
+      accord dedupe suspects clustered.csv
       accord dedupe apply people.accord people.csv --index people.index > clustered.csv
       accord dedupe merge people.index 17 42 --why "same passport"
     """
 
 
-for command in (learn, ask, apply, assign, explain, show, merge, split, undo, history, export):
+for command in (learn, ask, apply, assign, explain, suspects, show, merge, split, undo, history, export):
     dedupe.add_command(command)
