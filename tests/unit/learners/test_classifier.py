@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 
 import accord
 from accord import ArrayFeatures, Classifier, InputError, MultiClass, Sequence, Taxonomy, TextFeatures
-from accord.learners import class_losses, class_race, class_ways, classifier
+from accord.learners import class_error, class_losses, class_race, class_ways, classifier
 from accord.learners.class_race import Entry, Tried
 from accord.learners.class_ways import LABELS, Examples, Way
 from accord.solvers import agreeing_classes, soft_classes
@@ -266,6 +266,38 @@ def test_the_metric_decides():
     for model in (by_error, by_f1):
         chosen = min(model.auto_report_, key=lambda entry: entry["expected_error"])
         assert chosen["chosen"]
+
+
+def test_the_expected_error_is_not_that_of_the_luckiest():
+    """Forty ways guess; the one that was right most often is right in half of new examples, like all of them."""
+    rng = np.random.default_rng(0)
+    rows, labels = sp.csr_array((100, 1)), np.eye(2)[[0, 1] * 50]
+    examples = Examples(rows, labels, rows, np.ones(100), np.ones(100), np.empty(0, np.int64))
+    entries = [Entry(Way(str(k), True, None), 0, examples, str(k)) for k in range(40)]
+    tried = [Tried(one, np.zeros((100, 2)), np.eye(2)[rng.integers(2, size=100)], 0.5) for one in entries]
+    chosen = class_race.best(tried)
+    assert chosen.rate == min(one.rate for one in tried) < 0.42
+    found = class_error.expected_error(tried, chosen, 1.0, rng)
+    assert found["held_out_error"] == pytest.approx(chosen.rate)
+    assert found["low"] < 0.44 < found["error"] < 0.5 < found["high"]
+    alone = class_error.expected_error([chosen], chosen, 1.0, rng)  # nothing was chosen
+    assert alone["error"] == pytest.approx((100 * chosen.rate + 10 * 0.2) / 110, abs=0.01)
+    assert found["held_out_doubt"] == pytest.approx(0.5)
+
+
+def test_links_are_preferred_unless_clearly_worse():
+    rows, labels = sp.csr_array((20, 1)), np.eye(2)[[0] * 20]
+    examples = Examples(rows, labels, rows, np.ones(20), np.ones(20), np.empty(0, np.int64))
+
+    def tried(n_wrong, linked):
+        way = Entry(Way("some", True, None), 0, examples, "some", linked)
+        return Tried(way, np.zeros((20, 2)), np.eye(2)[[1] * n_wrong + [0] * (20 - n_wrong)], 0.0)
+
+    ways = [tried(4, False), tried(6, True)]  # 0.1 and 0.15 are expected, the standard error of 0.15 is 0.056
+    assert class_race.best(ways).entry.linked
+    assert not class_race.best([ways[0], tried(14, True)]).entry.linked
+    weights = np.stack([np.ones(20), np.r_[np.zeros(4), np.ones(16)]])
+    np.testing.assert_array_equal(class_race.chosen_by([tried(4, False), tried(14, True)], weights, 20.0), [0, 0])
 
 
 def test_labels_alone_win_ties_and_given_views_come_next():

@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from accord import CRF, Classifier, InputError, MultiClass, Sequence, StructuredPerceptron, Tree, estimate_error, suspects
+from accord import (
+    CRF,
+    Classifier,
+    InputError,
+    MultiClass,
+    Sequence,
+    StructuredPerceptron,
+    Tree,
+    estimate_error,
+    suspects,
+)
 from accord.datasets import embedded_ner
 from accord.datasets.label_spans import extract_spans
 from accord.learners.error_estimate import calibrated_error
