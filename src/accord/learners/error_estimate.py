@@ -80,7 +80,8 @@ def estimate_error(
     -------
     ErrorEstimate
         From some fifty labeled sentences on the error is mostly within a fifth of the true one. With a class for
-        each example, or fewer labels, it is a rough guide, and the interval says more.
+        each example, or fewer labels, it is a rough guide, and the interval says more. A `Classifier` is asked for
+        its own figure (``expected_error_``); `n_splits` does not matter then.
 
     Examples
     --------
