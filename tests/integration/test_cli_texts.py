@@ -60,10 +60,11 @@ def test_a_csv_of_texts_just_works(folder, trained):
     assert result.exit_code == 0, result.output
     assert "free text: text (words, tf-idf)" in result.stderr
     lines = result.stdout.splitlines()
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert lines[0].startswith("16 labeled and 16 unlabeled examples; used: labels alone (logistic regression")
     assert "held-out labels wrong, of 16: " in lines[1]
-    assert lines[2].startswith("next: ")
+    assert lines[2].startswith("expected error on new examples: about ")
+    assert lines[3].startswith("next: ")
     model = accord.load(folder / "m.accord")
     assert isinstance(model, accord.Classifier)
     assert isinstance(model.view_, accord.TextFeatures)

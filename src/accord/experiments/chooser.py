@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.stats import binom
 from sklearn import datasets as bundled
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -42,6 +43,9 @@ ALONE = (SUPERVISED, LABELS, f"kernel: {LABELS}")  # what learns from labels onl
 STRONGEST = "the best without unlabeled examples, by test labels"
 SHARE, POINTS = 0.1, 0.01  # regret that is allowed: so much of what the best way gains, and this
 TIME = Metric("seconds", "seconds of a fit", None, False)
+EXPECTED = Metric("expected_error", "expected error", percent=True)
+INSIDE = Metric("inside", "whether the interval of 90 % has the error", percent=True)
+NEAR = 0.2  # of the error
 
 BENCHMARK = ("COIL", "COIL2", "USPS", "g241c", "g241n", "Text")
 BUNDLED: dict[str, Callable[[], Any]] = {
@@ -166,10 +170,10 @@ class Chooser(Experiment):
     repetitions = 6
     settings = tuple({"data": name, "n_labeled": n} for name, sizes in SETS.items() for n in sizes)
     quick_settings = ({"data": "iris", "n_labeled": 10}, {"data": "WebKB", "n_labeled": 12})
-    metrics = ("zero_one_loss", TIME)
+    metrics = ("zero_one_loss", TIME, EXPECTED, INSIDE)
     baseline = SUPERVISED
     claims = (Claim(CHOOSER, SUPERVISED, "ours: nowhere significantly higher"),)
-    version = 2
+    version = 3
 
     def left_out(self, task: Task) -> bool:
         ways = OF_TEXTS if task.setting["data"] in TEXTS else OF_ROWS
@@ -189,7 +193,8 @@ class Chooser(Experiment):
             both = np.append(labeled, others)
             X, Y = pool.X[both], [*pool.y[labeled], *[None] * others.size]
             if task.method == IN_TIME:
-                return _timed(Classifier(time_budget=SECONDS, random_state=seed), X, Y, truth)
+                found = _timed(Classifier(time_budget=SECONDS, random_state=seed), X, Y, truth)
+                return {name: found[name] for name in ("zero_one_loss", "seconds")}
             key = task.setting["data"], n, task.repetition
             if key not in loaded.found:  # one fit for all ways
                 loaded.found.clear()
@@ -201,13 +206,14 @@ class Chooser(Experiment):
                 loaded.found[key] = {**errors, **found}
         found = loaded.found[key]
         if task.method == CHOOSER:
-            return {name: found[name] for name in ("zero_one_loss", "seconds")}
+            return {name: found[name] for name in ("zero_one_loss", "seconds", "expected_error", "inside")}
         return {"zero_one_loss": found[task.method]}
 
     def notes(self, results: Results) -> list[str]:
         means = [_means(results, setting) for setting in results.settings]
         means = [one for one in means if {CHOOSER, SUPERVISED} <= one.keys() and any(way in one for way in FIXED)]
         sentences = [_regret_note(means), *_way_notes(results, means)] if means else []
+        sentences += _expected_note(results)
         times = [v for s in results.settings for v in results.values(IN_TIME, "seconds", s).values()]
         if times:
             sentences.append(
@@ -220,7 +226,10 @@ def _timed(model: Classifier, X: Any, Y: list[Any], truth: np.ndarray) -> dict[s
     began = time.monotonic()
     model.fit(X, Y)
     seconds = time.monotonic() - began
-    return {"zero_one_loss": float(np.mean(np.asarray(model.transduction_) != truth)), "seconds": seconds}
+    error, expected = float(np.mean(np.asarray(model.transduction_) != truth)), model.expected_error_
+    inside = expected is not None and expected["low"] <= error <= expected["high"]
+    figure = np.nan if expected is None else expected["error"]
+    return {"zero_one_loss": error, "seconds": seconds, "expected_error": figure, "inside": float(inside)}
 
 
 # -- data -------------------------------------------------------------------------------------------------------------
@@ -259,6 +268,32 @@ def _regret_note(means: list[dict[str, float]]) -> str:
         "{} settings, mean error in %: {} {:.2f}, {} {:.2f}, the best way by test labels {:.2f}. Mean regret {:.2f} "
         "points; a tenth of the best way's gain and a point are {:.2f}."
     ).format(len(means), CHOOSER, figures[0], SUPERVISED, *figures[1:])
+
+
+def _expected_note(results: Results) -> list[str]:
+    """How far the error is from the one that was expected, and how far chance alone would put it."""
+    names = ("zero_one_loss", EXPECTED.name, INSIDE.name)
+    found, chance = [], []
+    for setting in results.settings:
+        columns = [results.values(CHOOSER, name, setting) for name in names]
+        rows = [[column[k] for column in columns] for k in columns[0] if all(k in column for column in columns)]
+        found += rows
+        chance += [_share_near(setting["n_labeled"], row[0]) for row in rows]
+    if not found:
+        return []
+    error, expected, inside = np.array(found).T
+    near = np.abs(expected - error) <= NEAR * error
+    return [
+        f"{CHOOSER} expects {100 * expected.mean():.1f} % errors, {100 * error.mean():.1f} % are made, {len(found)} "
+        f"fits; within {NEAR:.0%} of the error in {near.mean():.0%}, where errors counted on as many new labels would "
+        f"be in {np.mean(chance):.0%}; the interval of 90 % has it in {inside.mean():.0%}."
+    ]
+
+
+def _share_near(n: int, error: float) -> float:
+    """How often the share of errors among n labels is near the error."""
+    least, most = np.ceil(n * error * (1.0 - NEAR) - 1e-9), np.floor(n * error * (1.0 + NEAR) + 1e-9)
+    return float(binom.cdf(most, n, error) - binom.cdf(least - 1, n, error))
 
 
 def _strongest_note(results: Results, describe: Describe) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,24 +44,22 @@ class Seen(NamedTuple):
 def other_views(
     given: Any, first: View, X: Any, examples: Examples, labeled: np.ndarray, unlabeled: np.ndarray, kept: np.ndarray,
     rng: np.random.Generator,
-) -> list[Seen]:  # fmt: skip
+) -> Iterator[Seen]:  # fmt: skip
     """Further views of the same inputs: what a view leaves open, or kernels where rows of numbers come without a view.
 
     ``first`` is fitted and has the rows of ``examples``, which are the ``labeled`` inputs of ``X``, and those of the
-    ``unlabeled`` ones that are ``kept``.
+    ``unlabeled`` ones that are ``kept``. Each is prepared when it is asked for.
     """
     views: dict[str, View] = {}
     if isinstance(first, LinkedFeatures):
         views = first.choices()
     elif given is None and getattr(first, "standardize", False) and isinstance(first, (ArrayFeatures, DictFeatures)):
         views = _kernels(first, len(labeled) + len(unlabeled))
-    found = []
     for name, view in views.items():
         rows = view.fit_rows(X)
         one, two = (sp.csr_array(rows.take(some).matrix()) for some in (labeled, unlabeled))
         changed = examples._replace(X=one, hidden=two[kept], constant=view.constant_features())
-        found.append(Seen(name, view, changed, two, view.members(rows, rng)))
-    return found
+        yield Seen(name, view, changed, two, view.members(rows, rng))
 
 
 def _kernels(first: ArrayFeatures | DictFeatures, n: int) -> dict[str, View]:

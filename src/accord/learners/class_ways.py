@@ -82,15 +82,6 @@ class Examples(NamedTuple):
         weights = np.append(self.weights, RULE_WEIGHT * self.hidden_weights[said])
         return self._replace(X=X, labels=np.vstack([self.labels, self.ruled[said]]), weights=weights, ruled=None)
 
-    def rate(self, wrong: np.ndarray, some: np.ndarray | slice = slice(None)) -> float:
-        """The share of labeled rows, or some of them, that are wrong."""
-        return float(np.average(wrong[some], weights=self.weights[some]))
-
-    @property
-    def n_labeled(self) -> float:
-        """How many labeled examples of equal weight say as much."""
-        return float(self.weights.sum() ** 2 / np.sum(self.weights**2))
-
     def frequencies(self) -> np.ndarray:
         counts = self.weights @ self.labels + 1.0  # a class may be missing in a fold
         return np.asarray(counts / counts.sum())

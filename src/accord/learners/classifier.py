@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +17,11 @@ import scipy.sparse as sp
 from sklearn.utils import ClassifierTags
 
 from accord.exceptions import InputError
-from accord.forms import REPORT, array, optional
-from accord.learners import inputs
+from accord.forms import NUMBER, REPORT, TEXT, array, mapping, optional
+from accord.learners import class_error, class_report, inputs
 from accord.learners.base import ProbabilisticLearner
-from accord.learners.class_race import Entry, Tried, attempt, best, n_rounds, predicted, race, report
+from accord.learners.class_losses import ERROR, LOSSES
+from accord.learners.class_race import Entry, Tried, attempt, best, n_rounds, predicted, race
 from accord.learners.class_views import Seen, groups_of_views, other_views
 from accord.learners.class_ways import FIRST_C, LABELS, STUDENT_C, Examples, Linear, Way, labels_alone, ways
 from accord.learners.rule_classes import RuleClasses, classes_by_rules
@@ -68,6 +70,9 @@ class Classifier(ProbabilisticLearner):
         ``{"good": ["excellent", "delicious"]}``. How often each is right is estimated from labels and from other rules;
         those that are right in less than 30 % are dropped. Without labels, rules are all there is to learn from; else
         learning from rules, too, is one more way to try. A model file does not hold the rules.
+    metric : "error" or "macro_f1"
+        What decides on held-out labels: how many are wrong, or macro F1, for which a rare class is as important as
+        others.
     time_budget : float, optional
         Seconds after which nothing else is tried, from the beginning of the fit, nor begun if it would take longer;
         what takes the least time, labels alone, is tried first in all views. Default: all that there is.
@@ -82,8 +87,13 @@ class Classifier(ProbabilisticLearner):
         Of labels alone, in the view that was chosen; of what learns along links, which has a fixed one.
     rule_report_ : list of dict, or None
         Of each rule: its name, its matches, how many of these have labels, its estimated precision, and if it is used.
+    expected_error_ : dict, or None
+        The share of new examples whose class will be wrong, ``"error"``, an interval of 90 % from ``"low"`` to
+        ``"high"``, and what it was made of; None without labels to hold out. It knows that the choice was made on the
+        same labels. :func:`estimate_error` has it for given inputs.
     report_ : list of str
-        Three sentences (and one about rules): what was used, what the unlabeled examples brought, and what to try next.
+        Four sentences (and one about rules): what was used, what the unlabeled examples brought, how often it will err,
+        and what to try next.
     auto_report_ : list of dict
         What was tried, the errors on each fold, the doubt that predictions for unlabeled examples raise (a share of
         them), the error that is expected, and which one was chosen.
@@ -107,6 +117,7 @@ class Classifier(ProbabilisticLearner):
     C: Any = "auto"
     learn_unlabeled: str = "auto"
     rules: Any = None
+    metric: str = ERROR
     time_budget: float | None = None
     random_state: Any = None
     n_jobs: int | None = None
@@ -115,6 +126,7 @@ class Classifier(ProbabilisticLearner):
     expects: ClassVar = {
         "C": either(POSITIVE, "auto"),
         "learn_unlabeled": one_of("auto", "always", "never"),
+        "metric": one_of(*LOSSES),
         "time_budget": either(POSITIVE, None),
     }
     stored: ClassVar = {
@@ -122,8 +134,9 @@ class Classifier(ProbabilisticLearner):
         "report_": REPORT,
         "rule_report_": optional(REPORT),
         "bias_": optional(array("f8", "structure.n_columns")),
+        "expected_error_": optional(mapping(TEXT, NUMBER)),
     }
-    former: ClassVar = {**ProbabilisticLearner.former, "rules": None}
+    former: ClassVar = {**ProbabilisticLearner.former, "rules": None, "metric": ERROR}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
         """Train on labeled and unlabeled examples (``y[i] is None``).
@@ -154,29 +167,42 @@ class Classifier(ProbabilisticLearner):
         strata, enough = self.structure_.strata(known), n > 1 and n >= 2 * min(FOLDS, n)
         rounds = [labeled_folds(n, strata, rng) for _ in range(n_rounds(n) * enough)]
         some = np.sort(rng.permutation(kept.size)[:MAX_UNLABELED])
-        seen = [Seen("", self.view_, examples, _matrix(unlabeled), self.view_.members(labeled, rng))]
+        views = iter([Seen("", self.view_, examples, _matrix(unlabeled), self.view_.members(labeled, rng))])
         if enough and left() > 0.0:
             shown = self.structure_.view_inputs(inputs.as_inputs(X))
             places = inputs.numbers(X, y, sample_weight, self._new_structure())
-            seen += other_views(self.view, self.view_, shown, examples, *places, kept, rng)
+            views = chain(views, other_views(self.view, self.view_, shown, examples, *places, kept, rng))
+        seen: list[Seen] = []
         Cs: list[float] = []
         entries: list[Entry] = []
-        for number, one in enumerate(seen):
-            if entries and left() <= 0.0:
+        longest = 0.0
+        while not seen or left() > longest:  # no view is prepared that would take too long if it was like the longest
+            start = time.monotonic()
+            if (one := next(views, None)) is None:
                 break
+            seen.append(one)
             Cs.append(self._choose_C(one, rounds[:1]))
-            entries += self._entries(number, one, Cs[number], rng)
+            entries += self._entries(len(seen) - 1, one, Cs[-1], rng)
+            longest = max(longest, time.monotonic() - start)
         with self._progress(len(entries) + 1, "classifier") as progress:
-            tried = race(entries, rounds, some, left(), progress.advance) if rounds else []
+            tried = race(entries, rounds, some, left(), progress.advance, self.metric) if rounds else []
             chosen, entry = self._chosen(tried, entries)
-            found = entry.way.learn(entry.examples)
+            learned = None if chosen is None else chosen.learned
+            found = entry.way.learn(entry.examples) if learned is None else learned
             progress.advance()
+        self.expected_error_ = None
         if chosen is not None:
-            found = found.times(soft_classes.sharpness(chosen.scores, examples.labels, examples.weights))
+            sharpness = soft_classes.sharpness(chosen.scores, examples.labels, examples.weights)
+            found = found.times(sharpness)
+            if self.rule_report_ is None or said is not None:  # labels by rules know nothing of errors
+                candidates = self._candidates(tried, entries)
+                self.expected_error_ = class_error.expected_error(candidates, chosen, sharpness, rng)
         self.C_, self.view_ = Cs[entry.seen], seen[entry.seen].view
         self._keep(found)
-        self.auto_report_ = report(tried, chosen, rounds[0]) if chosen is not None else []
-        self.report_ = _report(entry, tried, chosen, self.C_)
+        self.auto_report_ = class_report.table(tried, chosen, rounds[0]) if chosen is not None else []
+        self.report_ = class_report.sentences(entry, tried, chosen, self.C_)
+        if self.expected_error_ is not None:
+            self.report_.insert(2, class_error.sentence(self.expected_error_))
         if self.rule_report_ is not None:
             if said is None:
                 self.report_[0] = self.report_[0].replace(" labeled", " labeled by rules", 1)
@@ -259,18 +285,25 @@ class Classifier(ProbabilisticLearner):
 
         def rate(C: float) -> float:
             way = Way(LABELS, False, partial(labels_alone, C=C))
-            return attempt(Entry(way, 0, seen.examples, LABELS), rounds, np.empty(0, np.int64)).rate
+            found = attempt(Entry(way, 0, seen.examples, LABELS), rounds, np.empty(0, np.int64), self.metric)
+            assert found is not None  # there is no limit of time
+            return found.rate
 
         return min(CS, key=rate)
 
+    def _candidates(self, tried: list[Tried], entries: list[Entry]) -> list[Tried]:
+        """What may be chosen of what was tried."""
+        always = self.learn_unlabeled == "always" and any(entry.way.unlabeled for entry in entries)
+        return [one for one in tried if one.entry.way.unlabeled or not always]
+
     def _chosen(self, tried: list[Tried], entries: list[Entry]) -> tuple[Tried | None, Entry]:
         """What is trusted most; without enough labels to try, the first."""
-        always = self.learn_unlabeled == "always" and any(entry.way.unlabeled for entry in entries)
-        candidates = [one for one in tried if one.entry.way.unlabeled or not always]
+        candidates = self._candidates(tried, entries)
         if candidates:
             chosen = best(candidates)
             return chosen, chosen.entry
-        return None, next(entry for entry in entries if entry.way.unlabeled or not always)
+        always = self.learn_unlabeled == "always"
+        return None, next((entry for entry in entries if entry.way.unlabeled or not always), entries[0])
 
     def _keep(self, found: Linear) -> None:
         """Weights of labels as those of the structure's nodes, of which a label may have several."""
@@ -284,27 +317,3 @@ class Classifier(ProbabilisticLearner):
 
 def _matrix(rows: Rows) -> sp.csr_array:
     return sp.csr_array(rows.matrix())
-
-
-# -- what is said of it -----------------------------------------------------------------------------------------------
-def _report(entry: Entry, tried: list[Tried], chosen: Tried | None, C: float) -> list[str]:
-    """Three sentences."""
-    n, n_unlabeled = entry.examples.X.shape[0], entry.examples.hidden.shape[0]
-    used = f"{n:,} labeled and {n_unlabeled:,} unlabeled examples; used: {entry.name}"
-    if not entry.way.unlabeled:
-        used += f" (logistic regression, C = {C:g})"
-    brought = f"{n} label{'s are' if n > 1 else ' is'} too few to hold some out and compare"
-    if chosen is not None:
-        alone = min((one for one in tried if not one.entry.way.unlabeled), key=lambda one: one.rate, default=chosen)
-        brought = f"held-out labels wrong, of {n:,}: {100 * alone.rate:.1f} % by {alone.entry.name}"
-        if chosen is not alone:
-            brought += f", {100 * chosen.rate:.1f} % by what is used"
-        if len(tried) > 1:
-            brought += f"; {len(tried)} ways were tried"
-    if not n_unlabeled:
-        following = "next: unlabeled examples often help; leave their labels empty (None)"
-    elif entry.way.unlabeled:
-        following = "next: labels for the examples it is least sure of (predict_marginals) help most"
-    else:
-        following = "next: a few more labels, or other features (pairs of words, links between examples, word vectors)"
-    return [used, brought, following]

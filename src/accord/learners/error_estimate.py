@@ -8,6 +8,8 @@ labels.
 A handful of held-out labels says little, so the regression begins with what was usual on other data: a model is right
 less often than its probabilities say, the more so the surer it is. Errors of one example come together, and what
 copies err on folds is not what the model itself will err; labels count less for both.
+
+A `Classifier` has held out labels itself, to choose how to learn, and knows what it will err (`class_error`).
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from accord.exceptions import InputError
-from accord.learners import inputs
+from accord.learners import class_error, inputs
 from accord.learners.base import ProbabilisticLearner
+from accord.learners.classifier import Classifier
 from accord.learners.safety import labeled_folds
 from accord.settings import generator, whole
 
@@ -76,7 +80,8 @@ def estimate_error(
     -------
     ErrorEstimate
         From some fifty labeled sentences on the error is mostly within a fifth of the true one. With a class for
-        each example, or fewer labels, it is a rough guide, and the interval says more.
+        each example, or fewer labels, it is a rough guide, and the interval says more. A `Classifier` is asked for
+        its own figure (``expected_error_``); `n_splits` does not matter then.
 
     Examples
     --------
@@ -88,6 +93,8 @@ def estimate_error(
     """
     whole(2).check("n_splits", n_splits)
     outputs = inputs.output_list(X, Y, getattr(model, "structure", None))
+    if isinstance(model, Classifier):
+        return _of_classifier(model, X_new, X, outputs)
     labeled = inputs.labeled_inputs(outputs)
     if labeled.size < n_splits:
         raise InputError(f"Y has {labeled.size} labeled examples; estimate_error needs at least {n_splits}")
@@ -104,13 +111,8 @@ def estimate_error(
             groups += [int(i)] * len(known)
             sure += [confidence[t] for t in known]
             wrong += [float(found[t] != truth[t]) for t in known]
-    try:
-        check_is_fitted(model, "weights_")
-    except Exception:
-        model = _fit(model, X, outputs)
-    asked = np.concatenate([np.zeros(0), *(confidence for confidence, _ in _confident(model, X_new))])
-    if not asked.size:
-        raise InputError("X_new is empty; expected at least one input")
+    model = _fitted(model, X, outputs)
+    asked = _asked(model, X_new)
     probable = isinstance(model, ProbabilisticLearner)
     return calibrated_error(np.array(groups), np.array(sure), np.array(wrong), asked, probable)
 
@@ -119,6 +121,33 @@ def _fit(model: Any, X: Any, Y: list[Any]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return clone(model).fit(X, Y)
+
+
+def _fitted(model: Any, X: Any, Y: list[Any]) -> Any:
+    """The model itself, if it is fitted."""
+    try:
+        check_is_fitted(model, "weights_")
+    except NotFittedError:
+        return _fit(model, X, Y)
+    return model
+
+
+def _asked(model: Any, X_new: Any) -> np.ndarray:
+    """How sure it is of all labels that it predicts for new inputs."""
+    asked = np.concatenate([np.zeros(0), *(confidence for confidence, _ in _confident(model, X_new))])
+    if not asked.size:
+        raise InputError("X_new is empty; expected at least one input")
+    return asked
+
+
+def _of_classifier(model: Classifier, X_new: Any, X: Any, Y: list[Any]) -> ErrorEstimate:
+    """What it found when it chose how to learn, more if it doubts new inputs more."""
+    model = _fitted(model, X, Y)
+    doubt = 1.0 - float(_asked(model, X_new).mean())
+    found = getattr(model, "expected_error_", None)  # files of earlier versions have none
+    if found is None:
+        raise InputError("the Classifier had too few labels to hold some out, or was saved by an earlier version")
+    return ErrorEstimate(*class_error.of_new(found, doubt), found["held_out_error"])
 
 
 def _confident(model: Any, X: Any) -> list[tuple[np.ndarray, list[Any]]]:

@@ -36,7 +36,22 @@ def test_every_way_has_an_error_and_the_chosen_one_is_among_them():
     }
     assert all(0.0 <= one["zero_one_loss"] <= 1.0 for one in found.values())
     assert {method for method in found if "seconds" in found[method]} == {CHOOSER, IN_TIME}
+    assert 0.0 < found[CHOOSER]["expected_error"] < 1.0
     assert found[CHOOSER]["zero_one_loss"] in [found[way]["zero_one_loss"] for way in OF_ROWS]
+
+
+def test_it_is_told_how_far_the_expected_error_is_from_the_error():
+    figures = {"zero_one_loss": (0.2, 0.2, 0.2), "expected_error": (0.23, 0.3, 0.16), "inside": (1.0, 0.0, 1.0)}
+    rows = [
+        {"experiment": "chooser", "method": CHOOSER, "repetition": k, "metric": metric, "seconds": 1.0, "value": value,
+         "data": "clusters", "n_labeled": 10}
+        for metric, values in figures.items() for k, value in enumerate(values)
+    ]  # fmt: skip
+    (note,) = choosing._expected_note(Results(rows))
+    assert "expects 23.0 % errors, 20.0 % are made, 3 fits" in note
+    assert "within 20% of the error in 67%" in note
+    # near are two errors among ten labels: 45 · 0.2² · 0.8⁸
+    assert "would be in 30%; the interval of 90 % has it in 67%" in note
 
 
 def test_more_than_forty_settings_and_ways_where_they_belong():

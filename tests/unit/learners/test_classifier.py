@@ -9,10 +9,11 @@ import scipy.sparse as sp
 from row_tables import each_row
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 
 import accord
 from accord import ArrayFeatures, Classifier, InputError, MultiClass, Sequence, Taxonomy, TextFeatures
-from accord.learners import class_race, class_ways, classifier
+from accord.learners import class_error, class_losses, class_race, class_ways, classifier
 from accord.learners.class_race import Entry, Tried
 from accord.learners.class_ways import LABELS, Examples, Way
 from accord.solvers import agreeing_classes, soft_classes
@@ -123,7 +124,8 @@ def test_unlabeled_texts_help_and_it_says_so(tmp_path):
     wrong, wrong_alone = (np.sum(np.array(m.predict(new)) != truth) for m in (model, alone))
     assert wrong < wrong_alone
     assert [entry["unlabeled_weight"] for entry in model.auto_report_ if entry["chosen"]] == [1.0]
-    assert len(model.report_) == 3
+    assert len(model.report_) == 4
+    assert model.report_[2].startswith("expected error on new examples: about ")
     assert "282 unlabeled examples" in model.report_[0]
     assert model.transduction_ == model.predict(X[18:]).tolist()
     np.testing.assert_allclose(model.predict_marginals(new).sum(axis=1), 1.0)
@@ -218,7 +220,7 @@ def test_weights_of_examples_are_how_often_they_count(monkeypatch, learn_unlabel
 
 def test_the_expected_error_is_that_of_two_witnesses():
     rows = sp.csr_array((12, 1))
-    wrong = np.r_[np.ones(4), np.zeros(8)]
+    guessed = np.eye(2)[[1] * 4 + [0] * 8]
     for weights, rate, n in (
         (np.ones(12), 1 / 3, 12.0),
         (np.full(12, 0.01), 1 / 3, 12.0),
@@ -226,11 +228,76 @@ def test_the_expected_error_is_that_of_two_witnesses():
     ):
         examples = Examples(rows, np.eye(2)[[0] * 12], rows, weights, np.ones(12), np.empty(0, np.int64))
         entry = Entry(Way(LABELS, False, None), 0, examples, LABELS)
-        one = Tried(entry, np.zeros((12, 2)), wrong, 0.1)
+        one = Tried(entry, np.zeros((12, 2)), guessed, 0.1)
         assert one.rate == pytest.approx(rate)
         assert one.expected_error == pytest.approx((n * rate + 20 * 0.1) / (n + 20))
         doubted = one._replace(entry=entry._replace(way=Way("some", True, None, prior=0.05)))
         assert doubted.expected_error == pytest.approx((n * rate + 20 * 0.15) / (n + 20))
+
+
+def test_losses_are_shares_of_wrong_labels_and_what_macro_f1_lacks():
+    rng = np.random.default_rng(0)
+    truth, found = rng.integers(0, 4, (2, 50))
+    found[truth == 3], truth[truth == 3] = 0, 2  # one class is only found, and one does not occur
+    weights = rng.integers(0, 3, (5, 50)).astype(float)
+    tables = np.eye(5)[truth], np.eye(5)[found]
+    errors = [np.average(truth != found, weights=each) for each in weights]
+    lacking = [1.0 - f1_score(truth, found, average="macro", sample_weight=each) for each in weights]
+    np.testing.assert_allclose(class_losses.loss("error", weights, *tables), errors)
+    np.testing.assert_allclose(class_losses.loss("macro_f1", weights, *tables), lacking)
+    # all of the rare class is missed: a tenth is wrong, and its F1 is 0, that of the other class 0.9 / 0.95
+    expected, never = np.array([0.9, 0.1]), np.array([1.0, 0.0])
+    assert class_losses.odd_loss("error", expected, never, np.zeros(2)) == pytest.approx(0.1)
+    assert class_losses.odd_loss("macro_f1", expected, never, np.zeros(2)) == pytest.approx(1.0 - 0.9 / 0.95 / 2)
+    assert class_losses.odd_loss("error", expected, never, np.full(2, 0.2)) == 0.0
+
+
+def test_the_metric_decides():
+    """With one class in eight, fewer errors are those of a way that hardly predicts it."""
+    rng = np.random.default_rng(8)
+    y = (np.arange(200) % 8 == 0).astype(int)
+    X = rng.normal(size=(200, 6)) + np.where(y, 1.0, 0.0)[:, None]
+    Y = [int(c) if i < 40 else None for i, c in enumerate(y)]
+    by_error, by_f1 = (Classifier(metric=metric, random_state=0).fit(X, Y) for metric in ("error", "macro_f1"))
+    scores = [f1_score(y[40:], model.transduction_, average="macro") for model in (by_error, by_f1)]
+    assert scores[1] > scores[0] + 0.1
+    assert "held-out labels wrong" in by_error.report_[1]
+    assert "macro F1 of held-out labels" in by_f1.report_[1]
+    for model in (by_error, by_f1):
+        chosen = min(model.auto_report_, key=lambda entry: entry["expected_error"])
+        assert chosen["chosen"]
+
+
+def test_the_expected_error_is_not_that_of_the_luckiest():
+    """Forty ways guess; the one that was right most often is right in half of new examples, like all of them."""
+    rng = np.random.default_rng(0)
+    rows, labels = sp.csr_array((100, 1)), np.eye(2)[[0, 1] * 50]
+    examples = Examples(rows, labels, rows, np.ones(100), np.ones(100), np.empty(0, np.int64))
+    entries = [Entry(Way(str(k), True, None), 0, examples, str(k)) for k in range(40)]
+    tried = [Tried(one, np.zeros((100, 2)), np.eye(2)[rng.integers(2, size=100)], 0.5) for one in entries]
+    chosen = class_race.best(tried)
+    assert chosen.rate == min(one.rate for one in tried) < 0.42
+    found = class_error.expected_error(tried, chosen, 1.0, rng)
+    assert found["held_out_error"] == pytest.approx(chosen.rate)
+    assert found["low"] < 0.44 < found["error"] < 0.5 < found["high"]
+    alone = class_error.expected_error([chosen], chosen, 1.0, rng)  # nothing was chosen
+    assert alone["error"] == pytest.approx((100 * chosen.rate + 10 * 0.2) / 110, abs=0.01)
+    assert found["held_out_doubt"] == pytest.approx(0.5)
+
+
+def test_links_are_preferred_unless_clearly_worse():
+    rows, labels = sp.csr_array((20, 1)), np.eye(2)[[0] * 20]
+    examples = Examples(rows, labels, rows, np.ones(20), np.ones(20), np.empty(0, np.int64))
+
+    def tried(n_wrong, linked):
+        way = Entry(Way("some", True, None), 0, examples, "some", linked)
+        return Tried(way, np.zeros((20, 2)), np.eye(2)[[1] * n_wrong + [0] * (20 - n_wrong)], 0.0)
+
+    ways = [tried(4, False), tried(6, True)]  # 0.1 and 0.15 are expected, the standard error of 0.15 is 0.056
+    assert class_race.best(ways).entry.linked
+    assert not class_race.best([ways[0], tried(14, True)]).entry.linked
+    weights = np.stack([np.ones(20), np.r_[np.zeros(4), np.ones(16)]])
+    np.testing.assert_array_equal(class_race.chosen_by([tried(4, False), tried(14, True)], weights, 20.0), [0, 0])
 
 
 def test_labels_alone_win_ties_and_given_views_come_next():
@@ -314,7 +381,7 @@ def test_views_are_not_prepared_any_more_when_the_time_is_over(monkeypatch):
     monkeypatch.setattr(Classifier, "_choose_C", choose_C)
     monkeypatch.setattr(classifier, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     Y = [*map(str, y[:20]), *[None] * 180]
-    assert Classifier(random_state=0, time_budget=1.5).fit(clouds, Y).auto_report_
+    assert Classifier(random_state=0, time_budget=2.5).fit(clouds, Y).auto_report_
     assert chosen == ["", "kernel"]
 
 
@@ -325,9 +392,10 @@ def test_views_are_not_prepared_any_more_when_the_time_is_over(monkeypatch):
 def test_what_takes_the_least_time_is_tried_first_and_nothing_that_would_end_too_late(monkeypatch, seconds, expected):
     clock = [0.0]
 
-    def attempt(entry, rounds, some):
-        clock[0] += 2.5 if entry.waits else 1.0
-        return int(entry.name)
+    def attempt(entry, rounds, some, metric, left):
+        cost = 2.5 if entry.waits else 1.0
+        clock[0] += min(cost, left)
+        return int(entry.name) if cost <= left else None
 
     monkeypatch.setattr(class_race, "attempt", attempt)
     monkeypatch.setattr(class_race, "time", SimpleNamespace(monotonic=lambda: clock[0]))
@@ -337,6 +405,25 @@ def test_what_takes_the_least_time_is_tried_first_and_nothing_that_would_end_too
         Entry(Way(LABELS, own, None), 0, None, str(k), link) for k, (own, link) in enumerate(zip(unlabeled, linked))
     ]
     assert class_race.race(entries, [], np.arange(3), seconds, lambda: None) == expected
+
+
+def test_what_would_take_too_long_is_given_up_and_nothing_is_learned_twice(monkeypatch):
+    clock, calls = [0.0], []
+
+    def learn(examples):
+        clock[0] += 1.0
+        calls.append(examples.X.shape[0])
+        return class_race.Linear(np.ones((1, 2)), np.zeros(2))
+
+    monkeypatch.setattr(class_race, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    rows, labels = sp.csr_array(np.ones((8, 1))), np.eye(2)[[0, 1] * 4]
+    examples = Examples(rows, labels, rows, np.ones(8), np.ones(8), np.empty(0, np.int64))
+    entry, folds = Entry(Way("some", True, learn), 0, examples, "some"), [np.arange(f, 8, 4) for f in range(4)]
+    assert class_race.attempt(entry, [folds, folds], np.arange(8), seconds=8.9) is None
+    assert calls == [8]  # nine would be needed
+    assert class_race.attempt(entry, [folds, folds], np.arange(8), seconds=9.0).learned is not None
+    assert calls == [8, 8] + [6] * 8
+    assert class_race.attempt(entry, [folds], np.arange(4)).learned is None  # some is not all
 
 
 def clusters(seed=0):
@@ -408,6 +495,8 @@ def test_it_is_a_classifier_of_classes():
         Classifier(Sequence()).fit([["a"]], [["x"]])
     with pytest.raises(InputError, match="learn_unlabeled is 'no'"):
         Classifier(learn_unlabeled="no").fit(["a text", "b text"], ["x", "y"])
+    with pytest.raises(InputError, match="metric is 'f1'"):
+        Classifier(metric="f1").fit(["a text", "b text"], ["x", "y"])
     with pytest.raises(InputError, match="C is 0"):
         Classifier(C=0).fit(["a text", "b text"], ["x", "y"])
 

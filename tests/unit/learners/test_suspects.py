@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from accord import CRF, InputError, MultiClass, Sequence, StructuredPerceptron, Tree, estimate_error, suspects
+from accord import (
+    CRF,
+    Classifier,
+    InputError,
+    MultiClass,
+    Sequence,
+    StructuredPerceptron,
+    Tree,
+    estimate_error,
+    suspects,
+)
 from accord.datasets import embedded_ner
 from accord.datasets.label_spans import extract_spans
 from accord.learners.error_estimate import calibrated_error
@@ -108,6 +118,27 @@ def test_the_error_of_sequences_and_of_learners_without_probabilities():
         estimate_error(CRF(Sequence()), [], X[:60], Y[:60], n_splits=3)
     with pytest.raises(InputError, match="0 labeled examples"):
         estimate_error(CRF(Sequence()), X, X, [None] * 90)
+
+
+def test_a_classifier_knows_what_it_will_err():
+    X, y = blobs(300, 0, apart=1.5)
+    Y = [label if i < 40 else None for i, label in enumerate(y)]
+    model = Classifier(random_state=0).fit(X, Y)
+    same, y_same = blobs(2000, 1, apart=1.5)
+    found = estimate_error(model, same, X, Y)
+    assert found == estimate_error(Classifier(random_state=0), same, X, Y)
+    assert found.low < float(np.mean(model.predict(same) != y_same)) < found.high
+    assert abs(found.error - model.expected_error_["error"]) < 0.05
+    harder = estimate_error(model, 0.75 + 0.2 * (same - 0.75), X, Y)  # near the middle, where it is unsure
+    assert harder.error > found.error + 0.03
+    assert harder.high > found.high
+    assert harder.held_out_error == found.held_out_error == model.expected_error_["held_out_error"]
+    learned = estimate_error(model, X[40:], X, Y)  # it is surer of these, and not more often right
+    assert learned.error >= model.expected_error_["error"] - 1e-12
+    few = Classifier(random_state=0).fit(X[:4], y[:4])
+    assert few.expected_error_ is None
+    with pytest.raises(InputError, match="too few labels"):
+        estimate_error(few, same, X[:4], y[:4])
 
 
 def test_few_held_out_labels_without_errors_do_not_mean_that_there_are_none():

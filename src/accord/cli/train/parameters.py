@@ -54,8 +54,9 @@ PARAMETERS = [
         "time_budget", same(None, "classifier", "tagger"), "Seconds after which nothing else is tried.", float
     ),
     Parameter(
-        "metric", same("auto", "tagger"), "What held-out sentences are to say: wrong tokens, or F1 of spans.",
-        Choice(["auto", "tokens", "spans"]),
+        "metric", {"tagger": "auto", "classifier": "error"},
+        "What held-out labels are to say: wrong tokens, or F1 of spans; wrong classes (error), or macro F1.",
+        Choice(["auto", "tokens", "spans", "error", "macro_f1"]),
     ),
     Parameter("norm", same(1, "svm", "co-svm"), "Power of the slacks.", Choice(["1", "2"])),
     Parameter(
