@@ -42,7 +42,7 @@ ROWS: dict[str, tuple[Field, tuple[str, ...]]] = {
     BENCHMARK[-1]: (Benchmark(OF_WORDS), ("10", "100")),
     "DBLP-ACM": (Tables(), RECORDS),
 }
-KNOWN = "a published learner"
+KNOWN = "others"
 
 
 def _setting(data: str, labels: str) -> dict[str, str]:
@@ -108,7 +108,7 @@ class Leaderboard(Experiment):
     quick_settings = (
         _setting("Spanish", SENTENCES[0]),
         _setting("COIL", "10"),
-        _setting("DBLP-ACM", RECORDS[0]),
+        _setting("DBLP-ACM", "60 records"),
     )
     metrics = ("zero_one_loss", "token_error", "span_f1", PAIR_F1)
     baseline = TUNED
@@ -137,7 +137,7 @@ class Leaderboard(Experiment):
     def notes(self, results: Results) -> list[str]:
         missing = [method for method in MODULES if method not in results.methods]
         sentences = [f"Left out, since not installed: {', '.join(missing)}."] if missing else []
-        return [*ABOUT, *sentences, *(_tally(results, metric, self.describe) for metric in self.metrics)]
+        return [*ABOUT, *sentences, *filter(None, (_tally(results, metric, self.describe) for metric in self.metrics))]
 
 
 def _tally(results: Results, metric: str | Metric, describe: Callable[[Mapping[str, Any]], str]) -> str:
@@ -162,4 +162,6 @@ def _tally(results: Results, metric: str | Metric, describe: Callable[[Mapping[s
             where = f" ({'; '.join(behind)}; significantly: {', '.join(clear) or 'nowhere'})" if behind else ""
             ahead = sum(gain > 0 for _, gain in pairs)
             parts.append(f"{other}: ahead in {ahead} of {len(pairs)}, behind in {len(behind)}{where}")
+    if not parts:
+        return ""
     return f"{DEFAULT}, {info.label} in points, by means of the draws both have, against {'. '.join(parts)}."
