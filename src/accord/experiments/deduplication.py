@@ -150,8 +150,8 @@ def _best_cut(view: RecordPairs, records: Sequence[Any], given: np.ndarray, seed
     f1 = np.zeros(CUTS.size)
     for fold in range(FOLDS):
         kept, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        weights, bias = _machine(view, [records[i] for i in kept], given[kept])
-        packed = view.table([records[i] for i in held_out])
+        weights, bias = _machine(view, [records[i] for i in kept.tolist()], given[kept])
+        packed = view.table([records[i] for i in held_out.tolist()])
         left, right = candidate_pairs(packed, N_CANDIDATES)
         similar = packed.scores(left, right, weights) + bias
         for k, cut in enumerate(CUTS):

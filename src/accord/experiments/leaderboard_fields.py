@@ -97,8 +97,8 @@ class Pages(Field):
             learner: StructuredLearner = Classifier(view=dict(loaded.views), random_state=seed % 2**31)
             if method == BEST:
                 learner = strong_classes.METHODS["coSVM, balanced"](loaded, task.seed)
-            truth, found = train_and_test(learner, parts, X, loaded.Y)
-            return _error(found, truth)
+            truth, predicted = train_and_test(learner, parts, X, loaded.Y)
+            return _error(predicted, truth)
         given = Given(X, y, np.asarray(parts.labeled), np.asarray(parts.unlabeled), np.asarray(parts.holdout))
         if method == TUNED:
             found = chooser.supervised(X[given.labeled], y[given.labeled], X[given.test], seed % 2**31)
