@@ -117,6 +117,7 @@ $(SPACY_VENV)/.installed: requirements.lock locks/spacy.lock pyproject.toml
 # The peers are resolved with their dependencies, because torch needs more packages in its GPU builds.
 $(BENCH_VENV)/.installed: requirements.lock benchmarks/requirements-peers.lock pyproject.toml
 	$(call make-environment,$(BENCH_VENV))
-	@$(BENCH_VENV)/bin/python $(PIP_INSTALL) -r requirements.lock -r benchmarks/requirements-peers.lock
+	@$(BENCH_VENV)/bin/python $(PIP_INSTALL) --no-deps -r requirements.lock
+	@$(BENCH_VENV)/bin/python $(PIP_INSTALL) -r benchmarks/requirements-peers.lock
 	@$(BENCH_VENV)/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@

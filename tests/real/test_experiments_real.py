@@ -72,6 +72,15 @@ def test_experiments_of_clustering(quick_run, name):
     assert "quick version" in report
 
 
+@pytest.mark.long
+def test_leaderboard(quick_run):
+    results, report = quick_run("leaderboard")
+    assert all(0.0 <= row["value"] <= 1.0 for row in results.rows)
+    assert "others (published) †" in report  # the benchmark's, beside COIL
+    assert "behind in" in report
+    assert mean_of(results, "Accord's default", "pair_f1") > 0.6
+
+
 @pytest.mark.parametrize(
     ("name", "n_classes", "height"), [("wipo_alpha_d", 57, 3), ("cora_big", 70, 3), ("newsgroups20", 20, 3)]
 )

@@ -21,6 +21,7 @@ _TABLE = {
     "rules": "rules.RulesExperiment",  # none: do ten words per class replace labeled sentences?
     "strong-classes": "strong_classes.StrongClasses",  # none: two natural views and a handful of labels
     "text-classes": "text_classes.TextClasses",  # none: the default on texts against scikit-learn
+    "leaderboard": "leaderboard.Leaderboard",  # none: Accord beside other libraries and published figures
     "links": "links.LinkedPapers",  # none: papers and their citations, the default against links as columns
     "co-regression": "regression_faithful.FaithfulRegression",  # thesis 4.4.1
     "co-regression-strong": "regression_strong.StrongRegression",  # none: does it pay, and is it safe?

@@ -121,10 +121,7 @@ def supervised(X: Any, y: np.ndarray, new: Any, seed: int) -> np.ndarray:
     It is logistic regression, a linear SVM or, for rows of numbers, an SVM with an RBF kernel. Numbers are standardized
     or as they are. With few labels most are equals, so what is usual comes first: linear machines, C = 1, larger ones.
     """
-    most = int(np.unique(y, return_counts=True)[1].max())
-    split: Any = LeaveOneOut()
-    if y.size > FEW and most > 1:
-        split = StratifiedKFold(min(FOLDS, most), shuffle=True, random_state=seed)
+    split = label_folds(y, seed)
     forms = [(X, new)]
     linear: list[Any] = [LinearSVC(max_iter=200), LogisticRegression()]
     if not sp.issparse(X):
@@ -138,6 +135,14 @@ def supervised(X: Any, y: np.ndarray, new: Any, seed: int) -> np.ndarray:
     right = [cross_val_score(model, form[0], y, cv=split, error_score=0.0).mean() for model, form in tried]
     model, (rows, others) = tried[int(np.argmax(np.round(right, 9)))]
     return np.asarray(model.fit(rows, y).predict(others))
+
+
+def label_folds(y: np.ndarray, seed: int) -> Any:
+    """Folds of labels: few are held out one by one."""
+    most = int(np.unique(y, return_counts=True)[1].max())
+    if y.size <= FEW or most == 1:
+        return LeaveOneOut()
+    return StratifiedKFold(min(FOLDS, most), shuffle=True, random_state=seed)
 
 
 def _spanned(X: Any, new: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -180,7 +185,7 @@ class Chooser(Experiment):
         return task.method in FIXED and task.method not in ways
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> Pools:
-        return Pools({name: _pool(name, data) for name in self.values("data", quick)}, QUICK if quick else POOL)
+        return Pools({name: pool_of(name, data) for name in self.values("data", quick)}, QUICK if quick else POOL)
 
     def run_task(self, task: Task, loaded: Pools) -> Mapping[str, float]:
         pool, n = loaded.of[task.setting["data"]], task.setting["n_labeled"]
@@ -233,7 +238,8 @@ def _timed(model: Classifier, X: Any, Y: list[Any], truth: np.ndarray) -> dict[s
 
 
 # -- data -------------------------------------------------------------------------------------------------------------
-def _pool(name: str, data: DataFolder) -> Pool:
+def pool_of(name: str, data: DataFolder) -> Pool:
+    """All examples of a data set."""
     if name in GENERATED:
         X, y = GENERATED[name]()
         return Pool(X, np.array(y))

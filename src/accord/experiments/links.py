@@ -73,6 +73,14 @@ class Papers:
         return sp.csr_array(normalize(found))
 
 
+def load_papers(name: str, data: DataFolder) -> Papers:
+    """The papers of a data set with the usual split."""
+    path = stored_file(data_home(data) / name, FILES[name])
+    text, links = (sp.csr_array(stored_matrix(path, part)) for part in ("text", "links"))
+    words = sp.csr_array(TfidfTransformer().fit_transform(text))
+    return Papers(text, words, links, *stored_arrays(path, "y", "train_idx", "test_idx").values())
+
+
 def _along_links(papers: Papers) -> LinkedFeatures:
     """Words in fewer directions: fits take half the time."""
     return LinkedFeatures(papers.links, table=papers.text, n_components=DIRECTIONS)
@@ -172,13 +180,7 @@ class LinkedPapers(Experiment):
         return task.setting["labels"] == SPLIT and task.repetition > 0  # there is but one
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Papers]:
-        found = {}
-        for name in self.values("data", quick):
-            path = stored_file(data_home(data) / name, FILES[name])
-            text, links = (sp.csr_array(stored_matrix(path, part)) for part in ("text", "links"))
-            words = sp.csr_array(TfidfTransformer().fit_transform(text))
-            found[name] = Papers(text, words, links, *stored_arrays(path, "y", "train_idx", "test_idx").values())
-        return found
+        return {name: load_papers(name, data) for name in self.values("data", quick)}
 
     def run_task(self, task: Task, loaded: dict[str, Papers]) -> Mapping[str, float]:
         setting = self.seen(task)

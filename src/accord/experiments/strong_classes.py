@@ -93,15 +93,7 @@ class StrongClasses(Experiment):
     baseline = "SVM, both views"
 
     def load(self, data: DataFolder, quick: bool, seed: int) -> dict[str, Pool]:
-        pools = {}
-        for name in self.values("data", quick):
-            d, second = load(name, data, extra=True), SETS[name][0]
-            known = np.flatnonzero([y is not None for y in d.Y])
-            one, two = (_unit_rows(matrix)[known] for matrix in (d.X, d.extra[second]))
-            n = one.shape[1]
-            views = {"first": Select(slice(0, n)), "second": Select(slice(n, n + two.shape[1]))}
-            pools[name] = Pool(sp.csr_array(sp.hstack([one, two])), [d.Y[i] for i in known], views)
-        return pools
+        return {name: load_pool(name, data) for name in self.values("data", quick)}
 
     def run_task(self, task: Task, loaded: dict[str, Pool]) -> Mapping[str, float]:
         pool, (_, n_labeled) = loaded[task.setting["data"]], SETS[task.setting["data"]]
@@ -118,6 +110,16 @@ class StrongClasses(Experiment):
             values = [f"{m} {100 * mean_of(results, m, 'zero_one_loss', **setting):.2f}" for m in METHODS]
             sentences.append(f"{setting['data']}, error in %: {'; '.join(values)}.")
         return sentences
+
+
+def load_pool(name: str, data: DataFolder) -> Pool:
+    """All examples of a data set that have a class."""
+    d, second = load(name, data, extra=True), SETS[name][0]
+    known = np.flatnonzero([y is not None for y in d.Y])
+    one, two = (_unit_rows(matrix)[known] for matrix in (d.X, d.extra[second]))
+    n = one.shape[1]
+    views: dict[str, View] = {"first": Select(slice(0, n)), "second": Select(slice(n, n + two.shape[1]))}
+    return Pool(sp.csr_array(sp.hstack([one, two])), [d.Y[i] for i in known], views)
 
 
 def _unit_rows(counts: Any) -> sp.csr_array:

@@ -156,7 +156,7 @@ class TransductionClasses(Experiment):
         labeled = points.extra[f"labeled_{n}"][task.repetition]
         rest = np.setdiff1d(np.arange(len(points)), labeled)
         parts = Draw(labeled, rest, rest)
-        learner = _learner(task.method, points.X, task.repetition_seed)
+        learner = learner_of(task.method, points.X, task.repetition_seed)
         with warnings.catch_warnings(action="ignore"):  # non-convex machines may stop before their working sets settle
             return {"zero_one_loss": zero_one_loss(*train_and_test(learner, parts, points.X, points.Y))}
 
@@ -167,7 +167,8 @@ class TransductionClasses(Experiment):
         ]
 
 
-def _learner(method: str, X: Any, seed: int) -> Learner:
+def learner_of(method: str, X: Any, seed: int) -> Learner:
+    """A method for points, all of which it may look at."""
     if method == DEFAULT:
         return Classifier(random_state=seed)
     if method in OTHERS:
