@@ -310,7 +310,7 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         chosen = choose(trials)
         similarity = next(one for one in similarities if one.name == chosen.similarity)
         self.size_costs_ = size_costs(labeled.truth) if chosen.sizes else np.zeros(1)
-        if learn_again and any(similarity is one for one in (first, taught)):
+        if learn_again and chosen.can_be_beaten() and any(similarity is one for one in (first, taught)):
             rule = Rule(chosen.linkage, self.decoder, self.size_costs_)
             training = SelfTraining(machines, labeled, compared, rule, chosen.threshold, rng)
             similarity, chosen = self._learn_again(training, held_out, similarity, chosen)

@@ -186,6 +186,25 @@ def test_what_is_usual_stays_unless_another_choice_is_clearly_better():
     assert choose([[good], [usual]]) is good  # what is usual is the first rule's
 
 
+def test_what_few_mistakes_leave_open_cannot_be_clearly_better():
+    rng = np.random.default_rng(0)
+    beaten = {True: 0, False: 0}
+    for _ in range(3000):
+        n = int(rng.integers(4, 60))
+        sizes = rng.integers(2, int(rng.choice([3, 20])), n)
+        before, after = [], []
+        for size, wrong in zip(sizes.tolist(), rng.random(n) < rng.choice([0.05, 0.2, 0.6])):
+            perfect = [size * (size - 1), size * (size - 1), size * (size - 1), size, size, size]
+            apart = [0, size * (size - 1), 0, size, 1, size]
+            before.append(apart if wrong else perfect)
+            after.append(perfect if rng.random() < 0.9 else before[-1])
+        usual = trial_of(before)
+        if choosing.clearly_better(trial_of(after), usual):
+            beaten[usual.can_be_beaten()] += 1
+    assert beaten[True] > 100
+    assert beaten[False] <= 3  # the standard error is that of a straight line
+
+
 # -- without labels ---------------------------------------------------------------------------------------------------
 def test_a_mixture_is_told_apart():
     rng = np.random.default_rng(0)
@@ -249,7 +268,7 @@ def test_the_report_says_what_was_chosen(monkeypatch):
     assert {row["similarity"] for row in model.report_} == {"learned and guessed"}  # none can be better
     assert chosen["f1"] > 0.99
     assert f1(truth, model.predict(others)) > 0.85
-    monkeypatch.setattr(choosing, "_GOOD", 2.0)  # nothing is good enough
+    monkeypatch.setattr(Trial, "can_be_beaten", lambda self: True)
     named = Deduplicator(FIELDS, random_state=0, self_training=False, tol=0.05, linkage="components")
     named.fit([*records, *others], [*ids, *[None] * len(others)])
     assert named.linkage_ == "components"
