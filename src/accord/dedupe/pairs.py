@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -159,6 +160,14 @@ class RecordPairs(PairFeatures):
     def plain_cells(self, records: Sequence[Record], first: int = 0) -> dict[str, list[str | None]]:
         """Cells of each field as they are compared, None where they are missing; errors count records from `first`."""
         return {name: self._values(name, _column(records, name, first)) for name in self.fields_}
+
+    def without_counts(self) -> RecordPairs:
+        """A view that compares what is packed already: counts, of which there may be very many, are left out."""
+        bare = copy(self)
+        bare.value_counts_, bare.word_counts_ = ({name: {} for name in self.fields_} for _ in range(2))
+        bare.gram_counts_ = None if self.gram_counts_ is None else {name: {} for name in self.gram_counts_}
+        bare.whole_counts_ = None if self.whole_counts_ is None else [{}, {}]
+        return bare
 
     def pairs(self, objects: Any) -> np.ndarray:
         """Features (T * (T - 1) / 2, d) of the pairs of a set, in condensed order."""
