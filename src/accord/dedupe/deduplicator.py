@@ -60,7 +60,7 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
 
     Parameters
     ----------
-    fields : dict of str to {"text", "number", "date", "category"}, or None
+    fields : dict of str to {"text", "number", "date", "category", "vector"}, or None
         What to compare, see :class:`RecordPairs`; None guesses.
     method : "pairwise", "sequential", "iterative" or "compact"
         How weights are learned, see :class:`ClusteringSVM`.
