@@ -165,7 +165,8 @@ class RecordPairs(PairFeatures):
     def without_counts(self) -> RecordPairs:
         """A view that compares what is packed already: counts, of which there may be very many, are left out."""
         bare = copy(self)
-        bare.value_counts_, bare.word_counts_ = ({name: {} for name in self.fields_} for _ in range(2))
+        nothing: dict[str, dict[str, int]] = {name: {} for name in self.fields_}
+        bare.value_counts_, bare.word_counts_ = nothing, nothing
         bare.gram_counts_ = None if self.gram_counts_ is None else {name: {} for name in self.gram_counts_}
         bare.whole_counts_ = None if self.whole_counts_ is None else [{}, {}]
         return bare

@@ -49,19 +49,21 @@ def cell_text(value: Any, where: str) -> str | None:
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     if isinstance(value, _SINGLE) or type(value).__name__ == "Decimal":
         return str(value)
-    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1:
-        return vector_text(value, where)
-    raise InputError(f"{where} is a {type(value).__name__}; expected text, a number, a date, a vector or None")
+    if (isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1) and (found := vector_text(value)):
+        return found
+    raise InputError(
+        f"{where} is a {type(value).__name__}; expected text, a number, a date, a vector of finite numbers or None"
+    )
 
 
-def vector_text(value: Any, where: str) -> str:
-    """A vector as text, with five digits of each number."""
+def vector_text(value: Any) -> str | None:
+    """A vector as text, with five digits of each number; None if it is none."""
     try:
         numbers = np.asarray(value, np.float64)
     except (TypeError, ValueError):
-        numbers = np.empty((0, 0))
+        return None
     if numbers.ndim != 1 or numbers.size < 2 or not np.isfinite(numbers).all():
-        raise InputError(f"{where} is a {type(value).__name__}; expected a vector of two or more finite numbers")
+        return None
     return " ".join(f"{number:.5g}" for number in numbers.tolist())
 
 

@@ -27,9 +27,9 @@ def table():
 def test_cells_of_vectors():
     assert cell_text([1, 2.5], "it") == cell_text(np.array([1, 2.5]), "it") == cell_text((1.0, 2.5), "it") == "1 2.5"
     for bad in ([], [1.0], [1.0, float("nan")], ["a", "b"], [[1.0], [2.0]], [1.0, None]):
-        with pytest.raises(InputError, match="it is a list; expected a vector of two or more finite numbers"):
+        with pytest.raises(InputError, match="it is a list; expected text, a number, a date, a vector of"):
             cell_text(bad, "it")
-    with pytest.raises(InputError, match="expected text, a number, a date, a vector or None"):
+    with pytest.raises(InputError, match="it is a ndarray; expected text"):
         cell_text(np.zeros((2, 2)), "it")
     for text in ("3 4", "[3.0, 4]", "(3,4)", "+3e0 4."):
         np.testing.assert_allclose(parse_vector(text), [0.6, 0.8], rtol=1e-6)
