@@ -250,6 +250,21 @@ def test_clusters_without_labels_or_with_too_few(ids, tmp_path):
     assert len(index.assign(records[20:25])) == 5
 
 
+def test_which_sizes_are_probable_is_guessed_without_labels():
+    records, truth = people(60, seed=5)
+    seen: dict[int, int] = {}
+    twice = []
+    for record, who in zip(records, truth):
+        seen[who] = seen.get(who, 0) + 1
+        twice += [record] if seen[who] < 3 else []
+    model = Deduplicator(FIELDS, random_state=0).fit(twice)
+    assert model.size_costs_[2] == 0
+    assert model.size_costs_[-1] > 2  # three are improbable
+    assert model.rule(len(twice)).costs is model.size_costs_
+    assert model.rule(3 * len(twice)).costs.tolist() == [0]  # what was seen is perhaps a part
+    assert max(np.bincount(model.predict(twice))) <= 2
+
+
 def test_one_record_is_too_few():
     with pytest.raises(InputError, match="records has 1 entries; expected at least two"):
         Deduplicator().fit([{"name": "a"}])
