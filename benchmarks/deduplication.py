@@ -34,6 +34,8 @@ THRESHOLDS = [k / 10 for k in range(1, 10)]
 OURS, UNLABELED, BASELINE = "accord", "accord, no labels", "n-grams, average linkage"
 OWN, TUNED = "dedupe, threshold 0.5", "dedupe, tuned threshold"
 SPLINK, SPLINK_ALONE, SPLINK_EVEN = "splink", "splink, no labels", "splink, no labels, threshold 0.5"
+PEERS = {"splink": "deduplication_splink.py", "dedupe": "deduplication_peer.py"}
+PROGRAMS = ["accord", "baseline", *PEERS]
 WITH_LABELS = (BASELINE, OWN, TUNED, SPLINK)
 ONE_COLUMN = ", one column"
 SHOWN = {"pair_f1": "F1 of pairs", "b_cubed_f1": "B³ F1"}
@@ -79,44 +81,75 @@ def run_peer(python: str, program: str, task: dict[str, Any], limit: float) -> d
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def contest(X: Any, Y: Any, repetition: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """One draw of labeled records: what each side makes of it."""
+def drawn(X: Any, Y: Any, repetition: int, options: argparse.Namespace) -> tuple[list[Any], np.ndarray, Any, Any]:
+    """Labeled records and their clusters, the other records and theirs."""
     clusters = np.unique(np.array(Y), return_inverse=True)[1]
     labeled, test = draw(clusters, options.labeled, np.random.default_rng([options.seed, repetition]))
-    known, unknown = ([X[i] for i in part] for part in (labeled, test))
-    truth, given = clusters[test], clusters[labeled]
+    return [X[i] for i in labeled], clusters[labeled], [X[i] for i in test], clusters[test]
+
+
+def accord_rows(known: list[Any], given: np.ndarray, unknown: list[Any], repetition: int) -> dict[str, Any]:
+    """Clusters of the unknown records with labels and without, and seconds."""
     start = time.process_time()
     model = Deduplicator(random_state=repetition)
-    model.fit([*known, *unknown], [*given.tolist(), *[None] * test.size])
+    model.fit([*known, *unknown], [*given.tolist(), *[None] * len(unknown)])
     trained = time.process_time() - start
     found = np.array(model.predict(unknown))
     used = {"train_seconds": trained, "apply_seconds": time.process_time() - start - trained}
-    rows = [{"method": OURS, **scores(truth, found), **used}]
     start = time.process_time()
-    found = np.array(Deduplicator(random_state=repetition).fit(unknown).predict(unknown))
-    rows.append({"method": UNLABELED, **scores(truth, found), "train_seconds": time.process_time() - start})
+    alone = np.array(Deduplicator(random_state=repetition).fit(unknown).predict(unknown))
+    return {OURS: (found, used), UNLABELED: (alone, {"train_seconds": time.process_time() - start})}
+
+
+def baseline_rows(known: list[Any], given: np.ndarray, unknown: list[Any]) -> dict[str, Any]:
+    """Clusters that the baseline finds, and seconds."""
     start = time.process_time()
     found = baseline(known, given, unknown)
-    rows.append({"method": BASELINE, **scores(truth, found), "train_seconds": time.process_time() - start})
-    peers = [
-        (options.dedupe_python, "deduplication_peer.py", {OWN: "own", TUNED: "tuned"}),
-        (options.splink_python, "deduplication_splink.py", {SPLINK: "tuned", SPLINK_ALONE: "own", SPLINK_EVEN: "even"}),
+    return {BASELINE: (found, {"train_seconds": time.process_time() - start})}
+
+
+def peer_rows(python: str, program: str, answers: dict[str, str], task: dict[str, Any], limit: float) -> dict[str, Any]:
+    """Clusters that another program finds, and seconds."""
+    answer = run_peer(python, program, task, limit)
+    used = {k: answer[k] for k in ("train_seconds", "apply_seconds") if k in answer}
+    return {name: (np.array(answer[key]), used) for name, key in answers.items()}
+
+
+def contest(program: str, X: Any, Y: Any, repetition: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """One draw of labeled records: what a program makes of it."""
+    known, given, unknown, truth = drawn(X, Y, repetition, options)
+    if program == "accord":
+        found = accord_rows(known, given, unknown, repetition)
+    elif program == "baseline":
+        found = baseline_rows(known, given, unknown)
+    else:
+        python, answers = {
+            "splink": (options.splink_python, {SPLINK: "tuned", SPLINK_ALONE: "own", SPLINK_EVEN: "even"}),
+            "dedupe": (options.dedupe_python, {OWN: "own"} | ({TUNED: "tuned"} if options.folds else {})),
+        }[program]
+        task = peer_task(known, given, unknown, repetition, options)
+        try:
+            found = peer_rows(python, PEERS[program], answers, task, options.limit)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            return [{"method": next(iter(answers)), "failed": str(error)[:300]}]
+    return [{"method": name, **scores(truth, clusters), **used} for name, (clusters, used) in found.items()]
+
+
+def plan(options: argparse.Namespace) -> list[tuple[str, str, bool, int]]:
+    """Programs, tables, whether as one column, and draws, in their order: a draw of all tables before the next one.
+
+    dedupe, which takes the longest, comes last, table by table.
+    """
+    tables = [
+        (name, joined)
+        for name in options.sets
+        for joined in (False, True)
+        if options.columns != ("fields" if joined else "one")
     ]
-    task = peer_task(known, given, unknown, repetition, options) if any(python for python, *_ in peers) else {}
-    for python, program, answers in peers:
-        if python:
-            try:
-                answer = run_peer(python, program, task, options.limit)
-            except (RuntimeError, subprocess.TimeoutExpired) as error:
-                rows.append({"method": next(iter(answers)), "failed": str(error)[:300]})
-                continue
-            used = {k: answer[k] for k in ("train_seconds", "apply_seconds") if k in answer}
-            rows += [
-                {"method": name, **scores(truth, np.array(answer[key])), **used}
-                for name, key in answers.items()
-                if name != TUNED or options.folds
-            ]
-    return rows
+    quick = [one for one in options.programs if one != "dedupe"]
+    steps = [(one, *table, k) for k in range(options.repetitions) for table in tables for one in quick]
+    slow = [one for one in options.programs if one == "dedupe"]
+    return steps + [(one, *table, k) for one in slow for table in tables for k in range(options.repetitions)]
 
 
 def peer_task(
@@ -196,6 +229,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("deduplication-results"))
     parser.add_argument("--dedupe-python", help="a Python with requirements-dedupe.lock; without it dedupe is left out")
     parser.add_argument("--splink-python", help="a Python with requirements-splink.lock; without it splink is left out")
+    parser.add_argument("--programs", nargs="+", default=PROGRAMS, choices=PROGRAMS)
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument(
         "--columns", choices=["fields", "one", "both"], default="both", help="tables as they are, as one"
@@ -215,21 +249,20 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     journal = options.output / "results.jsonl"
     rows = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
-    done = {(row["data"], row["repetition"], row["labeled"]) for row in rows}
-    for repetition in range(options.repetitions):
-        for name, joined in ((name, joined) for name in options.sets for joined in (False, True)):
-            shown_name = name + ONE_COLUMN * joined
-            if options.columns == ("fields" if joined else "one") or (shown_name, repetition, options.labeled) in done:
-                continue
-            start = {"data": shown_name, "repetition": repetition, "labeled": options.labeled}
-            table = load("dedupe", options.data, part=name)
-            X = one_column(table.X) if joined else table.X
-            found = [{**start, **row} for row in contest(X, table.Y, repetition, options)]
-            with journal.open("a") as stream:
-                stream.write("".join(json.dumps(row) + "\n" for row in found))
-            rows += found
-            shown = ", ".join(f"{r['method']} {100 * r.get('pair_f1', float('nan')):.2f}" for r in found)
-            print(f"{shown_name} {repetition}: {shown}", file=sys.stderr, flush=True)
+    done = {(row["data"], row["repetition"], row["labeled"], row["program"]) for row in rows}
+    options.programs = [one for one in options.programs if one not in PEERS or getattr(options, f"{one}_python")]
+    for program, name, joined, repetition in plan(options):
+        start = {"data": name + ONE_COLUMN * joined, "repetition": repetition, "labeled": options.labeled}
+        if (*start.values(), program) in done:
+            continue
+        table = load("dedupe", options.data, part=name)
+        X = one_column(table.X) if joined else table.X
+        found = [{**start, "program": program, **row} for row in contest(program, X, table.Y, repetition, options)]
+        with journal.open("a") as stream:
+            stream.write("".join(json.dumps(row) + "\n" for row in found))
+        rows += found
+        shown = ", ".join(f"{r['method']} {100 * r.get('pair_f1', float('nan')):.2f}" for r in found)
+        print(f"{start['data']} {repetition}: {shown}", file=sys.stderr, flush=True)
     text = report([row for row in rows if row["labeled"] == options.labeled])
     (options.output / "report.md").write_text(text, encoding="utf-8")
     print(text)

@@ -55,9 +55,28 @@ def map_in_order(function: Callable[[Any], Any], items: Iterable[Any], n_jobs: i
             raise
 
 
-def map_anywhere(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
-    """:func:`map_threads`, unless ``joblib.parallel_config`` names a backend of its own, such as a Dask cluster."""
-    backend, _ = get_active_backend(prefer="threads")
-    if isinstance(backend, ThreadingBackend):
-        return map_threads(function, calls, n_jobs)
-    return Parallel(n_jobs=n_jobs)(delayed(function)(*call) for call in calls)
+def elsewhere() -> bool:
+    """Whether ``joblib.parallel_config`` names a backend of its own, such as a Dask cluster."""
+    return not isinstance(get_active_backend(prefer="threads")[0], ThreadingBackend)
+
+
+def map_anywhere(
+    function: Callable[..., Any],
+    calls: Iterable[tuple[Any, ...]],
+    n_jobs: int | None,
+    done: Callable[[], Any] = lambda: None,
+) -> list[Any]:
+    """:func:`map_threads`, unless calls are to be made :func:`elsewhere`; `done` is called here after each of them."""
+    if elsewhere():
+        found = []
+        for one in Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(*call) for call in calls):
+            found.append(one)
+            done()
+        return found
+
+    def call_it(*call: Any) -> Any:
+        one = function(*call)
+        done()
+        return one
+
+    return map_threads(call_it, calls, n_jobs)

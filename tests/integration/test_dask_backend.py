@@ -2,6 +2,8 @@
 
 import functools
 import os
+import signal
+import threading
 import time
 
 import joblib
@@ -9,6 +11,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from accord import Deduplicator
+from accord.datasets.many_people import many_people
+from accord.dedupe import big_tables, disk_index
 from accord.evaluation import draw, make_tasks, run_experiment, token_error, tune
 
 distributed = pytest.importorskip("distributed", reason="needs accord-ml[dask]")
@@ -86,6 +91,69 @@ def test_tuning_on_two_workers_gives_the_same_table(client):
     expected = tune(LogisticRegression(), grid, X, Y, n_repeats=2)
     with joblib.parallel_config(backend="dask"):
         assert tune(LogisticRegression(), grid, X, Y, n_repeats=2).table == expected.table
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Records and a model of them."""
+    records, ids = next(many_people(150, random_state=1))
+    kinds = dict.fromkeys(("name", "street", "city"), "text")
+    fields = {**kinds, "born": "date", "zip": "category", "phone": "number"}
+    return records, Deduplicator(fields, calibrate=False).fit(records, ids)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(big_tables, "_ROWS", 20)
+    monkeypatch.setattr(disk_index, "_PART", 400)
+
+
+def test_a_big_table_is_searched_and_compared_by_both_workers(client, people, small_blocks, tmp_path):
+    records, model = people
+    expected = model.predict(records)
+    # the blocks of threads, and of workers
+    assert model.predict_chunks([records[:90], records[90:]], tmp_path / "local").tolist() == expected
+    with joblib.parallel_config(backend="dask"), distributed.get_task_stream(client) as done:
+        found = model.predict_chunks([records[:90], records[90:]], tmp_path / "remote", keep=True)
+    assert found.tolist() == expected
+    assert len(list((tmp_path / "remote").glob("scored-*"))) > 4
+    assert not list((tmp_path / "remote").glob("unfinished-*"))
+    assert len({one["worker"] for one in done.data}) == 2
+
+
+@pytest.mark.long
+def test_a_worker_that_is_killed_changes_nothing(people, small_blocks, tmp_path):
+    records, model = people
+    folder = tmp_path / "w"
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            protocol="tcp",
+            dashboard_address=None,
+            local_directory=str(tmp_path / "dask"),
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.wait_for_workers(2, timeout=60)
+        one = next(iter(client.run(os.getpid).values()))
+        killed = []
+
+        def kill():
+            while not list(folder.glob("near-*")):
+                time.sleep(0.001)
+            os.kill(one, signal.SIGKILL)
+            killed.append(one)
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        with joblib.parallel_config(backend="dask"):
+            found = model.predict_chunks([records], folder)
+        thread.join()
+    assert killed
+    assert found.tolist() == model.predict(records)
 
 
 @pytest.mark.long

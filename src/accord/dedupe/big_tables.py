@@ -2,7 +2,8 @@
 
 The steps are those in memory, and so is the result: records are packed, their keys sorted, candidates found, compared,
 and clustered. What was done is kept, so a program that was killed goes on where it was: packing and sorting begin
-again, searching and comparing go on with the next block.
+again, searching and comparing go on with the next block. Blocks are functions of files of the folder, which threads
+call, or the workers of a Dask cluster that see the same folder.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +32,7 @@ from accord.exceptions import InputError
 from accord.files import write_file
 from accord.kernels.records import blocking
 from accord.progress import Progress
-from accord.threads import map_threads
+from accord.threads import elsewhere, map_anywhere
 
 _STATE = "accord-work.json"
 _KEYED = 10_000  # records whose keys are found at a time; more take longer, because their memory is new every time
@@ -44,6 +46,7 @@ class BigTable:
     """A table in a folder, whose records come in chunks; `name` tells it from others."""
 
     def __init__(self, folder: Path, view: RecordPairs, name: str, n_jobs: int | None, verbose: bool) -> None:
+        folder = folder.absolute()  # workers may be elsewhere
         self.folder, self.view, self.n_jobs, self.verbose = folder, view, n_jobs, verbose
         self.state: dict[str, Any] = {"name": name, "done": [], "n_records": 0}
         self.table = RecordTable(view)
@@ -69,7 +72,7 @@ class BigTable:
         if (self.folder / "clusters").exists():
             return np.fromfile(self.folder / "clusters", np.int64)
         if "packed" in self.state["done"]:
-            self._open()
+            self.table = TableFiles(self.folder, self.view, self.state["columns"], self.state["n_records"]).open()
         else:
             self._pack(chunks)
         self._sort()
@@ -87,7 +90,7 @@ class BigTable:
     # -- records and their keys --------------------------------------------------------------------------------------
     def _pack(self, chunks: Iterable[Any]) -> None:
         self._clear("")
-        for name, column in self._columns():
+        for name, column in _columns(self.table):
             to_files(column, self.folder, name)
             column.numbers_of = AllNew() if isinstance(column, WholeColumn) else HashedNumbers()
             if hasattr(column, "word_numbers_of"):
@@ -101,24 +104,12 @@ class BigTable:
                     keys.add(keys_of(self.table, np.arange(begin, min(begin + _KEYED, len(self.table)))), begin)
                 progress.advance(len(records))
         self.state["n_records"] = len(self.table)
-        self.state["columns"] = {name: _said(column) for name, column in self._columns()}
-        for _, column in self._columns():
+        self.state["columns"] = {name: _said(column) for name, column in _columns(self.table)}
+        for _, column in _columns(self.table):
             column.numbers_of = AllNew()  # what is known is needed no more
             if hasattr(column, "word_numbers_of"):
                 column.word_numbers_of = AllNew()
         self._done("packed")
-
-    def _open(self) -> None:
-        for name, column in self._columns():
-            to_files(column, self.folder, name)
-            _say(column, self.state["columns"][name])
-        self.table.n_records = self.state["n_records"]
-
-    def _columns(self) -> Iterator[tuple[str, Column]]:
-        for k, column in enumerate(self.table.columns.values()):
-            yield f"column{k}", column
-        if self.table.whole is not None:
-            yield "whole", self.table.whole
 
     def _sort(self) -> None:
         if "sorted" in self.state["done"]:
@@ -134,29 +125,18 @@ class BigTable:
     def _search(self, n_candidates: int) -> None:
         if "paired" in self.state["done"]:
             return
-        n, index = len(self.table), disk_index.open_index(self.folder)  # in memory for as long as it is needed
-        starts = [begin for begin in range(0, n, _ROWS) if not self._near(begin).exists()]
-        with Progress(n, "searching", self.verbose) as progress:
-            progress.advance(n - len(starts) * _ROWS if starts else n)
-
-            def search(begin: int) -> None:
-                end = min(begin + _ROWS, n)
-                found, scores = np.empty((end - begin, n_candidates), np.int64), np.empty((end - begin, n_candidates))
-                blocking.nearest(*index, begin, end, False, n_candidates, found, scores)
-                row, place = np.nonzero(found >= 0)
-                other = found[row, place]
-                pairs = np.empty(row.size, _PAIR)
-                pairs["left"], pairs["right"] = np.maximum(row + begin, other), np.minimum(row + begin, other)
-                _write(self._near(begin), pairs)
-                progress.advance(end - begin)
-
-            map_threads(search, ((begin,) for begin in starts), self.n_jobs)
+        n = len(self.table)
+        starts = [begin for begin in range(0, n, _ROWS) if not near(self.folder, begin).exists()]
+        calls = [(self.folder, begin, min(begin + _ROWS, n), n_candidates) for begin in starts]
+        with Progress(-(-n // _ROWS), "searching", self.verbose) as progress:
+            progress.advance(-(-n // _ROWS) - len(starts))
+            map_anywhere(search, calls, self.n_jobs, progress.advance)
 
     def _pair(self) -> int:
         """Pairs in parts, each once, sorted; the number of parts."""
         if "paired" not in self.state["done"]:
             self._clear("pairs-")
-            blocks = [self._near(begin) for begin in range(0, len(self.table), _ROWS)]
+            blocks = [near(self.folder, begin) for begin in range(0, len(self.table), _ROWS)]
             n_pairs = sum(path.stat().st_size for path in blocks) // _PAIR.itemsize
             parts = Parts(self.folder, "pairs", _PAIR, len(self.table), n_pairs)
             for path in blocks:
@@ -168,18 +148,14 @@ class BigTable:
         return int(self.state["n_parts"])
 
     def _compare(self, n_parts: int, weights: np.ndarray, constant: float) -> None:
-        left_over = [k for k in range(n_parts) if not self._scored(k).exists()]
-        n = len(self.table)
+        left_over = [k for k in range(n_parts) if not scored(self.folder, k).exists()]
+        # here one part after another is in memory, and threads share it; on other machines each worker has one
+        here, there = (1, self.n_jobs) if elsewhere() else (self.n_jobs, 1)
+        files = TableFiles(self.folder, self.view.without_counts(), self.state["columns"], len(self.table))
+        calls = [(files, k, weights, constant, here) for k in left_over]
         with Progress(n_parts, "comparing", self.verbose) as progress:
             progress.advance(n_parts - len(left_over))
-            for k in left_over:
-                pairs = np.fromfile(self.folder / f"pairs-{k}", _PAIR)
-                keys = distinct(pairs["left"] * n + pairs["right"])
-                out = np.empty(keys.size, _SCORED)
-                out["left"], out["right"] = keys // n, keys % n
-                out["score"] = self.table.similarities(keys // n, keys % n, weights, constant, self.n_jobs)
-                _write(self._scored(k), out)
-                progress.advance()
+            map_anywhere(compare, calls, there, progress.advance)
 
     # -- clusters ------------------------------------------------------------------------------------------------------
     def _clusters(self, n_parts: int, weights: np.ndarray, constant: float, rule: Rule) -> np.ndarray:
@@ -209,17 +185,11 @@ class BigTable:
     def _gather(self, n_parts: int, wanted: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         found = []
         for k in range(n_parts):
-            some = np.fromfile(self._scored(k), _SCORED)
+            some = np.fromfile(scored(self.folder, k), _SCORED)
             found.append(some[wanted(some)])
         return np.concatenate(found) if found else np.empty(0, _SCORED)
 
     # -- files ---------------------------------------------------------------------------------------------------------
-    def _near(self, begin: int) -> Path:
-        return self.folder / f"near-{begin}"
-
-    def _scored(self, part: int) -> Path:
-        return self.folder / f"scored-{part}"
-
     def _done(self, step: str) -> None:
         self.state["done"].append(step)
         self._save()
@@ -234,9 +204,67 @@ class BigTable:
                 path.unlink()
 
 
+# -- blocks, which any program can do that sees the folder -----------------------------------------------------------
+class TableFiles(NamedTuple):
+    """A packed table in a folder, to be opened anywhere."""
+
+    folder: Path
+    view: RecordPairs
+    said: dict[str, Any]
+    n_records: int
+
+    def open(self) -> RecordTable:
+        """The table, whose arrays are mapped into memory."""
+        table = RecordTable(self.view)
+        for name, column in _columns(table):
+            to_files(column, self.folder, name)
+            _say(column, self.said[name])
+        table.n_records = self.n_records
+        return table
+
+
+def search(folder: Path, begin: int, end: int, n_candidates: int) -> None:
+    """Write candidates of some records."""
+    index = disk_index.open_index(folder)
+    found, scores = np.empty((end - begin, n_candidates), np.int64), np.empty((end - begin, n_candidates))
+    blocking.nearest(*index, begin, end, False, n_candidates, found, scores)
+    row, place = np.nonzero(found >= 0)
+    other = found[row, place]
+    pairs = np.empty(row.size, _PAIR)
+    pairs["left"], pairs["right"] = np.maximum(row + begin, other), np.minimum(row + begin, other)
+    _write(near(folder, begin), pairs)
+
+
+def compare(files: TableFiles, part: int, weights: np.ndarray, constant: float, n_jobs: int | None) -> None:
+    """Write similarities of the pairs of a part, each pair once."""
+    pairs, n = np.fromfile(files.folder / f"pairs-{part}", _PAIR), files.n_records
+    keys = distinct(pairs["left"] * n + pairs["right"])
+    out = np.empty(keys.size, _SCORED)
+    out["left"], out["right"] = keys // n, keys % n
+    out["score"] = files.open().similarities(keys // n, keys % n, weights, constant, n_jobs)
+    _write(scored(files.folder, part), out)
+
+
+def near(folder: Path, begin: int) -> Path:
+    """Where candidates of the records from `begin` on are."""
+    return folder / f"near-{begin}"
+
+
+def scored(folder: Path, part: int) -> Path:
+    """Where similarities of a part of the pairs are."""
+    return folder / f"scored-{part}"
+
+
+def _columns(table: RecordTable) -> Iterator[tuple[str, Column]]:
+    for k, column in enumerate(table.columns.values()):
+        yield f"column{k}", column
+    if table.whole is not None:
+        yield "whole", table.whole
+
+
 def _write(path: Path, entries: np.ndarray) -> None:
-    """Write a file that is whole if it is there."""
-    unfinished = path.with_name(f"unfinished-{path.name}")
+    """Write a file that is whole if it is there, whoever else writes the same."""
+    unfinished = path.with_name(f"unfinished-{path.name}-{uuid.uuid4().hex}")
     entries.tofile(unfinished)
     os.replace(unfinished, path)
 

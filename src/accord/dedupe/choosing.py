@@ -28,7 +28,6 @@ _MOST_STEPS = 4  # of them in each direction, until one is
 _HOPELESS = 0.15  # worse than the best one in the mean of F1 and B3; then
 _FINER = (1.0, 0.5)  # steps to either side of the best one
 _LOST = 0.05  # what a rule may be behind the best one so far at the threshold of that; its own is then not looked for
-_GOOD = 0.996  # what no other choice is looked for after
 _SURE = 3.0  # standard errors that another choice has to be better by: a hundred are tried
 _MANY = 100  # pairs of unlabeled records, to tell what share of them is similar
 RULES = [(linkage, sizes) for linkage in ("average", "correlation", "components") for sizes in (True, False)]
@@ -79,6 +78,16 @@ class Trial(NamedTuple):
             with_all.append(np.mean(_f1_and_b_cubed(counts.sum(axis=0))))
             without.append(np.mean(_f1_and_b_cubed(counts.sum(axis=0) - counts), axis=0))
         return float(with_all[0] - with_all[1]), float(np.sqrt(n - 1) * np.std(without[0] - without[1]))
+
+    def can_be_beaten(self) -> bool:
+        """Whether another choice could be clearly better: only clusters that are not found as they should be can gain.
+
+        The standard error is least if those m of n gain the same each: that times the root of m (1 - m / n).
+        """
+        counts = self.counts[self.counts[:, -1] > 0]
+        right, true, joined = counts[:, :3].T
+        m, n = np.count_nonzero((right < true) | (right < joined)), len(counts)
+        return bool(m * n > _SURE**2 * (n - m))  # m > 3 sqrt(m (1 - m / n))
 
 
 def _f1_and_b_cubed(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -220,7 +229,7 @@ def try_all(
 
 def cannot_be_better(rows: list[list[Trial]]) -> bool:
     """Whether a trial is so good that none could be better by enough."""
-    return any(trial.value >= _GOOD for row in rows for trial in row)
+    return any(not trial.can_be_beaten() for row in rows for trial in row)
 
 
 def _around(held_out: HeldOut, similarity: Similarity, first: Trial, wide: bool) -> list[Trial]:

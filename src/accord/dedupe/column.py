@@ -26,12 +26,13 @@ _TEXT = [
 _NUMBER = ["equal", "equal and rare", "close", "jaro-winkler", "edits"]
 _DATE = ["equal", "equal and rare", "close", "same year", "same day and month", "day and month swapped", "edits"]
 _CATEGORY = ["equal", "equal and rare"]
+_VECTOR = ["equal", "equal and rare", "close"]
 # Ways to compare two texts as a whole, each of which is enough to tell how similar they are.
 WAYS = [
     "jaro-winkler", "edits", "longest common piece", "words", "rare words", "words aligned", "words contained",
     "trigrams", "rare trigrams",
 ]  # fmt: skip
-COMPARISONS = {"text": _TEXT, "number": _NUMBER, "date": _DATE, "category": _CATEGORY}
+COMPARISONS = {"text": _TEXT, "number": _NUMBER, "date": _DATE, "category": _CATEGORY, "vector": _VECTOR}
 WHOLE = ["rare words", "rare trigrams"]  # comparisons of all cells of a record, one after another
 LONGEST = 128  # characters of a text whose spelling is compared letter by letter
 _END = 4  # characters of a number
@@ -60,6 +61,8 @@ text_key = lru_cache(maxsize=1 << 16)(_text_key)  # for words, which come again
 
 def parts_of(kind: str, value: str) -> list[int]:
     """Numbers of what a value is best known by: its longest words, the ends of a number, or the value itself."""
+    if kind == "vector":
+        return []
     if kind == "text":
         parts = sorted(set(value.split()), key=lambda word: (-len(word), word))[:2]
     elif kind == "number":

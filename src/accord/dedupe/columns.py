@@ -1,4 +1,4 @@
-"""Columns of numbers and dates, and the column of every kind of field."""
+"""Columns of numbers, dates and vectors, and the column of every kind of field."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from accord.dedupe.column import MONTH, Column, spellings
 from accord.dedupe.packing import Growing, PackedStrings, Trigrams, rows_of
 from accord.dedupe.text_columns import TextColumn
-from accord.dedupe.values import parse_date, parse_number, plain_words
+from accord.dedupe.values import cosines, parse_date, parse_number, parse_vector, plain_words
 
 
 class _SpelledColumn(Column):
@@ -99,4 +99,41 @@ class DateColumn(_SpelledColumn):
         return np.column_stack([super().values(a, b), close, same_year, same_day, swapped, edits])
 
 
-COLUMNS = {"text": TextColumn, "number": NumberColumn, "date": DateColumn, "category": Column}
+class VectorColumn(Column):
+    """Vectors, such as an encoder makes of texts; a cell that is none, or is of another length, is unlike."""
+
+    kind = "vector"
+    effort = 2
+
+    def __init__(self, value_counts: dict[str, int], word_counts: dict[str, int], n_records: int) -> None:
+        super().__init__(value_counts, word_counts, n_records)
+        self.ptr, self.numbers = Growing(np.int64), Growing(np.float32)
+        self.ptr.append([0])
+
+    def pack(self, fresh: list[str]) -> None:
+        found = [parse_vector(value) for value in fresh]
+        known = [one for one in found if one is not None]
+        self.numbers.append(np.concatenate(known) if known else [])
+        self.ptr.append(self.ptr.array[-1] + np.cumsum([0 if one is None else one.size for one in found]))
+
+    def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        ptr, close = self.ptr.array, np.zeros(a.size)
+        sizes = ptr[a + 1] - ptr[a]
+        alike = np.flatnonzero((sizes > 0) & (sizes == ptr[b + 1] - ptr[b]))
+        for first in range(0, alike.size, _VECTORS):
+            some = alike[first : first + _VECTORS]
+            for size in np.unique(sizes[some]).tolist():
+                here = some[sizes[some] == size]
+                x, y = (self.numbers.array[ptr[side[here]][:, None] + np.arange(size)] for side in (a, b))
+                close[here] = cosines(x, y)
+        return np.column_stack([super().values(a, b), close])
+
+
+_VECTORS = 2048  # pairs of them at a time
+COLUMNS = {
+    "text": TextColumn,
+    "number": NumberColumn,
+    "date": DateColumn,
+    "category": Column,
+    "vector": VectorColumn,
+}

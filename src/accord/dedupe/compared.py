@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from accord.dedupe.blocking import Closeness, candidate_pairs
+from accord.dedupe.decoding import Rule, cluster_pairs
 from accord.dedupe.packing import distinct
 from accord.dedupe.pairs import CHUNK, RecordTable
 from accord.threads import map_threads
@@ -43,6 +44,15 @@ class ComparedPairs:
     def scores(self, left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Products of features and weights."""
         return self.features(left, right) @ weights
+
+    def clusters(self, weights: np.ndarray, constant: float, rule: Rule) -> np.ndarray:
+        """Cluster numbers of the table by first appearance."""
+
+        def scores(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+            return self.scores(left, right, weights) + constant
+
+        similar = scores(*self.candidates)
+        return cluster_pairs(len(self.table), self.candidates, similar, scores, lambda: self.closeness, rule)
 
     def _compare(self, keys: np.ndarray) -> None:
         last, n = self._size + keys.size, len(self.table)

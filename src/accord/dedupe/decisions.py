@@ -114,7 +114,7 @@ class Decisions:
 
         The first candidates are compared first, and the others only if it is a near thing.
         """
-        constant, lenience = self.model.constant(n_records), self.model.rule(n_records).lenience
+        constant, rule = self.model.constant(n_records), self.model.rule(n_records)
         clusters, scores = self._compare(plain, near[:n_first], constant)
         if -_NEAR_THING <= max(scores.values(), default=-np.inf) < _NEAR_THING:
             more, similar = self._compare(plain, near[n_first:], constant)
@@ -125,7 +125,7 @@ class Decisions:
             members, size = self.members(cluster, _MOST_MEMBERS)
             scores |= self._compare(plain, [record for record in members if record not in scores], constant)[1]
             total = sum(scores[record] for record in members) * (size / len(members))
-            total += size * (lenience - cost_of_size(self.model.size_costs_, size + 1))
+            total += size * (rule.lenience - cost_of_size(rule.costs, size + 1))
             if total >= 0 and total > largest:
                 best, largest = cluster, total
         return best, largest

@@ -52,6 +52,7 @@ from accord.progress import Progress
 from accord.settings import NUMBER, POSITIVE, check, generator, one_of, whole
 from accord.structures.partitions.partition import DECODERS
 
+_ROUNDS = 3  # of clustering without labels
 _SPREAD = 6.0  # of similarities of candidates: few labels are easily told apart, and say little of how sure to be
 
 
@@ -61,7 +62,7 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
 
     Parameters
     ----------
-    fields : dict of str to {"text", "number", "date", "category"}, or None
+    fields : dict of str to {"text", "number", "date", "category", "vector"}, or None
         What to compare, see :class:`RecordPairs`; None guesses.
     method : "pairwise", "sequential", "iterative" or "compact"
         How weights are learned, see :class:`ClusteringSVM`.
@@ -110,7 +111,8 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         n0 of similarities; None without calibration.
     size_costs_ : ndarray
         What pairs of a cluster of 0, 1, 2, ... records have to be similar by; the last one is for all larger clusters.
-        0 without calibration.
+        0 without calibration. Without labels by the clusters of the table of ``fit``, for tables of up to twice as many
+        records.
     linkage_ : str
         How clusters are found.
     report_ : list of dict, or None
@@ -273,6 +275,9 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         self.weights_, self.bias_, self.slope_ = found.weights, found.bias, 1.0
         self.n_calibration_, self.size_costs_ = float(len(known) + len(others)), np.zeros(1)
         self.linkage_ = "average" if self.linkage == "auto" else self.linkage
+        for _ in range(_ROUNDS):  # sizes of clusters say which sizes are probable
+            rule = Rule(self.linkage_, self.decoder, self.size_costs_)
+            self.size_costs_ = size_costs(compared.clusters(self.weights_, self.bias_, rule))
         self.self_trained_, self.held_out_f1_, self.interrupted_, self.report_ = False, None, False, None
         return self
 
@@ -311,7 +316,7 @@ class Deduplicator(RecordSimilarity, BaseEstimator):
         chosen = choose(trials)
         similarity = next(one for one in similarities if one.name == chosen.similarity)
         self.size_costs_ = size_costs(labeled.truth) if chosen.sizes else np.zeros(1)
-        if learn_again and any(similarity is one for one in (first, taught)):
+        if learn_again and chosen.can_be_beaten() and any(similarity is one for one in (first, taught)):
             rule = Rule(chosen.linkage, self.decoder, self.size_costs_)
             training = SelfTraining(machines, labeled, compared, rule, chosen.threshold, rng)
             similarity, chosen = self._learn_again(training, held_out, similarity, chosen)

@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 
 from accord.dedupe.column import COMPARISONS, LONGEST, MISSING, MONTH, MOST_WORDS, WHOLE
-from accord.dedupe.pairs import RecordPairs, whole_text
-from accord.dedupe.values import parse_date, parse_number
+from accord.dedupe.pairs import RecordPairs
+from accord.dedupe.values import cosines, parse_date, parse_number, parse_vector
 from accord.kernels.records import strings, words
 
 Cells = Sequence["str | None"]
@@ -56,7 +56,7 @@ class FewPairs:
         out[rows, columns] = values
         packed = _Packed(self, one, others)
         for k, (_, kind) in enumerate(self.fields):
-            if one[k] is not None and kind != "category":
+            if one[k] is not None and kind not in ("category", "vector"):
                 places, found = packed.of(k)
                 last = self.starts[k + 1] - len(MISSING)
                 out[places, last - found.shape[1] : last] = found
@@ -80,6 +80,8 @@ class FewPairs:
                     found = ((first, 1.0), (first + 1, rarity)) if other[k] == cell else ()
                     if kind == "number":
                         found = (*found, (first + 2, _close(cell, str(other[k]))))
+                    elif kind == "vector":
+                        found = (*found, (first + 2, _alike(cell, str(other[k]))))
                     elif kind == "date":
                         dates = _dates(cell, str(other[k]), self.view.day_first_[name])
                         found = (*found, *enumerate(dates, first + 2))
@@ -104,7 +106,7 @@ class _Packed:
 
     def __init__(self, few: FewPairs, one: Cells, others: Sequence[Cells]) -> None:
         rows = [one, *others]
-        columns = [[whole_text(row) for row in rows]] if few.has_whole else []
+        columns = [[few.view.whole_text(row) for row in rows]] if few.has_whole else []
         n_whole, n_worded = len(columns), len(columns) + len(few.texts)
         columns += [[row[k] for row in rows] for k in [*few.texts, *few.spelled]]
         self.few, self.place = few, {k: n_whole + place for place, k in enumerate([*few.texts, *few.spelled])}
@@ -227,6 +229,12 @@ def _close(one: str, other: str) -> float:
         return 0.0
     largest = max(abs(x), abs(y))
     return 1.0 - min(abs(x - y) / (largest if largest > 0 else 1.0), 1.0)
+
+
+def _alike(one: str, other: str) -> float:
+    """The cosine of two vectors; 0 if one of them is none."""
+    x, y = parse_vector(one), parse_vector(other)
+    return 0.0 if x is None or y is None or x.size != y.size else float(cosines(x, y))
 
 
 def _dates(one: str, other: str, day_first: bool) -> tuple[float, float, float, float]:

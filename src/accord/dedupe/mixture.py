@@ -28,6 +28,7 @@ _LIKENESS = {
     "number": ("close", "edits"),
     "date": ("close", "edits"),
     "category": ("equal",),
+    "vector": ("close",),
 }  # comparisons whose mean says how alike two values are
 _NUMBERS = ("numbers", "numbers differ")  # of a text: how many are shared, and whether both have some and share none
 _LEVELS = np.array([0.2, 0.35, 0.5, 0.65, 0.8, 0.95])  # of likeness, where the next level begins

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,9 +36,10 @@ class RecordPairs(PairFeatures):
 
     Parameters
     ----------
-    fields : dict of str to {"text", "number", "date", "category"}, or None
+    fields : dict of str to {"text", "number", "date", "category", "vector"}, or None
         The fields to compare and what they are. Fields that are not named are not looked at. None guesses from the
-        records: dates and numbers if nine of ten cells are, a category if there are few different values, else text; a
+        records: dates and numbers if nine of ten cells are, vectors if all cells are (of eight numbers or more, all of
+        the same length), a category if there are few different values, else text; a
         field with one value only, row numbers and other names of rows (all different, of one pattern) are left out.
 
     Attributes
@@ -115,11 +117,11 @@ class RecordPairs(PairFeatures):
         for name in self.fields_:
             values = self._values(name, _column(records, name))
             for text, value in zip(texts, values):
-                text += [] if value is None else [value[:_BEGINNING]]
+                text += [] if value is None or self.fields_[name] == "vector" else [value[:_BEGINNING]]
             known = [value for value in values if value is not None]
             # what occurs once need not be kept: unknown values count as often
             self.value_counts_[name] = {v: n for v, n in Counter(known).items() if n > 1}
-            self.word_counts_[name] = _word_counts(known)
+            self.word_counts_[name] = {} if self.fields_[name] == "vector" else _word_counts(known)
             if self.fields_[name] == "text":
                 self.gram_counts_[name] = _gram_counts(known)
         self.whole_counts_ = None
@@ -160,6 +162,15 @@ class RecordPairs(PairFeatures):
         """Cells of each field as they are compared, None where they are missing; errors count records from `first`."""
         return {name: self._values(name, _column(records, name, first)) for name in self.fields_}
 
+    def without_counts(self) -> RecordPairs:
+        """A view that compares what is packed already: counts, of which there may be very many, are left out."""
+        bare = copy(self)
+        nothing: dict[str, dict[str, int]] = {name: {} for name in self.fields_}
+        bare.value_counts_, bare.word_counts_ = nothing, nothing
+        bare.gram_counts_ = None if self.gram_counts_ is None else {name: {} for name in self.gram_counts_}
+        bare.whole_counts_ = None if self.whole_counts_ is None else [{}, {}]
+        return bare
+
     def pairs(self, objects: Any) -> np.ndarray:
         """Features (T * (T - 1) / 2, d) of the pairs of a set, in condensed order."""
         table = self.table(objects)
@@ -180,6 +191,11 @@ class RecordPairs(PairFeatures):
 
     def count(self, objects: Any) -> int:
         return len(as_records(objects, "a set"))
+
+    def whole_text(self, cells: Sequence[str | None]) -> str | None:
+        """All cells of a record as one text, but for vectors; None if there are none."""
+        written = zip(cells, self.fields_.values())
+        return " ".join([cell[:_BEGINNING] for cell, kind in written if cell is not None and kind != "vector"]) or None
 
     def _comparison_names(self) -> list[str]:
         return [f"{name}: {comparison}" for name, _, comparison in self._comparisons()]
@@ -216,6 +232,8 @@ class RecordPairs(PairFeatures):
             spell = DateColumn({}, {}, 2, self.day_first_[name]).spelled
         elif kind == "number":  # its marks matter: 12.5 is not 125
             spell = _same_number
+        elif kind == "vector":
+            return list(cells)
         return [None if cell is None else spell(cell) or None for cell in cells]
 
     def _columns(self) -> dict[str, Column]:
@@ -259,7 +277,7 @@ class RecordTable:
         for column, cells in zip(self.columns.values(), zip(*rows)):
             column.append(cells)
         if self.whole is not None:
-            self.whole.append([whole_text(row) for row in rows])
+            self.whole.append([self.view.whole_text(row) for row in rows])
         self.n_records += len(rows)
 
     def compare(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -315,11 +333,6 @@ class RecordTable:
         if self.whole is not None:
             found.append((self.whole, weights[first:], np.maximum(weights[first:], 0.0).sum()))
         return sorted(found, key=lambda one: one[0].effort)
-
-
-def whole_text(cells: Sequence[str | None]) -> str | None:
-    """All cells of a record as one text, None if there are none."""
-    return " ".join([cell[:_BEGINNING] for cell in cells if cell is not None]) or None
 
 
 def check_fields(fields: Any) -> None:

@@ -19,7 +19,7 @@ from scipy.sparse import coo_array
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.choosing import HeldOut, Similarity, Trial
 from accord.dedupe.compared import ComparedPairs
-from accord.dedupe.decoding import Rule, cluster_pairs
+from accord.dedupe.decoding import Rule
 from accord.dedupe.labels import Labeled
 from accord.dedupe.machines import Machines
 from accord.dedupe.pairs import RecordTable
@@ -66,7 +66,7 @@ class SelfTraining:
         others = self.labeled.folds != fold
         known = np.zeros(len(self.compared.table), np.bool_)
         known[: others.size] = others
-        found = self._clusters(weights, bias - self.threshold)
+        found = self.compared.clusters(weights, bias - self.threshold, self.rule)
         guessed = ~(known[self.pool_left] & known[self.pool_right])
         left, right = self.pool_left[guessed], self.pool_right[guessed]
         sure, clusters = self.labeled.part(others)
@@ -97,17 +97,6 @@ class SelfTraining:
                 return None, np.array(rows)
         again = Similarity(SELF_TRAINED, similarity.weights, similarity.bias, without)
         return again, np.array(rows)
-
-    def _clusters(self, weights: np.ndarray, constant: float) -> np.ndarray:
-        compared = self.compared
-
-        def scores(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-            return compared.scores(left, right, weights) + constant
-
-        similar = scores(*compared.candidates)
-        return cluster_pairs(
-            len(compared.table), compared.candidates, similar, scores, lambda: compared.closeness, self.rule
-        )
 
 
 def some_neighbourhoods(

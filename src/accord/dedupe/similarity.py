@@ -25,6 +25,7 @@ from accord.dedupe.pairs import RecordPairs, RecordTable
 from accord.dedupe.values import Record
 
 _RARITY = 0.5  # how much of log(n / n0) is taken off similarities
+_SAMPLED = 2.0  # times as many records as in the table of `fit`: then that was a sample, with parts of clusters
 _MOST_WITHIN = 2.0  # that is taken off among records that similar pairs connect
 
 
@@ -56,6 +57,7 @@ class RecordSimilarity:
     slope_: float
     n_calibration_: float | None
     size_costs_: np.ndarray
+    machines_: list[Any]
     linkage_: str = "correlation"  # what files of earlier versions mean
     report_: list[dict[str, Any]] | None
     held_out_f1_: np.ndarray | None
@@ -134,7 +136,10 @@ class RecordSimilarity:
 
     def rule(self, n_records: int) -> Rule:
         """How a table of so many records is clustered."""
-        return Rule(self.linkage_, self.decoder, self.size_costs_, max(self.rarity(n_records) - _MOST_WITHIN, 0.0))
+        costs = self.size_costs_
+        if not self.machines_ and n_records > _SAMPLED * (self.n_calibration_ or 1.0):  # sizes were guessed
+            costs = np.zeros(1)
+        return Rule(self.linkage_, self.decoder, costs, max(self.rarity(n_records) - _MOST_WITHIN, 0.0))
 
     def rarity(self, n_records: int) -> float:
         """What is taken off similarities because matches are rare among so many records."""

@@ -1,4 +1,4 @@
-"""Cells of records: what they say as text, number or date, and which kind a column is."""
+"""Cells of records: what they say as text, number, date or vector, and which kind a column is."""
 
 from __future__ import annotations
 
@@ -10,21 +10,26 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from accord.exceptions import InputError
 
 Record = Mapping[str, Any]  # cells by field
-KINDS = ("text", "number", "date", "category")
+KINDS = ("text", "number", "date", "category", "vector")
 _MONTHS = {name: k + 1 for k, name in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"))}
 _THREE_NUMBERS = re.compile(r"(\d{1,4})[-/. ](\d{1,2})[-/. ](\d{1,4})(?:[Tt ]\d{1,2}:\d{2}.*)?")
 _EIGHT_DIGITS = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _DAY_WORD_YEAR = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\.?[- ]([a-z]{3})[a-z]*\.?,?[- ](\d{2,4})")
 _WORD_DAY_YEAR = re.compile(r"([a-z]{3})[a-z]*\.?[- ](\d{1,2})(?:st|nd|rd|th)?,?[- ](\d{2,4})")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_NUMBERS = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+_VECTOR = re.compile(rf"[\[(]?\s*{_NUMBERS}(?:[\s,]+{_NUMBERS})+\s*[\])]?")
 _SINGLE = (int, float, bool, dt.date, dt.datetime)
 _LETTER_OR_DIGIT, _DIGIT = re.compile(r"[^\W_]"), re.compile(r"\d")
 _ASCII = [chr(point) for point in range(128)]
 _PLAIN = str.maketrans({c: c.lower() if c.isalnum() else None if c == "'" else " " for c in _ASCII})
 _FEW_VALUES = 12  # a column of so few different short values is a category
+_LEAST_OF_VECTOR = 8  # numbers in a cell, as many in all cells, for a column to be one of vectors
 _MOST = 0.9  # of the cells have to be dates, or numbers, for a column to be of that kind
 
 
@@ -44,7 +49,43 @@ def cell_text(value: Any, where: str) -> str | None:
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     if isinstance(value, _SINGLE) or type(value).__name__ == "Decimal":
         return str(value)
-    raise InputError(f"{where} is a {type(value).__name__}; expected text, a number, a date or None")
+    if (isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1) and (found := vector_text(value)):
+        return found
+    raise InputError(
+        f"{where} is a {type(value).__name__}; expected text, a number, a date, a vector of finite numbers or None"
+    )
+
+
+def vector_text(value: Any) -> str | None:
+    """A vector as text, with five digits of each number; None if it is none."""
+    try:
+        numbers = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        return None
+    if numbers.ndim != 1 or numbers.size < 2 or not np.isfinite(numbers).all():
+        return None
+    return " ".join(f"{number:.5g}" for number in numbers.tolist())
+
+
+@lru_cache(maxsize=1 << 10)
+def parse_vector(text: str) -> np.ndarray | None:
+    """A vector of length 1 from numbers with blanks or commas between them; None if the text is none.
+
+    >>> parse_vector("[3, 4.0]").tolist()
+    [0.6000000238418579, 0.800000011920929]
+    """
+    if not _VECTOR.fullmatch(text):
+        return None
+    numbers = np.array(text.strip("[()] ").replace(",", " ").split(), np.float64)
+    length = np.sqrt(numbers @ numbers)
+    if not 0.0 < length < np.inf:
+        return None
+    return (numbers / length).astype(np.float32)
+
+
+def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Of vectors of length 1 in rows; 0 if it is negative."""
+    return np.clip((x * y).sum(axis=-1, dtype=np.float64), 0.0, 1.0)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -130,6 +171,10 @@ def guess_kind(cells: Sequence[str]) -> str | None:
     known = [number for number in numbers if number is not None]
     if len(known) >= _MOST * len(cells):
         return None if len(different) == len(cells) and _counts_up(known) else "number"
+    if all(_VECTOR.fullmatch(cell) for cell in cells):
+        sizes = {len(cell.replace(",", " ").split()) for cell in cells}
+        if len(sizes) == 1 and min(sizes) >= _LEAST_OF_VECTOR:
+            return "vector"
     if len(different) <= _FEW_VALUES and len(cells) >= 10 * len(different):
         return "category"
     return "text"

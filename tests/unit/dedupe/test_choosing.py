@@ -186,6 +186,25 @@ def test_what_is_usual_stays_unless_another_choice_is_clearly_better():
     assert choose([[good], [usual]]) is good  # what is usual is the first rule's
 
 
+def test_what_few_mistakes_leave_open_cannot_be_clearly_better():
+    rng = np.random.default_rng(0)
+    beaten = {True: 0, False: 0}
+    for _ in range(3000):
+        n = int(rng.integers(4, 60))
+        sizes = rng.integers(2, int(rng.choice([3, 20])), n)
+        before, after = [], []
+        for size, wrong in zip(sizes.tolist(), rng.random(n) < rng.choice([0.05, 0.2, 0.6])):
+            perfect = [size * (size - 1), size * (size - 1), size * (size - 1), size, size, size]
+            apart = [0, size * (size - 1), 0, size, 1, size]
+            before.append(apart if wrong else perfect)
+            after.append(perfect if rng.random() < 0.9 else before[-1])
+        usual = trial_of(before)
+        if choosing.clearly_better(trial_of(after), usual):
+            beaten[usual.can_be_beaten()] += 1
+    assert beaten[True] > 100
+    assert beaten[False] <= 3  # the standard error is that of a straight line
+
+
 # -- without labels ---------------------------------------------------------------------------------------------------
 def test_a_mixture_is_told_apart():
     rng = np.random.default_rng(0)
@@ -231,6 +250,21 @@ def test_clusters_without_labels_or_with_too_few(ids, tmp_path):
     assert len(index.assign(records[20:25])) == 5
 
 
+def test_which_sizes_are_probable_is_guessed_without_labels():
+    records, truth = people(60, seed=5)
+    seen: dict[int, int] = {}
+    twice = []
+    for record, who in zip(records, truth):
+        seen[who] = seen.get(who, 0) + 1
+        twice += [record] if seen[who] < 3 else []
+    model = Deduplicator(FIELDS, random_state=0).fit(twice)
+    assert model.size_costs_[2] == 0
+    assert model.size_costs_[-1] > 2  # three are improbable
+    assert model.rule(len(twice)).costs is model.size_costs_
+    assert model.rule(3 * len(twice)).costs.tolist() == [0]  # what was seen is perhaps a part
+    assert max(np.bincount(model.predict(twice))) <= 2
+
+
 def test_one_record_is_too_few():
     with pytest.raises(InputError, match="records has 1 entries; expected at least two"):
         Deduplicator().fit([{"name": "a"}])
@@ -249,7 +283,7 @@ def test_the_report_says_what_was_chosen(monkeypatch):
     assert {row["similarity"] for row in model.report_} == {"learned and guessed"}  # none can be better
     assert chosen["f1"] > 0.99
     assert f1(truth, model.predict(others)) > 0.85
-    monkeypatch.setattr(choosing, "_GOOD", 2.0)  # nothing is good enough
+    monkeypatch.setattr(Trial, "can_be_beaten", lambda self: True)
     named = Deduplicator(FIELDS, random_state=0, self_training=False, tol=0.05, linkage="components")
     named.fit([*records, *others], [*ids, *[None] * len(others)])
     assert named.linkage_ == "components"
