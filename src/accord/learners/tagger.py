@@ -213,7 +213,9 @@ class Tagger(StructuredLearner):
 
         semi, supervised = [], []
         if learned and any(y is not None for y in ruled):
-            known = [*vectors, *(self._packed(view, X) for view in like)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # where all names are of one kind, words are like nothing else
+                known = [*vectors, *(self._packed(view, X) for view in like)]
             if n_labeled:  # what rules teach without labels is known from elsewhere, too
                 taught = _taught_by_rules(consistent(known), X[n_labeled:n], ruled[n_labeled:], each[n_labeled:])
                 said = LabelScores().learn(_unpacked(taught.view_), taught.weights_.unary)
