@@ -149,6 +149,7 @@ TABLE = {
     "Kernel": _entry("part", "views.kernel_views", public=False),
     "KernelView": _entry("part", "views.kernel_views", public=False),
     "TypeOdds": _entry("part", "views.type_odds", public=False),
+    "LabelScores": _entry("part", "views.label_scores", public=False),
     "ReadyPairs": _entry("part", "views.pairs", public=False),
 }  # fmt: skip
 

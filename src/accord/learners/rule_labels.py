@@ -59,19 +59,23 @@ def about(judged: Sequence[Judged]) -> str:
 
 
 class RuleLabels(NamedTuple):
-    """Partial labels by sentence (None: no trusted rule says anything of it), and the rules as they were judged."""
+    """Partial labels by sentence (None: no trusted rule says anything of it), the rules as they were judged, and what
+    trusted rules have found, by kind."""
 
     outputs: list[list[Any] | None]
     judged: list[Judged]
+    phrases: dict[str, list[str]]
 
 
 class Touched(NamedTuple):
-    """Tokens of all sentences in one row; kinds of matches by rule and token, -1 where there is none."""
+    """Tokens of all sentences in one row; kinds of matches by rule and token, -1 where there is none; and the phrases
+    that were matched, with their kinds, by rule."""
 
     offsets: np.ndarray
     tokens: list[str]
     kinds: list[Any]
     votes: np.ndarray  # (n_rules, n_tokens)
+    phrases: list[set[tuple[Any, str]]]
 
 
 def touched(rules: Rules, X: Sequence[Sequence[str]]) -> Touched:
@@ -79,11 +83,13 @@ def touched(rules: Rules, X: Sequence[Sequence[str]]) -> Touched:
     offsets = np.append(0, np.cumsum([len(x) for x in X])).astype(np.int64)
     votes = np.full((len(rules), int(offsets[-1])), -1, np.int32)
     numbers: dict[Any, int] = {}
+    phrases: list[set[tuple[Any, str]]] = [set() for _ in range(len(rules))]
     for first, x in zip(offsets, X):
         for r, found in enumerate(rules.matches(x)):
             for start, end, label in found:
                 votes[r, first + start : first + end] = numbers.setdefault(kind_of(label), len(numbers))
-    return Touched(offsets, [token for x in X for token in x], list(numbers), votes)
+                phrases[r].add((kind_of(label), " ".join(x[start:end])))
+    return Touched(offsets, [token for x in X for token in x], list(numbers), votes, phrases)
 
 
 def kind_of(label: Any) -> Any:
@@ -96,15 +102,12 @@ def kind_of(label: Any) -> Any:
 def labels_by_rules(
     rules: Rules, X: Sequence[Sequence[str]], outputs: Sequence[Any], labels: Iterable[Any], rng: np.random.Generator
 ) -> RuleLabels:
-    """Partial labels of sentences without labels; ``labels`` are those that are known to exist.
-
-    Where sentences have labels, these say what is outside; else it is found out.
-    """
+    """Partial labels of sentences without labels; ``labels`` are those that are known to exist."""
     found, known = touched(rules, X), set(labels)
     flat = [label for x, y in zip(X, outputs) for label in (y if y is not None else [None] * len(x))]
     scheme = scheme_of(known)
     if not found.kinds:
-        return RuleLabels([None] * len(X), judged(rules, found, None, flat))
+        return RuleLabels([None] * len(X), judged(rules, found, None, flat), {})
     like = Likeness(found, X, rng)
     each = judged(rules, found, like, flat)
     has_outside = not known or OUTSIDE in known
@@ -112,9 +115,11 @@ def labels_by_rules(
     if has_outside:
         inside = like.of([r for r, rule in enumerate(each) if rule.used], np.arange(inside.size))[0]
     made = partial_labels(found, inside, each, scheme, has_outside)
-    if any(label is not None for label in flat):
-        made = [None if y is None else [None if label == OUTSIDE else label for label in y] for y in made]
-    return RuleLabels([y if given is None else None for y, given in zip(made, outputs)], each)
+    phrases: dict[str, list[str]] = {}
+    for kind, phrase in sorted({pair for rule, of in zip(each, found.phrases) if rule.used for pair in of}, key=str):
+        if kind != OUTSIDE:
+            phrases.setdefault(str(kind), []).append(phrase)
+    return RuleLabels([y if given is None else None for y, given in zip(made, outputs)], each, phrases)
 
 
 def scheme_of(labels: set[Any]) -> str | None:

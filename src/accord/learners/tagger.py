@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -28,11 +29,12 @@ from accord.views.base import View
 from accord.views.canonical import CanonicalFeatures
 from accord.views.compose import ConcatenatedViews, new_view
 from accord.views.distributional import DistributionalFeatures
+from accord.views.label_scores import LabelScores
+from accord.views.list_likeness import ListLikeness
 from accord.views.packed_once import PackedOnce
 from accord.views.text import TokenFeatures
 
-# What a sentence with labels by rules counts for, beside sentences with labels and without any.
-RULE_WEIGHT, ALONE = 0.003, 0.03
+RULE_WEIGHT = 0.03  # what a sentence with labels by rules counts for
 
 
 class Way(NamedTuple):
@@ -41,7 +43,7 @@ class Way(NamedTuple):
     name: str
     weight: float
     learner: StructuredLearner
-    by_rules: bool = False  # whether labels by rules count, too
+    by_rules: bool = False  # whether rules have a say
 
 
 @dataclass(eq=False, repr=False)
@@ -68,8 +70,9 @@ class Tagger(StructuredLearner):
         Word lists, expressions and functions that label some tokens of unlabeled sentences, such as
         ``{"LOC": ["Rome", "New York"]}``. What they touch and what looks like it becomes spans; how often each rule is
         right is estimated, and rules that are right in less than 30 % of their matches are dropped. Without any labeled
-        sentence rules are all there is to learn from; with some, these say whether rules are used. A model file does
-        not hold the rules: a loaded model has ``rules=None``.
+        sentence rules are all there is to learn from; with some, the scores of a model that has learned from rules are
+        features beside the others, if held-out labeled sentences do not say that they harm. A model file does not hold
+        the rules: a loaded model has ``rules=None``.
     metric : "auto", "tokens" or "spans"
         What held-out sentences are to say: the share of wrong tokens, or F1 of spans (labels B-type, I-type and O).
         "auto": spans, if the labels are of that kind.
@@ -136,21 +139,20 @@ class Tagger(StructuredLearner):
         elsewhere = []
         if self.vectors is not None and sentences:
             elsewhere = [self._packed(new_view(self.vectors, sentences), sentences)]
-        ruled, structure = self._ruled(structure, sentences, outputs, given, rng)
+        ruled, like, structure = self._ruled(structure, sentences, outputs, given, rng)
         told = [y if rule is None else rule for y, rule in zip(outputs, ruled)] if not given.size else outputs
         CRF(structure, text)._prepare(sentences, told, weights)  # finds mistakes in the data
         order = np.concatenate([given, unlabeled])
         pool = [sentences[i] for i in (*order, *np.setdiff1d(np.arange(len(outputs)), order))]
         X, y = pool[: order.size], [outputs[i] for i in given] + [None] * unlabeled.size
         each, ruled = each[order], [ruled[i] for i in order]
-        by_rules = any(y is not None for y in ruled)
-        ways = self._ways(structure, text, elsewhere, pool, unlabeled.size > 0, by_rules, rng)
+        ways = self._ways(structure, text, elsewhere, pool, given.size, ruled, like, each, rng)
         ways = ways if given.size else [way for way in ways if way.by_rules]
         left = None if self.time_budget is None else self.time_budget - (time.monotonic() - began)
-        way = self._choose(ways, X, y, ruled, each, given.size, left, rng)
+        way = self._choose(ways, X, y, each, given.size, left, rng)
         used = np.arange(order.size if way.weight else given.size)
         way.learner.set_params(verbose=self.verbose)
-        model = _fitted(way, X, y, ruled, each, used)
+        model = _fitted(way, X, y, each, used) if given.size else _taught_by_rules(way.learner, X, ruled, each)
         self._forget_products()
         self.structure_, self.weights_, self.view_ = model.structure_, model.weights_, _unpacked(model.view_)
         known = None if way.by_rules else getattr(model, "transduction_", None)
@@ -160,11 +162,12 @@ class Tagger(StructuredLearner):
 
     def _ruled(
         self, structure: Any, X: list[Any], outputs: list[Any], given: np.ndarray, rng: np.random.Generator
-    ) -> tuple[list[Any], Any]:
-        """Labels by rules for unlabeled sentences, and the structure, which without any other labels has theirs."""
+    ) -> tuple[list[Any], list[View], Any]:
+        """Labels by rules for unlabeled sentences, a view of which words are like those that rules touch, and the
+        structure, which without any other labels has theirs."""
         self._about_rules, self.rule_report_ = "", None
         if self.rules is None:
-            return [None] * len(X), structure
+            return [None] * len(X), [], structure
         rules = as_rules(self.rules)
         if X and not are_words(X):
             raise InputError("rules: X has no words to look for; expected texts, or lists of words")
@@ -172,14 +175,15 @@ class Tagger(StructuredLearner):
         labels = {label for y in labeled if y is not None for label in y} | {*(structure.labels or ())}
         found = labels_by_rules(rules, X, labeled, labels - {None}, rng)
         self._about_rules, self.rule_report_ = about(found.judged), [rule._asdict() for rule in found.judged]
+        like = [] if len(found.phrases) < 2 else [ListLikeness(found.phrases, names=_are_names(found.phrases.values()))]
         if given.size:
-            return found.outputs, structure
+            return found.outputs, like, structure
         if not any(y is not None for y in found.outputs):
             raise InputError(f"no example is labeled, and no rule that is trusted says anything; {self._about_rules}")
         if self.structure is None:
             kinds = {kind_of(label) for y in found.outputs if y is not None for label in y if label is not None}
             structure = Sequence(labels=all_labels(kinds), constraints="iob2")
-        return found.outputs, structure
+        return found.outputs, like, structure
 
     def _saved(self) -> dict[str, Any]:
         """What model files hold: rules are of use while it learns, and may be functions."""
@@ -190,34 +194,48 @@ class Tagger(StructuredLearner):
 
     # -- ways to learn ----------------------------------------------------------------------------------------------
     def _ways(
-        self, structure: Structure, text: PackedOnce, vectors: list[PackedOnce], X: list[Any], unlabeled: bool,
-        ruled: bool, rng: np.random.Generator,
+        self, structure: Structure, text: PackedOnce, vectors: list[PackedOnce], X: list[Any], n_labeled: int,
+        ruled: list[Any], like: list[View], each: np.ndarray, rng: np.random.Generator,
     ) -> list[Way]:  # fmt: skip
         """What was found best with unlabeled sentences first, then what was found best without them; of each kind with
-        the vectors that are given first, then without them."""
+        rules and with the vectors that are given first, then without them."""
         settings: dict[str, Any] = {"n_jobs": self.n_jobs, "random_state": int(rng.integers(2**31))}
-        learned = [self._packed(ConcatenatedViews(word_vectors()), X)] if unlabeled and are_words(X) else []
+        learned, n = [], len(ruled)
+        if n > n_labeled and are_words(X):
+            learned = [self._packed(ConcatenatedViews(word_vectors()), X)]
+
+        def rich(views: list[PackedOnce]) -> CRF:
+            everything = _side_by_side([text, *learned, *views])
+            return CRF(structure, everything, C=30.0, tol=1e-4, max_iter=100, **settings)
+
+        def consistent(views: list[PackedOnce]) -> TypeConsistency:
+            return TypeConsistency(rich(views), strength=0.4, student_view=_side_by_side([text, *views]), **settings)
+
         semi, supervised = [], []
+        if learned and any(y is not None for y in ruled):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # where all names are of one kind, words are like nothing else
+                known = [*vectors, *(self._packed(view, X) for view in like)]
+            if n_labeled:  # what rules teach without labels is known from elsewhere, too
+                taught = _taught_by_rules(consistent(known), X[n_labeled:n], ruled[n_labeled:], each[n_labeled:])
+                said = LabelScores().learn(_unpacked(taught.view_), taught.weights_.unary)
+                known = [*vectors, self._packed(said, X)]
+            semi.append(Way("rules and type consistency", 1.0, consistent(known), True))
         for used in (vectors, []) if vectors else ([],):
-            features, known = _side_by_side([text, *used]), "" if used == vectors else ", no vectors"
+            features, known_as = _side_by_side([text, *used]), "" if used == vectors else ", no vectors"
             supervised += [
-                Way("SVM" + known, 0.0, StructuredSVM(structure, features, C=0.1, **settings)),
-                Way("CRF" + known, 0.0, CRF(structure, features, **settings)),
+                Way("SVM" + known_as, 0.0, StructuredSVM(structure, features, C=0.1, **settings)),
+                Way("CRF" + known_as, 0.0, CRF(structure, features, **settings)),
             ]
             if learned:
-                everything = _side_by_side([text, *learned, *used])
-                rich = CRF(structure, everything, C=30.0, tol=1e-4, max_iter=100, **settings)
-                both = TypeConsistency(clone(rich), strength=0.4, student_view=features, **settings)
-                if ruled and used == vectors:
-                    semi.append(Way("rules and type consistency", 1.0, clone(both), True))
-                semi.append(Way("type consistency" + known, 1.0, both))
+                semi.append(Way("type consistency" + known_as, 1.0, consistent(used)))
                 if used == vectors:
-                    semi.append(Way("CRF with word vectors", 1.0, rich))
+                    semi.append(Way("CRF with word vectors", 1.0, rich(used)))
         return semi + supervised
 
     def _choose(
-        self, ways: list[Way], X: list[Any], Y: list[Any], ruled: list[Any], each: np.ndarray, n_labeled: int,
-        seconds: float | None, rng: np.random.Generator,
+        self, ways: list[Way], X: list[Any], Y: list[Any], each: np.ndarray, n_labeled: int, seconds: float | None,
+        rng: np.random.Generator,
     ) -> Way:  # fmt: skip
         """The first way that is not clearly worse than another one on held-out labeled sentences."""
 
@@ -227,7 +245,7 @@ class Tagger(StructuredLearner):
             used = used if way.weight else used[used < n_labeled]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model = _fitted(way._replace(learner=clone(way.learner)), X, Y, ruled, each, used)
+                model = _fitted(way._replace(learner=clone(way.learner)), X, Y, each, used)
             found = model.predict([X[i] for i in held_out])
             return each[held_out, None] * counts(metric, [Y[i] for i in held_out], found)
 
@@ -263,16 +281,17 @@ class Tagger(StructuredLearner):
         return lines
 
 
-def _fitted(way: Way, X: list[Any], Y: list[Any], ruled: list[Any], each: np.ndarray, used: np.ndarray) -> Any:
-    """The learner of a way, trained on some sentences; those that rules label count as labeled ones, and once more as
-    unlabeled ones."""
-    places, labels, weights = [*used], [Y[i] for i in used], [*each[used]]
-    if way.by_rules:
-        extra = [i for i in used if ruled[i] is not None]
-        places, labels = places + extra, labels + [ruled[i] for i in extra]
-        weight = RULE_WEIGHT if any(y is not None for y in labels[: used.size]) else ALONE
-        weights += [weight * each[i] for i in extra]
-    return way.learner.fit([X[i] for i in places], labels, sample_weight=weights)
+def _fitted(way: Way, X: list[Any], Y: list[Any], each: np.ndarray, used: np.ndarray) -> Any:
+    """The learner of a way, trained on some sentences."""
+    return way.learner.fit([X[i] for i in used], [Y[i] for i in used], sample_weight=[*each[used]])
+
+
+def _taught_by_rules(learner: StructuredLearner, X: list[Any], ruled: list[Any], each: np.ndarray) -> Any:
+    """The learner, trained on unlabeled sentences; those that rules label are there once more, as labeled ones."""
+    extra = [i for i, y in enumerate(ruled) if y is not None]
+    places, labels = [*range(len(ruled)), *extra], [*[None] * len(ruled), *(ruled[i] for i in extra)]
+    weights = [*each, *(RULE_WEIGHT * each[extra])]
+    return learner.fit([X[i] for i in places], labels, sample_weight=weights)
 
 
 def word_vectors() -> list[View]:
@@ -290,6 +309,12 @@ def are_words(X: Seq[Any]) -> bool:
     """Whether inputs are lists of strings."""
     first = next((x for x in X if len(x)), ())
     return isinstance(first, (list, tuple)) and all(isinstance(token, str) for token in first)
+
+
+def _are_names(phrases: Iterable[list[str]]) -> bool:
+    """Whether most phrases have capital letters."""
+    capital = [phrase != phrase.lower() for some in phrases for phrase in some]
+    return 2 * sum(capital) > len(capital)
 
 
 def _side_by_side(views: list[PackedOnce]) -> PackedOnce:

@@ -136,7 +136,7 @@ class ConcatenatedViews(View):
     views: Sequence[View] | Mapping[str, View]
 
     stored: ClassVar = {
-        "views_": items(fitted("view split TypeOdds"), "n_views"),
+        "views_": items(fitted("view split TypeOdds LabelScores"), "n_views"),
         "blocks_": items(array("i8", "*", 2), "n_views"),
     }
     agrees: ClassVar = {"blocks_ give every feature of views_ a number of its own": lambda self: self._is_placed()}

@@ -186,6 +186,20 @@ def test_a_tagger_of_rules_alone_finds_other_names(tmp_path):
     assert loaded.rule_report_ == model.rule_report_
 
 
+def test_what_rules_teach_is_there_beside_labels(tmp_path):
+    everyone = {kind: NAMES[kind] + OTHERS[kind] for kind in NAMES}
+    X, Y = sentences(everyone, 1)
+    few = Y[:4] + [None] * (len(Y) - 4)
+    X_new, Y_new = sentences(OTHERS, 2, 20)
+    model = Tagger(rules=NAMES, random_state=0).fit(X, few)
+    assert model.report_[0].startswith("used: rules and type consistency")
+    found = model.predict(X_new)
+    assert np.mean([a == b for y, z in zip(found, Y_new) for a, b in zip(y, z)]) > 0.9
+    assert len(model.transduction_) == len(X) - 4
+    model.save(tmp_path / "m.accord")
+    assert accord.load(tmp_path / "m.accord").predict(X_new) == found
+
+
 def test_a_tagger_needs_labels_or_rules_that_match():
     with pytest.raises(InputError, match="no rule that is trusted says anything"):
         Tagger(rules={"PER": ["Zoe"]}).fit([["a", "b"]], [None])
