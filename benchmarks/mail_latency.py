@@ -3,10 +3,10 @@
     python benchmarks/mail_latency.py                               # generated mail, 200 messages per second
     python benchmarks/mail_latency.py --mail spam.tar.xz --rate 400
 
-`accord mail milter` runs as a process of its own, writes its state every 5 seconds, and has its window filled first.
-Then a scripted mail server sends messages at random times (exponentially distributed) over several connections, and
-measures. A message that is late because this program is, is sent when it can be, and not counted as waiting. Long runs
-(``--seconds 3600``) also show whether messages are lost and whether the program's memory grows.
+`accord mail milter` runs as a program of its own, writes its state every 5 seconds (`--checkpoint`), and has its window
+filled first. Then a scripted mail server sends messages at random times (exponentially distributed) over several
+connections, and measures. A message that is late because this program is, is sent when it can be, and not counted as
+waiting. Long runs (``--seconds 3600``) also show whether messages are lost and whether the program's memory grows.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ def encoded(raw: bytes) -> bytes:
 class Senders:
     """Connections that wait for messages to send."""
 
-    def __init__(self, port: int, n: int) -> None:
+    def __init__(self, port: int | str, n: int) -> None:
         self.jobs: queue.Queue[bytes | None] = queue.Queue()
         self.times: list[float] = []
-        self.tagged = 0
+        self.untagged: list[float] = []  # when; lists are appended to by several threads without losing anything
         self.threads = [threading.Thread(target=self._work, args=(port,), daemon=True) for _ in range(n)]
         for thread in self.threads:
             thread.start()
 
-    def _work(self, port: int) -> None:
+    def _work(self, port: int | str) -> None:
         with MilterClient(port) as client:
             while (stream := self.jobs.get()) is not None:
                 client.send(stream)
@@ -78,7 +78,8 @@ class Senders:
                 client.send(packet(b"E"))
                 reply = client.reply()
                 self.times.append(time.perf_counter() - began)
-                self.tagged += bool(reply.added)
+                if not reply.added:
+                    self.untagged.append(time.time())
 
     def close(self) -> None:
         for _ in self.threads:
@@ -92,6 +93,9 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=200.0, help="messages per second")
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--window", type=int, default=5000)
+    parser.add_argument("--processes", type=int, default=1, help="of the milter")
+    parser.add_argument("--checkpoint", type=float, default=5.0, help="seconds between states that are written")
+    parser.add_argument("--unix", action="store_true", help="reach the milter by a Unix socket instead of TCP")
     parser.add_argument("--connections", type=int, default=20)
     parser.add_argument("--mail", help="mbox, folder or archive of messages; default: generated mail")
     parser.add_argument("--precedence", action="store_true", help="run before all other programs (Linux, root)")
@@ -103,10 +107,11 @@ def main() -> None:
     different = [encoded(raw) for raw in load(options.mail, min(options.window + n_measured, MOST_DIFFERENT))]
     streams = list(itertools.islice(itertools.cycle(different), options.window + n_measured))
     with tempfile.TemporaryDirectory() as folder:
-        port = free_port()
+        port: int | str = os.path.join(folder, "socket") if options.unix else free_port()
         state = os.path.join(folder, "state")
-        flags = ["--listen", f"127.0.0.1:{port}", "--window", str(options.window), "--seconds", "30",
-                 "--state", state, "--checkpoint-seconds", "5"]  # fmt: skip
+        address = f"unix:{port}" if options.unix else f"127.0.0.1:{port}"
+        flags = ["--listen", address, "--window", str(options.window), "--seconds", "30", "--state", state,
+                 "--checkpoint-seconds", str(options.checkpoint), "--processes", str(options.processes)]  # fmt: skip
         program = subprocess.Popen([*COMMAND, "mail", "milter", *flags], stderr=subprocess.PIPE, text=True)
         try:
             if not any("milter on" in line for line in program.stderr):  # others may tell that kernels are compiled
@@ -117,13 +122,17 @@ def main() -> None:
                 filler.jobs.put(stream)
             filler.close()
             filling = options.window / (time.perf_counter() - began)
-            measured, memory = Senders(port, options.connections), [resident(program.pid)]
-            for part in range(4):  # memory after each quarter
-                send_steadily(measured, streams[options.window + part :: 4], options.rate)
-                memory.append(resident(program.pid))
+            print(f"filling the window of {options.window:,}: {filling:,.0f} messages per second over 4 connections")
+            measured, began, used = Senders(port, options.connections), time.perf_counter(), seconds_used(program.pid)
+            n_parts = max(4, round(options.seconds / 60))  # quarters, or minutes of a longer run
+            for part in range(n_parts):
+                done = len(measured.times)
+                send_steadily(measured, streams[options.window + part :: n_parts], options.rate)
+                tell(program.pid, time.perf_counter() - began, measured, done)
             measured.close()
-            report(measured, filling, n_measured, options, state)
-            print("megabytes of the program, after each quarter: " + ", ".join(f"{size:.0f}" for size in memory))
+            took = seconds_used(program.pid) - used
+            report(measured, n_measured, options, state)
+            print(f"processor time of the program: {1e3 * took / n_measured:.2f} ms per message")
         finally:
             program.terminate()
             program.wait()
@@ -138,20 +147,43 @@ def send_steadily(senders: Senders, streams: list[bytes], rate: float) -> None:
         senders.jobs.put(stream)
 
 
+def family(process: int) -> list[int]:
+    """A process and its children (Linux)."""
+    return [process, *map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())]
+
+
 def resident(process: int) -> float:
     """Megabytes that a process has in memory (Linux)."""
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def report(senders: Senders, filling: float, n_sent: int, options: argparse.Namespace, state: str) -> None:
+def seconds_used(program: int) -> float:
+    """Processor time of a program and its children (Linux)."""
+    fields = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in family(program)]
+    return sum(int(one[11]) + int(one[12]) for one in fields) / os.sysconf("SC_CLK_TCK")
+
+
+def tell(program: int, seconds: float, senders: Senders, done: int) -> None:
+    """A line about the messages that were answered since, so that a run that is broken off is not lost."""
+    times = sorted(senders.times[done:]) or [0.0]
+    p50, p99 = (1e3 * times[int(len(times) * q)] for q in (0.5, 0.99))
+    memory = " + ".join(f"{resident(one):.0f}" for one in family(program))
+    print(
+        f"{seconds:.0f} s: {len(senders.times):,} answered, {len(senders.untagged)} untagged, "
+        f"{senders.jobs.qsize()} not sent yet; p50 {p50:.2f} ms, p99 {p99:.2f} ms; "
+        f"memory {memory} MB; load {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
+
+
+def report(senders: Senders, n_sent: int, options: argparse.Namespace, state: str) -> None:
     times = sorted(1e3 * seconds for seconds in senders.times)
     n = len(times)
     quantiles = {name: times[min(n - 1, int(n * q))] for name, q in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99))}
     shown = ", ".join(f"{name} {value:.2f} ms" for name, value in quantiles.items())
-    print(f"filling the window of {options.window:,}: {filling:,.0f} messages per second over 4 connections")
     print(
-        f"{n:,} messages at {options.rate:g}/s over {options.connections} connections, {senders.tagged:,} tagged, "
-        f"{n_sent - n:,} without a verdict"
+        f"{n:,} messages at {options.rate:g}/s over {options.connections} connections, "
+        f"{len(senders.untagged)} untagged, {n_sent - n:,} without a verdict"
     )
     print(f"end of message to verdict: {shown}, largest {times[-1]:.2f} ms")
     print(f"state: {os.path.getsize(state) / 1e6:.1f} MB; load of the machine: {os.getloadavg()[0]:.1f}")

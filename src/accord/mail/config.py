@@ -66,6 +66,9 @@ class MilterSettings:
     """How a mail server reaches the milter, and whose mail gets headers."""
 
     listen: str = _setting("127.0.0.1:8891", 'Address as "host:port", "[::1]:port" or "unix:/path".')
+    processes: int = _setting(
+        1, "Of more than one, one decides, and the others speak with mail servers and sign; limits are for each.", 1, 64
+    )
     local_networks: tuple[str, ...] = _setting(
         ("127.0.0.0/8", "::1/128"), "Mail from here is local: it goes through untouched."
     )

@@ -25,6 +25,13 @@ class Counters:
         """Another message with this outcome."""
         self.outcomes[outcome] += 1
 
+    def add(self, other: Counters) -> None:
+        """What another process counted of its messages and connections."""
+        for outcome, n in other.outcomes.items():
+            self.outcomes[outcome] += n
+        self.spoofed += other.spoofed
+        self.malformed += other.malformed
+
     def took(self, seconds: float) -> None:
         """Another answer after so many seconds, the waiting included."""
         self.seconds += seconds

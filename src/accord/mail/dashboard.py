@@ -49,7 +49,7 @@ class Template:
             return
         if self.first is not None:
             (self.subject, self.text), self.first = _sample(*self.first), None
-        subject, text = _sample(*_beginning(message))
+        subject, text = _sample(*beginning(message))
         self.subject, self.text = _common(self.subject, subject), _common(self.text, text)
 
 
@@ -73,7 +73,7 @@ class Board:
             self._minutes[-1][2] += not found.is_new
             template = self._templates.pop(found.batch, None)
             if template is None:
-                template = Template(found.batch, first=None if message is None else _beginning(message))
+                template = Template(found.batch, first=None if message is None else beginning(message))
             elif message is not None:
                 template.narrow(message)
             template.size, template.last, template.score = found.size, now, score
@@ -106,7 +106,8 @@ def redacted(text: str) -> str:
     return _HIDDEN.sub(GAP, clean(text))
 
 
-def _beginning(message: Message) -> tuple[str, bytes]:
+def beginning(message: Message) -> tuple[str, bytes]:
+    """What is looked at of a message."""
     return message.subject[:_LETTERS], message.text[: 4 * _LETTERS]
 
 

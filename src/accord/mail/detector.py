@@ -234,7 +234,8 @@ class BatchDetector:
         threads can go on assigning while the file is written.
         """
         with self._lock:
-            state = self._window.state()
+            state = self._window.copied()
+        state.joined()
         try:
             prove(self, _KIND)
             prove(state, "window")

@@ -13,13 +13,13 @@ import socket
 import stat
 import time
 from contextlib import suppress
+from typing import Any
 
 from accord.exceptions import InputError
 from accord.mail.config import Address, MailSettings, parse_address
 from accord.mail.connections import AT_ONCE, listen_long, lobby_of_strangers
 from accord.mail.milter_policy import Policy
-from accord.mail.milter_session import MilterSession
-from accord.mail.service import MailService
+from accord.mail.milter_session import MilterSession, Service
 
 _LOOK_SECONDS = 1.0  # between looks for idle connections
 _PACKET_SECONDS = 60.0  # for the rest of a packet that has begun
@@ -29,36 +29,59 @@ _OFFER_SECONDS = 10.0  # for the offer with which mail servers begin
 class MilterServer:
     """Listens for mail servers. The service has been started, and is not stopped here."""
 
-    def __init__(self, service: MailService, settings: MailSettings) -> None:
+    def __init__(self, service: Service, settings: MailSettings) -> None:
         self.service, self.settings = service, settings
         self.policy = Policy(settings)
         self.sessions: set[MilterSession] = set()
         self.strangers = lobby_of_strangers(settings.limits.connections)
         self.address: Address | None = None
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def sockets(self) -> list[socket.socket]:
+        """Those that are bound."""
+        return [socket.socket(fileno=os.dup(one.fileno())) for server in self._servers for one in server.sockets]
 
     async def start(self) -> Address:
         """Begin to listen; where, is returned (port 0 chooses a free one)."""
+        address = await self.bind()
+        for server in self._servers:
+            await server.start_serving()
+        self._begin()
+        return address
+
+    async def bind(self) -> Address:
+        """Take the address, without listening yet."""
         wanted = parse_address(self.settings.milter.listen, "milter.listen")
         loop = asyncio.get_running_loop()
+        options: dict[str, Any] = {"backlog": AT_ONCE, "start_serving": False}
         if wanted.path:
             remove_stale_socket(wanted.path)
-            self._server = await loop.create_unix_server(self._session, wanted.path, backlog=AT_ONCE)
+            server = await loop.create_unix_server(self._session, wanted.path, **options)
             os.chmod(wanted.path, 0o660)
             self.address = wanted
         else:
-            self._server = await loop.create_server(self._session, wanted.host, wanted.port, backlog=AT_ONCE)
-            self.address = Address(wanted.host, self._server.sockets[0].getsockname()[1])
-        listen_long(self._server)
-        self._watch = asyncio.create_task(self._close_idle())
+            server = await loop.create_server(self._session, wanted.host, wanted.port, **options)
+            self.address = Address(wanted.host, server.sockets[0].getsockname()[1])
+        self._servers = [server]
         return self.address
+
+    async def serve(self, sockets: list[socket.socket]) -> None:
+        """Begin to listen on sockets that another process has bound; of their connections, take one at a time."""
+        loop = asyncio.get_running_loop()
+        self._servers = [await loop.create_server(self._session, sock=one, backlog=1) for one in sockets]
+        self._begin()
+
+    def _begin(self) -> None:
+        for server in self._servers:
+            listen_long(server)
+        self._watch = asyncio.create_task(self._close_idle())
 
     async def close(self, seconds: float = 5.0) -> None:
         """Listen no more, wait for the messages that are being transferred, and hang up."""
-        if self._server is None:
-            return
-        self._server.close()
+        for server in self._servers:
+            server.close()
         if self._watch is not None:
             self._watch.cancel()
         deadline = time.monotonic() + seconds

@@ -30,7 +30,7 @@ class PassingMessage:
     def add_headers(self, headers: Iterable[tuple[bytes, bytes]], leading_space: bool) -> None:
         """The next headers; `leading_space` tells that values come with the white space after the colon."""
         colon = b":" if leading_space else b": "
-        lines = []
+        lines: list[bytes] = []
         for name, value in headers:
             own = name.strip().lower()
             if own in self._own:  # not shown to the detector either: whether a header was forged says nothing

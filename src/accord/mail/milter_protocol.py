@@ -80,7 +80,7 @@ def take_headers(buffer: bytes, start: int, most: int) -> tuple[list[tuple[bytes
     Most packets are headers, so these are taken many at a time. What is no header, or not all there, or malformed is
     left to :func:`take_packet`.
     """
-    found = []
+    found: list[tuple[bytes, bytes]] = []
     last = len(buffer) - _HEAD.size
     while start <= last and len(found) < most:
         length, kind = _HEAD.unpack_from(buffer, start)

@@ -1,8 +1,8 @@
 """One connection of a mail server to the milter: what is said in it, and what happens when something goes wrong.
 
 Only the end of a message is answered; all the rest is agreed to be sent without waiting. While a message waits for its
-verdict, or the mail server does not read our answers, nothing is read from its connection, so what a connection can
-hold in memory is bounded. After so many packets of one connection it is the turn of others.
+verdict, or the mail server does not read our answers, hardly anything is read from its connection, so what a connection
+can hold in memory is bounded. After so many packets of one connection it is the turn of others.
 """
 
 from __future__ import annotations
@@ -14,19 +14,31 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from accord.mail import milter_protocol as wire
 from accord.mail.config import MailSettings
 from accord.mail.connections import Lobby
+from accord.mail.counters import Counters
 from accord.mail.milter_message import PassingMessage
 from accord.mail.milter_policy import Policy
-from accord.mail.service import MailService, Overloaded, Verdict
+from accord.mail.service import Overloaded, Verdict
 
 LOG = logging.getLogger("accord.mail.milter")
 _MOST_PACKETS = 200  # at a time; the smallest ones take less than a millisecond
+_MOST_AHEAD = 4096  # bytes that are read while there is no use for them yet
 _STALE_SECONDS = 300.0  # after which mail servers give up clients that say nothing outside of messages
+Answer = Future[Verdict] | asyncio.Future[Verdict]
 _QUICK_ACK: Any = getattr(socket, "TCP_QUICKACK", None)  # Linux
+
+
+class Service(Protocol):
+    """What a connection needs of a `MailService`, or of what stands for it in another process."""
+
+    counters: Counters
+
+    def assign(self, raw: bytes, received: float) -> Answer:
+        """Ask for the verdict on a message."""
 
 
 class MilterSession(asyncio.Protocol):
@@ -40,7 +52,7 @@ class MilterSession(asyncio.Protocol):
 
     def __init__(
         self,
-        service: MailService,
+        service: Service,
         settings: MailSettings,
         policy: Policy,
         sessions: set[MilterSession],
@@ -55,7 +67,7 @@ class MilterSession(asyncio.Protocol):
         self._is_full = False  # more connections than we look after
         self._client_reason = ""
         self._is_authenticated = False
-        self._waiting: Future[Verdict] | None = None  # for the detector
+        self._waiting: Answer | None = None  # for the detector
         self._timer: asyncio.TimerHandle | None = None
         self._next: asyncio.Handle | None = None  # the next look at packets that are there already
         self._answers: list[bytes] = []  # to be sent together
@@ -165,10 +177,11 @@ class MilterSession(asyncio.Protocol):
         finally:
             del self._buffer[:start]
             self._flush()
-        if self._waiting is None and not self._is_unread and self._next is None:
-            self._transport.resume_reading()
-        else:
+        is_held = self._waiting is not None or self._is_unread or self._next is not None
+        if is_held and len(self._buffer) > _MOST_AHEAD:
             self._transport.pause_reading()
+        else:  # most send nothing before they are answered, and to pause and resume costs more than to wait for nothing
+            self._transport.resume_reading()
 
     def _handle(self, kind: bytes, data: bytes) -> None:
         command = self._commands.get(kind)
@@ -254,19 +267,22 @@ class MilterSession(asyncio.Protocol):
         message.raw.clear()
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(self.limits.seconds, self._give_up)
-        self._waiting.add_done_callback(lambda answer: _tell(loop, self._answered, answer))
+        if isinstance(self._waiting, asyncio.Future):
+            self._waiting.add_done_callback(self._answered)
+        else:  # of another thread
+            self._waiting.add_done_callback(lambda answer: _tell(loop, self._answered, answer))
 
     def _new_client(self, _: bytes) -> None:
         self._client_reason = ""
         self._reset()
 
     # -- verdicts -------------------------------------------------------------------------------------------------
-    def _answered(self, answer: Future[Verdict]) -> None:
+    def _answered(self, answer: Answer) -> None:
         if answer is not self._waiting:
             return  # given up, or the connection is gone
         self._forget_question()
-        if answer.cancelled() or answer.exception() is not None:
-            self._finish("error")
+        if answer.cancelled() or (failure := answer.exception()) is not None:
+            self._finish("overloaded" if isinstance(failure, Overloaded) else "error")
         else:
             self._finish("assigned", answer.result())
         self._read_packets()

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from accord.exceptions import AccordError, InputError
@@ -22,6 +22,8 @@ from accord.mail.config import DetectorSettings, LimitSettings
 from accord.mail.counters import Counters
 from accord.mail.dashboard import Board
 from accord.mail.detector import BatchDetector, Explanation
+from accord.mail.message import Message
+from accord.mail.signature import Signature
 from accord.mail.spam import CollectiveSpamFilter
 from accord.mail.state_file import ID_BLOCK, claim_state, jump_ids, release_state, restore_state
 from accord.model_file import load
@@ -80,6 +82,7 @@ class MailService:
         self._queue: queue.Queue[_Job | None] = queue.Queue(self.limits.queue)
         self._stopping = threading.Event()
         self._wake = threading.Event()  # the checkpointer has something to do
+        self._deciding = threading.Lock()  # about one message at a time
         self._saving = threading.Lock()  # an older state must not replace a newer one
         # Numbers of messages: looked at so far, and when the state was written, or last tried to be.
         self._assigned = self._saved = self._tried = 0
@@ -99,6 +102,14 @@ class MailService:
     def assign(self, raw: bytes, received: float | None = None) -> Future[Verdict]:
         """Put a message into the queue; cancel the future if the answer is no longer wanted."""
         return self._submit(lambda: self._assign(raw, received))
+
+    def decide(self, mail: Signature, message: Message, received: float, since: float) -> Verdict:
+        """The verdict on a message that another process took apart and signed, which began at `since`."""
+        if self._stopping.is_set():
+            raise Overloaded("the service is stopping")
+        found = self._assign(mail, received, message)
+        self._took(since)
+        return found
 
     def explain(self, raw: bytes) -> Future[Explanation]:
         """Ask why a message would join a batch; nothing is remembered of it."""
@@ -171,18 +182,25 @@ class MailService:
             raise Overloaded(f"{self.limits.queue} messages are waiting already") from None
         return answer
 
-    def _assign(self, raw: bytes, received: float | None) -> Verdict:
-        if self.settings.state and self._assigned >= self._last_safe:
-            self.reserve_ids()
-        try:
-            found = self.detector.assign_detailed(raw, received)
-        finally:  # a message that failed may have an id as well
-            self._assigned += 1
-        if self._assigned - self._tried >= self.settings.checkpoint_messages:
-            self._wake.set()
+    def _assign(self, raw: bytes | Signature, received: float | None, message: Message | None = None) -> Verdict:
+        with self._deciding:
+            if self.settings.state and self._assigned >= self._last_safe:
+                self.reserve_ids()
+            try:
+                found = self.detector.assign_detailed(raw, received)
+            finally:  # a message that failed may have an id as well
+                self._assigned += 1
+            if self._assigned - self._tried >= self.settings.checkpoint_messages:
+                self._wake.set()
+        if message is not None:
+            found = replace(found, message=message)
         score = None if self.spam_filter is None else float(self.spam_filter.decision(found))
         self.board.take(found, score)
         return Verdict(found.batch, found.size, found.similarity, found.is_new, found.short, score)
+
+    def _took(self, since: float) -> None:
+        with self._deciding:  # several threads may be done at a time
+            self.counters.took(time.perf_counter() - since)
 
     def _work(self) -> None:
         while (job := self._queue.get()) is not None:
@@ -194,7 +212,7 @@ class MailService:
                 LOG.exception("the detector failed")
                 job.answer.set_exception(error)
             else:
-                self.counters.took(time.perf_counter() - job.since)
+                self._took(job.since)
                 job.answer.set_result(result)
 
     def _keep(self) -> None:

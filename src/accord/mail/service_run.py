@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from accord.exceptions import AccordError
 from accord.mail.config import Address, MailSettings, parse_address
 from accord.mail.connections import allow_files, listen_long
+from accord.mail.fronts import Fronts
 from accord.mail.milter import MilterServer, remove_stale_socket
 from accord.mail.service import MailService, open_service, warm_up
 
@@ -72,7 +73,9 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    milter_server = MilterServer(service, settings) if milter else None
+    milter_server: MilterServer | Fronts | None = None
+    if milter:
+        milter_server = (Fronts if settings.milter.processes > 1 else MilterServer)(service, settings)
     if milter_server is not None:
         announce(f"milter on {await milter_server.start()}")
     try:

@@ -160,16 +160,14 @@ class Window:
     # -- state ----------------------------------------------------------------------------------------------------
     def state(self) -> WindowState:
         """Copies of everything."""
+        return self.copied().joined()
+
+    def copied(self) -> WindowState:
+        """The same, but for words, which `WindowState.joined` puts together: it takes longest, and needs no window."""
         kept = {name: getattr(self, name) for name in _NUMBERS}
         kept |= {name: getattr(self, name).copy() for name in _ARRAYS}
-        return WindowState(
-            rows=Signatures(*(column.copy() for column in self.rows)),
-            lengths=np.array([words.size for words, _ in self.words], np.int64),
-            words=np.concatenate([words for words, _ in self.words]),
-            counts=np.concatenate([counts for _, counts in self.words]),
-            free=np.array(self.free, np.int64),
-            **kept,
-        )
+        rows = Signatures(*(column.copy() for column in self.rows))
+        return WindowState(rows=rows, lists=list(self.words), free=np.array(self.free, np.int64), **kept)
 
     @classmethod
     def from_state(cls, state: WindowState) -> Window:
@@ -223,6 +221,14 @@ class WindowState(SimpleNamespace):
         ),
         "batches have lists of words": lambda self: self._is_listed(),
     }
+
+    def joined(self) -> WindowState:
+        """This state with all words one after the other; lists of words are never changed, only replaced."""
+        lists = vars(self).pop("lists")
+        self.lengths = np.array([words.size for words, _ in lists], np.int64)
+        self.words = np.concatenate([words for words, _ in lists])
+        self.counts = np.concatenate([counts for _, counts in lists])
+        return self
 
     @property
     def _taken(self) -> np.ndarray:

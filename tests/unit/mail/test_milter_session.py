@@ -16,7 +16,7 @@ from accord.mail.config import read_settings
 from accord.mail.connections import Lobby
 from accord.mail.counters import Counters
 from accord.mail.milter_policy import Policy
-from accord.mail.milter_session import _MOST_PACKETS, MilterSession
+from accord.mail.milter_session import _MOST_AHEAD, _MOST_PACKETS, MilterSession
 from accord.mail.service import Verdict
 
 ACCEPT, CONTINUE = packet(b"a"), packet(b"c")
@@ -113,6 +113,8 @@ def test_a_verdict_that_cannot_be_written_lets_mail_through(verdict):
     async def run():
         session, transport = connect()
         session.data_received(SILENT + packet(b"M", b"<a@b>\0") + packet(b"L", b"x-accord-batch\0 1\0") + packet(b"E"))
+        assert transport.is_reading  # a little
+        session.data_received(HELO * (_MOST_AHEAD // len(HELO) + 1))
         assert not transport.is_reading
         transport.writes.clear()
         session.service.asked[0][1].set_result(verdict)
