@@ -58,7 +58,8 @@ def doubted_records(
             other = -np.inf if best is None else others[best]
             # what belongs to another cluster is wrong in any case: both may be about the same thing
             wrong = float(expit(max(other, max(other, 0.0) - own)))
-            found.append(Doubted(int(labeled[i]), names[int(truth[i])], names[best] if other > 0.0 else None, wrong))
+            suggested = names[best] if best is not None and other > 0.0 else None
+            found.append(Doubted(int(labeled[i]), names[int(truth[i])], suggested, wrong))
     return sorted(found)
 
 
