@@ -4,6 +4,7 @@ From a cell to an id, file by file:
 
 ================  =====================================================================================================
 `values`          what a cell says as text, number or date, and which kind a column is
+`vectors`         cells that are vectors
 `packing`         arrays that grow, and strings packed into them
 `columns`         the values of one field, and how two of them are compared
 `pairs`           two records compared, field by field: `RecordPairs`, the features that everything is learned from

@@ -9,7 +9,8 @@ import numpy as np
 from accord.dedupe.column import MONTH, Column, spellings
 from accord.dedupe.packing import Growing, PackedStrings, Trigrams, rows_of
 from accord.dedupe.text_columns import TextColumn
-from accord.dedupe.values import cosines, parse_date, parse_number, parse_vector, plain_words
+from accord.dedupe.values import parse_date, parse_number, plain_words
+from accord.dedupe.vectors import cosines, parse_vector
 
 
 class _SpelledColumn(Column):

@@ -15,7 +15,8 @@ import numpy as np
 
 from accord.dedupe.column import COMPARISONS, LONGEST, MISSING, MONTH, MOST_WORDS, WHOLE
 from accord.dedupe.pairs import RecordPairs
-from accord.dedupe.values import cosines, parse_date, parse_number, parse_vector
+from accord.dedupe.values import parse_date, parse_number
+from accord.dedupe.vectors import cosines, parse_vector
 from accord.kernels.records import strings, words
 
 Cells = Sequence["str | None"]

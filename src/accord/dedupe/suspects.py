@@ -1,7 +1,7 @@
 """Records that are probably in the wrong cluster: what models that have not seen their cluster think of them.
 
 Labeled clusters are held out in folds. A model of the others says how similar a record of a held-out cluster is to its
-own one, and to others that have records like it. Both are logarithms of odds, so they are probabilities, too.
+own one, and to others that have records like it; labels of the held-out records make probabilities of that.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
 from accord.dedupe.blocking import candidate_pairs
 from accord.dedupe.labels import check_ids, folds_of_clusters
@@ -51,14 +52,15 @@ def doubted_records(
         table = fitted.view_.table([records[i] for i in labeled])
         near = _near_clusters(table, fitted, truth)
         constant, weights = fitted.constant(len(records)), fitted.pair_weights()
-        for i in held_out.tolist():
-            own = _similarity(table, i, members[truth[i]], weights, constant, nearer_half=True)
-            others = {k: _similarity(table, i, members[k], weights, constant) for k in near[i] - {int(truth[i])}}
-            best = max(others, key=lambda k: others[k], default=None)
-            other = -np.inf if best is None else others[best]
+        own = np.array(
+            [_similarity(table, i, members[truth[i]], weights, constant, nearer_half=True) for i in held_out]
+        )
+        best, other = _nearest(table, held_out, truth, members, near, weights, constant)
+        own, other = _as_labels_have_it(own, other)
+        for k, i in enumerate(held_out.tolist()):
             # what belongs to another cluster is wrong in any case: both may be about the same thing
-            wrong = float(expit(max(other, max(other, 0.0) - own)))
-            suggested = names[best] if best is not None and other > 0.0 else None
+            wrong = float(expit(max(other[k], max(other[k], 0.0) - (own[k] if members[truth[i]].size > 1 else 0.0))))
+            suggested = names[int(best[k])] if other[k] > 0.0 else None
             found.append(Doubted(int(labeled[i]), names[int(truth[i])], suggested, wrong))
     return sorted(found)
 
@@ -70,6 +72,35 @@ def _near_clusters(table: Any, fitted: Any, truth: np.ndarray) -> list[set[int]]
         found[a].add(int(truth[b]))
         found[b].add(int(truth[a]))
     return found
+
+
+def _nearest(
+    table: Any, records: np.ndarray, truth: np.ndarray, members: list[np.ndarray], near: list[set[int]],
+    weights: np.ndarray, constant: float,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """The other cluster that is most similar to each of some records, and how similar it is; -1 if there is none."""
+    best, similar = np.full(records.size, -1), np.full(records.size, -np.inf)
+    for k, i in enumerate(records.tolist()):
+        for cluster in near[i] - {int(truth[i])}:
+            found = _similarity(table, i, members[cluster], weights, constant)
+            if found > similar[k]:
+                best[k], similar[k] = cluster, found
+    return best, similar
+
+
+def _as_labels_have_it(own: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Logarithms of the odds that records belong to their own and to another cluster.
+
+    Mistakes among labels move where similar begins, so that is asked of the labels of the held-out records again.
+    """
+    some = np.isfinite(other)
+    scores = np.concatenate([own[own != 0.0], other[some]])
+    same = np.arange(scores.size) < np.count_nonzero(own)
+    if same.all() or not same.any():
+        return own, other
+    line = LogisticRegression(class_weight="balanced").fit(scores[:, None], same)
+    slope, start = max(float(line.coef_[0, 0]), 0.0), float(line.intercept_[0])
+    return np.where(own != 0.0, slope * own + start, 0.0), np.where(some, slope * other + start, -np.inf)
 
 
 def _similarity(

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from accord.exceptions import InputError
 
 Record = Mapping[str, Any]  # cells by field
@@ -23,7 +21,7 @@ _DAY_WORD_YEAR = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\.?[- ]([a-z]{3})[a-z]*\.
 _WORD_DAY_YEAR = re.compile(r"([a-z]{3})[a-z]*\.?[- ](\d{1,2})(?:st|nd|rd|th)?,?[- ](\d{2,4})")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _NUMBERS = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_VECTOR = re.compile(rf"[\[(]?\s*{_NUMBERS}(?:[\s,]+{_NUMBERS})+\s*[\])]?")
+VECTOR = re.compile(rf"[\[(]?\s*{_NUMBERS}(?:[\s,]+{_NUMBERS})+\s*[\])]?")
 _SINGLE = (int, float, bool, dt.date, dt.datetime)
 _LETTER_OR_DIGIT, _DIGIT = re.compile(r"[^\W_]"), re.compile(r"\d")
 _ASCII = [chr(point) for point in range(128)]
@@ -59,33 +57,12 @@ def cell_text(value: Any, where: str) -> str | None:
 def vector_text(value: Any) -> str | None:
     """A vector as text, with five digits of each number; None if it is none."""
     try:
-        numbers = np.asarray(value, np.float64)
+        numbers = [float(number) for number in value]
     except (TypeError, ValueError):
         return None
-    if numbers.ndim != 1 or numbers.size < 2 or not np.isfinite(numbers).all():
+    if len(numbers) < 2 or not all(map(math.isfinite, numbers)):
         return None
-    return " ".join(f"{number:.5g}" for number in numbers.tolist())
-
-
-@lru_cache(maxsize=1 << 10)
-def parse_vector(text: str) -> np.ndarray | None:
-    """A vector of length 1 from numbers with blanks or commas between them; None if the text is none.
-
-    >>> parse_vector("[3, 4.0]").tolist()
-    [0.6000000238418579, 0.800000011920929]
-    """
-    if not _VECTOR.fullmatch(text):
-        return None
-    numbers = np.array(text.strip("[()] ").replace(",", " ").split(), np.float64)
-    length = np.sqrt(numbers @ numbers)
-    if not 0.0 < length < np.inf:
-        return None
-    return (numbers / length).astype(np.float32)
-
-
-def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Of vectors of length 1 in rows; 0 if it is negative."""
-    return np.clip((x * y).sum(axis=-1, dtype=np.float64), 0.0, 1.0)
+    return " ".join(f"{number:.5g}" for number in numbers)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -171,7 +148,7 @@ def guess_kind(cells: Sequence[str]) -> str | None:
     known = [number for number in numbers if number is not None]
     if len(known) >= _MOST * len(cells):
         return None if len(different) == len(cells) and _counts_up(known) else "number"
-    if all(_VECTOR.fullmatch(cell) for cell in cells):
+    if all(VECTOR.fullmatch(cell) for cell in cells):
         sizes = {len(cell.replace(",", " ").split()) for cell in cells}
         if len(sizes) == 1 and min(sizes) >= _LEAST_OF_VECTOR:
             return "vector"

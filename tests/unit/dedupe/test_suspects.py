@@ -9,7 +9,7 @@ from accord.dedupe.suspects import doubted_records
 
 
 def test_records_that_were_moved_are_found_and_sent_back():
-    """And nobody else but one person who has two numbers, who is found from both."""
+    """One person who has two numbers is found from both."""
     records, ids = people(60, random_state=0)
     sizes, given = np.bincount(ids), [f"p{one}" for one in ids]
     moved = [i for i, one in enumerate(ids) if sizes[one] == 3][::7]
@@ -19,12 +19,11 @@ def test_records_that_were_moved_are_found_and_sent_back():
     given[second] = "another"
     found = suspects(records, given, Deduplicator(random_state=0), n_splits=3, random_state=0)
     suggested = {one.example: one.suggested for one in found}
-    assert suggested.keys() >= set(moved)
+    # of a cluster of two either may be the wrong one, so not only these are suspects
+    assert {one.example for one in found[: 2 * len(moved)]} >= {*moved, first, second}
     assert sum(suggested[i] == f"p{ids[i]}" for i in moved) >= 0.7 * len(moved)
-    assert len({one.example for one in found[: len(moved)]} & set(moved)) >= 0.6 * len(moved)
     assert suggested[first] == "another"
     assert suggested[second] == given[first]
-    assert len(found) <= 2 * len(moved) + 4  # of a cluster of two either may be the wrong one
     assert all(one.given == given[one.example] and one.start is None and one.probability > 0.5 for one in found)
     assert [one.probability for one in found] == sorted((one.probability for one in found), reverse=True)
 

@@ -7,7 +7,8 @@ from record_cases import people
 import accord
 from accord import Deduplicator, InputError, RecordPairs
 from accord.dedupe.few_pairs import FewPairs
-from accord.dedupe.values import cell_text, guess_kind, parse_vector
+from accord.dedupe.values import cell_text, guess_kind
+from accord.dedupe.vectors import parse_vector
 from accord.evaluation.clusters import pair_counts
 
 

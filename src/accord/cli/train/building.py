@@ -134,7 +134,7 @@ def _features(task: Task, view: str, given: dict[str, Any], options: dict[str, A
     else:
         features = _class(view)(**parameters_of(view, given))
     about_words = {name: _about_words(name, options) for name in WORD_VIEWS if options[name]}
-    if len(options["word_lists"]) > 1:
+    if len(options["word_lists"] or ()) > 1:
         about_words["likeness"] = _likeness(options)
     if options["encoder"] is not None and view in _ENCODED:
         about_words["encoder"] = _vectors(options, view)
