@@ -52,9 +52,7 @@ def doubted_records(
         table = fitted.view_.table([records[i] for i in labeled])
         near = _near_clusters(table, fitted, truth)
         constant, weights = fitted.constant(len(records)), fitted.pair_weights()
-        own = np.array(
-            [_similarity(table, i, members[truth[i]], weights, constant, nearer_half=True) for i in held_out]
-        )
+        own = np.array([_similarity(table, i, members[truth[i]], weights, constant, True) for i in held_out.tolist()])
         best, other = _nearest(table, held_out, truth, members, near, weights, constant)
         own, other = _as_labels_have_it(own, other)
         for k, i in enumerate(held_out.tolist()):
