@@ -133,7 +133,7 @@ class BatchDetector:
         self._lock = threading.Lock()
         self._prune = True
         n = window.size
-        self._room = np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
+        self._room = np.empty(n, np.int64), np.empty(n), np.empty(n, np.float32), np.empty(n)
 
     def __len__(self) -> int:
         """Number of mails in the window."""
@@ -339,7 +339,7 @@ class BatchDetector:
         """The place of the batch to join (-1: none), its sum, and how many rows were looked at (in ``_room[0]``)."""
         window, similarity = self._window, self.similarity
         return best_batch(
-            mail.row, window.rows, window.coarse, window.n_used, compared, window.serials, similarity.weights,
+            mail.row, window.rows, window.columns, window.n_used, compared, window.serials, similarity.weights,
             similarity.bias, HIGH, prune, *self._room,
         )  # fmt: skip
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from accord.forms import ANY, COUNT, Unfit, array, prove
-from accord.kernels.mail.pairs import N_PADDED, Signatures
-from accord.kernels.mail.sieve import coarse_numbers, put_row
+from accord.kernels.mail.pairs import Signatures
+from accord.kernels.mail.sieve import columns_of, put_row
 from accord.kernels.mail.text import merge_counts
 from accord.mail.config import MAX_WINDOW
 from accord.mail.signature import MARKS, ROWS, Signature, are_sound, empty_signatures
@@ -68,8 +68,7 @@ class Window:
 
     def _take_rows(self, rows: Signatures) -> None:
         self.rows = rows
-        self.coarse = np.empty((len(rows.numbers), N_PADDED), np.int16)  # their numbers, for a first look
-        coarse_numbers(rows.numbers, self.coarse)
+        self.columns = columns_of(rows)  # for a first look
 
     @property
     def n_batches(self) -> int:
@@ -132,7 +131,7 @@ class Window:
             place = self.open_batch()
             self.members[place] = 1
         row = (self.first + self.n_rows) % self.size
-        put_row(mail.row, self.rows, self.coarse, row)
+        put_row(mail.row, self.rows, self.columns, row)
         self.places[row], self.received[row] = place, received
         self.compared[row] = -1 if short else place
         self.n_rows += 1

@@ -45,8 +45,8 @@ def _all_rows(n_rows, places, rows):
 
 
 @helper
-def _first_step(new, window, rows, n_rows, weights, bias, high, rest, scores, bounds):
-    """Scores of some rows but for sets and subjects, and bounds: with the ``rest`` that these add at most."""
+def _first_step(new, window, rows, n_rows, weights, bias, high, scores):
+    """Scores of some rows but for sets and subjects."""
     n_marks, n_sets = new.marks.shape[1], new.sets.shape[1] // 2
     at = weights.size - 1 - n_sets - N_TEXTS
     w_texts, n_numbers = weights[at:], at - n_marks
@@ -69,17 +69,16 @@ def _first_step(new, window, rows, n_rows, weights, bias, high, rest, scores, bo
             if new.marks[0, m] == window.marks[k, m] and new.marks[0, m] != 0:
                 total += weights[m]
         scores[k] = total
-        bounds[k] = total + rest
 
 
 @kernel
-def best_batch(new, window, coarse, n_rows, places, serials, weights, bias, high, prune, rows, scores, bounds, sums):
+def best_batch(new, window, columns, n_rows, places, serials, weights, bias, high, prune, rows, scores, bounds, sums):
     """The place of the batch that a mail joins and the sum of similarities to its members, or -1 and the largest sum
     looked at; and the number of rows looked at to the end.
 
-    Parameters: ``new`` has the mail in row 0; ``coarse`` are the window's numbers in steps; ``places[k]`` is where the
+    Parameters: ``new`` has the mail in row 0; ``columns`` is what the sieve sees of the window; ``places[k]`` is where the
     batch of row k of the window is accounted (-1: the row takes no part); ``serials`` numbers batches by age, the older
-    one wins a tie; ``rows``, ``scores``, ``bounds`` (n_rows,) and ``sums`` (places) are room to work in. ``rows``
+    one wins a tie; ``rows``, ``scores``, ``bounds`` (n_rows,), of single precision, and ``sums`` (places) are room to work in. ``rows``
     begins with those looked at to the end.
     """
     n_sets = new.sets.shape[1] // 2
@@ -89,12 +88,12 @@ def best_batch(new, window, coarse, n_rows, places, serials, weights, bias, high
     rest = np.maximum(weights[w_sets:], 0.0).sum()
     if prune:
         rest_first = rest + most_of(weights[w_texts + 2], weights[w_texts + 3], high[1])
-        kept = hopeful_rows(new, window, coarse, n_rows, places, weights, bias, high, rest_first, rows, bounds, sums)
+        kept = hopeful_rows(new, window, columns, n_rows, places, weights, bias, high, rest_first, rows, bounds, sums)
     else:
         kept = _all_rows(n_rows, places, rows)
-    _first_step(new, window, rows, kept, weights, bias, high, rest, scores, bounds)
+    _first_step(new, window, rows, kept, weights, bias, high, scores)
     if prune:
-        kept = drop_hopeless(rows, kept, places, bounds, sums)
+        kept = drop_hopeless(rows, kept, places, scores, rest, sums)
     positions = np.empty(256, np.uint64)
     letter_positions(new.subject[0], new.lengths[0, 2], positions)
     for r in range(kept):
