@@ -129,11 +129,11 @@ class BatchDetector:
         self._start(Window(self.window))
 
     def _start(self, window: Window) -> None:
-        self._window = window
+        self._window = window.ready(self.similarity.weights)
         self._lock = threading.Lock()
         self._prune = True
         n = window.size
-        self._room = np.empty(n, np.int64), np.empty(n), np.empty(n, np.float32), np.empty(n)
+        self._room = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int32), np.empty(n)
 
     def __len__(self) -> int:
         """Number of mails in the window."""
@@ -338,6 +338,8 @@ class BatchDetector:
     def _compare(self, mail: Signature, compared: np.ndarray, prune: bool) -> tuple[int, float, int]:
         """The place of the batch to join (-1: none), its sum, and how many rows were looked at (in ``_room[0]``)."""
         window, similarity = self._window, self.similarity
+        if window.weights is not similarity.weights:  # somebody has given this detector another model
+            window.ready(similarity.weights)
         return best_batch(
             mail.row, window.rows, window.columns, window.n_used, compared, window.serials, similarity.weights,
             similarity.bias, HIGH, prune, *self._room,

@@ -52,7 +52,7 @@ class Window:
 
     def __init__(self, size: int, n_rows: int | None = None) -> None:
         self.size = size
-        self._take_rows(empty_signatures(size if n_rows is None else n_rows))
+        self.rows = empty_signatures(size if n_rows is None else n_rows)
         self.places = np.full(size, -1, np.int64)  # of the batch of each row, -1: the row is empty
         self.compared = self.places.copy()  # the same, with -1 for short mails, too
         self.received = np.zeros(size)
@@ -66,9 +66,11 @@ class Window:
         self.free = list(range(size - 1, -1, -1))
         self.next_serial = 1
 
-    def _take_rows(self, rows: Signatures) -> None:
-        self.rows = rows
-        self.columns = columns_of(rows)  # for a first look
+    def ready(self, weights: np.ndarray) -> Window:
+        """Prepare for `add`, and for comparing with these weights of features."""
+        self.weights = weights
+        self.columns = columns_of(self.rows, weights)
+        return self
 
     @property
     def n_batches(self) -> int:
@@ -174,7 +176,7 @@ class Window:
         window = cls.__new__(cls)
         for name in (*_NUMBERS, *_ARRAYS):
             setattr(window, name, getattr(state, name))
-        window._take_rows(state.rows)
+        window.rows = state.rows
         window.free = state.free.tolist()
         ends = np.cumsum(state.lengths)[:-1]
         window.words = list(zip(np.split(state.words, ends), np.split(state.counts, ends)))

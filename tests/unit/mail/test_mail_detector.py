@@ -1,5 +1,6 @@
 """The batch detector: windows that move on, state that comes back, threads, crashes, memory."""
 
+import copy
 import os
 import pickle
 import signal
@@ -112,8 +113,8 @@ def test_state_comes_back(signatures, tmp_path, n_before):
     copies = [BatchDetector.restore(tmp_path / "state"), pickle.loads(pickle.dumps(detector))]
     for k, mail in enumerate(signatures[n_before : n_before + 60]):
         expected = detector.assign_detailed(mail, received=float(n_before + k))
-        for copy in copies:
-            found = copy.assign_detailed(mail, received=float(n_before + k))
+        for one in copies:
+            found = one.assign_detailed(mail, received=float(n_before + k))
             assert (found.batch, found.size, found.similarity) == (expected.batch, expected.size, expected.similarity)
             for a, b in zip(found.statistics, expected.statistics):
                 np.testing.assert_array_equal(a, b)
@@ -264,6 +265,20 @@ def test_memory_does_not_grow(signatures):
     assert len(window.free) + len(np.unique(window.places[window.places >= 0])) == 20
     assert sum(words.size > 0 for words, _ in window.words) <= detector.n_batches
     assert all(words.size <= 1024 for words, _ in window.words)
+
+
+def test_another_model_on_the_way(signatures):
+    """What is kept of a window for a first look is made for a model, and anew for the next one."""
+    numbers = np.array([name.startswith("close ") for name in NAMES], float)
+    detector = BatchDetector(Similarity(numbers, -22.0, flat_idf()), min_words=0)
+    for mail in signatures[:100]:
+        detector.assign(mail)
+    detector.similarity = Similarity(-numbers, 18.0, flat_idf())  # mails that differ are alike
+    plain = copy.deepcopy(detector)
+    plain._prune = False
+    found = [[each.assign(mail) for mail in signatures[100:160]] for each in (detector, plain)]
+    assert found[0] == found[1]
+    assert len(set(found[0])) < 60
 
 
 def test_ties_go_to_the_oldest_batch():

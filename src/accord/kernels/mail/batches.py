@@ -76,10 +76,10 @@ def best_batch(new, window, columns, n_rows, places, serials, weights, bias, hig
     """The place of the batch that a mail joins and the sum of similarities to its members, or -1 and the largest sum
     looked at; and the number of rows looked at to the end.
 
-    Parameters: ``new`` has the mail in row 0; ``columns`` is what the sieve sees of the window; ``places[k]`` is where the
-    batch of row k of the window is accounted (-1: the row takes no part); ``serials`` numbers batches by age, the older
-    one wins a tie; ``rows``, ``scores``, ``bounds`` (n_rows,), of single precision, and ``sums`` (places) are room to work in. ``rows``
-    begins with those looked at to the end.
+    Parameters: ``new`` has the mail in row 0; ``columns`` is what the sieve sees of the window; ``places[k]`` is where
+    the batch of row k of the window is accounted (-1: the row takes no part); ``serials`` numbers batches by age, the
+    older one wins a tie; ``rows``, ``scores``, ``bounds`` (n_rows,), of 32-bit integers, and ``sums`` (places) are room
+    to work in. ``rows`` begins with those looked at to the end.
     """
     n_sets = new.sets.shape[1] // 2
     w_subject = weights.size - 1
@@ -88,7 +88,9 @@ def best_batch(new, window, columns, n_rows, places, serials, weights, bias, hig
     rest = np.maximum(weights[w_sets:], 0.0).sum()
     if prune:
         rest_first = rest + most_of(weights[w_texts + 2], weights[w_texts + 3], high[1])
-        kept = hopeful_rows(new, window, columns, n_rows, places, weights, bias, high, rest_first, rows, bounds, sums)
+        kept = hopeful_rows(
+            new, window, columns, n_rows, places, weights, bias, high, rest_first, rows, bounds, scores, sums
+        )
     else:
         kept = _all_rows(n_rows, places, rows)
     _first_step(new, window, rows, kept, weights, bias, high, scores)
