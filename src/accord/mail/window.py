@@ -151,8 +151,9 @@ class Window:
             self.same_sender[place] &= self.senders[place] == sender
         self.sizes[place] += 1
         if keep_words:
-            before = self.words[place]
-            self.words[place] = merge_counts(*before, mail.words, mail.counts, MAX_WORDS)
+            before, new = self.words[place], (mail.words, mail.counts)  # lists that nobody changes
+            is_first = before[0].size == 0 and mail.words.size <= MAX_WORDS
+            self.words[place] = new if is_first else merge_counts(*before, *new, MAX_WORDS)
 
     def statistics(self, place: int) -> BatchStatistics:
         same = bool(self.same_subject[place]), bool(self.same_sender[place])
