@@ -1,6 +1,7 @@
 """How fast mail is assigned to batches: raw bytes in, batch id out, with a full window of 5,000 mails.
 
     python benchmarks/mail.py DATA [--mails 4000] [--window 5000] [--parts throughput,windows,peers,memory,fuzz]
+    python benchmarks/mail.py DATA --parts turns --other SRC
 
 DATA is a folder with mail (archives, mbox files, folders); ``email`` of a local data folder, for example. Parts:
 
@@ -9,6 +10,7 @@ windows     time per mail against the size of the window, beside LP decoding of 
 peers       datasketch's MinHash LSH and river's TextClust on the same texts (see requirements-mail-peers.lock)
 memory      resident memory while --long mails (damaged copies, so that none is the same) pass through
 fuzz        --mutations damaged mails: exceptions, slowest mail
+turns       this version and the one in --other, a folder ``src``: 500 mails each, by turns, in one process each
 
 Writes results/mail.json and results/mail_windows.svg.
 """
@@ -16,16 +18,20 @@ Writes results/mail.json and results/mail_windows.svg.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import os
 import platform
 import random
 import resource
+import subprocess
 import sys
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +48,7 @@ from accord.mail.sources import iter_mail
 
 RESULTS = Path(__file__).parent / "results"
 PARTS = ("throughput", "windows", "peers", "memory", "fuzz")
+TURN = 500  # mails
 
 
 def load(folder: Path) -> list[bytes]:
@@ -107,6 +114,50 @@ def _start_worker() -> None:
 
 def _sign(raw: bytes) -> Any:
     return sign(raw, _IDF)
+
+
+# -- versions by turns ------------------------------------------------------------------------------------------------
+def turns(mails: list[bytes], options: argparse.Namespace) -> dict[str, Any]:
+    """Rates by processor time; machines change their pace, so those of one turn are compared."""
+    command = [sys.executable, __file__, str(options.data), "--window", str(options.window), "--answer"]
+    with ExitStack() as stack:
+        sides = []
+        for source in (Path(__file__).parent.parent / "src", options.other):
+            environment = os.environ | {"PYTHONPATH": str(source)}
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            sides.append(stack.enter_context(subprocess.Popen(command, env=environment, text=True, **pipes)))
+            sides[-1].stdout.readline()
+        found = np.array([[_ask(side) for side in sides] for _ in range(max(2, options.mails // TURN))])
+        for side in sides:
+            side.stdin.close()
+    rates = found[:, :, 0]
+    return {
+        "per_cpu_second": {"this": np.median(rates[:, 0]), "other": np.median(rates[:, 1])},
+        "best": {"this": rates[:, 0].max(), "other": rates[:, 1].max()},
+        "ratio": np.median(rates[:, 0] / rates[:, 1]),
+        "turns": len(rates),
+        "same batches": bool((found[:, 0, 1] == found[:, 1, 1]).all()),
+    }
+
+
+def _ask(side: subprocess.Popen[str]) -> tuple[float, float]:
+    side.stdin.write("\n")
+    side.stdin.flush()
+    rate, batches = side.stdout.readline().split()
+    return float(rate), float(batches)
+
+
+def _answer(mails: list[bytes], options: argparse.Namespace) -> None:
+    """For every line that comes, decide about so many mails: how many a second, and a checksum of their batches."""
+    detector, later = full(mails, options.window), itertools.cycle(mails)
+    for raw in itertools.islice(later, options.window):
+        detector.assign(raw)
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        some = list(itertools.islice(later, TURN))
+        start = time.process_time()
+        batches = [detector.assign(raw) for raw in some]
+        print(TURN / (time.process_time() - start), zlib.crc32(" ".join(batches).encode()), flush=True)
 
 
 # -- window sizes -----------------------------------------------------------------------------------------------------
@@ -247,12 +298,19 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000, 3000, 5000, 10000, 20000])
     parser.add_argument("--lp-sizes", type=int, nargs="+", default=[20, 50, 100, 200, 400])
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {','.join(PARTS)}")
+    parser.add_argument("--other", type=Path, help="the source of the version that turns are taken with")
+    parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if "turns" in options.parts.split(",") and options.other is None:
+        parser.error("turns are taken with another version: name its folder src by --other")
     mails = load(options.data)
     if not mails:
         parser.error(f"{options.data} has no mail")
     for raw in mails[:2]:
         BatchDetector(window=2).assign(raw)  # compiles
+    if options.answer:
+        _answer(mails, options)
+        return
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "mail.json"
     results = json.loads(path.read_text()) if path.is_file() else {}
