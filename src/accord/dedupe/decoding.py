@@ -160,7 +160,8 @@ def guessed_scores(
     some = np.flatnonzero(compared)
     known = scores(part[j[some]], part[k[some]])
     shared = close[j, k]
-    out = np.asarray(IsotonicRegression(out_of_bounds="clip").fit(shared[some], known).predict(shared), np.float64)
+    curve = IsotonicRegression().fit(shared[some], known)
+    out = np.interp(shared, curve.X_thresholds_, curve.y_thresholds_)
     out[some] = known
     return out
 
