@@ -3,8 +3,8 @@
 Three ways to cluster (``LINKAGES``): "correlation" looks for the largest sum of similarities within clusters, "average"
 joins two clusters while the mean similarity between them is positive, "components" joins whatever is similar.
 
-All pairs of a small component are compared. Of a large one, candidates are, and what the other pairs would give is
-guessed from the keys that they share: a line fitted to the pairs that were compared.
+All pairs of a small component are compared. Of a large one, candidates and some others are, and what the rest would
+give is guessed from the keys that they share: the rising curve that is nearest to the pairs that were compared.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
+from sklearn.isotonic import IsotonicRegression
 
 from accord.dedupe.blocking import Closeness
+from accord.dedupe.lookup_keys import mixed
 from accord.dedupe.pairs import RecordTable
 from accord.kernels.partitions import correlation
 from accord.kernels.partitions.condensed import n_objects, n_pairs, pair_numbers, square
@@ -139,21 +141,28 @@ def _name_clusters(labels: np.ndarray, part: np.ndarray, scores: np.ndarray, rul
 def guessed_scores(
     part: np.ndarray, n: int, candidates: tuple[np.ndarray, np.ndarray], scores: Scores, closeness: Closeness
 ) -> np.ndarray:
-    """Similarities of all pairs of a large component, some compared, the others guessed from the keys they share."""
+    """Similarities of all pairs of a large component, some compared, the others guessed from the keys they share.
+
+    Candidates are compared, and as many others as chance picks: candidates are the most alike, and what they say of
+    pairs that are not would let large clusters of different things look alike.
+    """
     close = closeness.within(part)
     place = np.full(n, -1)
     place[part] = np.arange(part.size)
     left, right = (place[side] for side in candidates)  # those of other components may be missing
     inside = (left >= 0) & (right >= 0)
     later, earlier = np.maximum(left[inside], right[inside]), np.minimum(left[inside], right[inside])
-    known = scores(part[later], part[earlier])
     j, k = pair_numbers(part.size)
-    shared, compared = close[j, k], later * (later - 1) // 2 + earlier
-    near = shared[compared]
-    spread = float(np.var(near))
-    slope = max(float(np.mean((near - near.mean()) * known)) / spread, 0.0) if spread > 0.0 else 0.0
-    out = np.minimum(known.mean() + slope * (shared - near.mean()), known.max())
-    out[compared] = known
+    # the same pairs, as far as possible, in whatever component they are: what was compared once is known
+    luck = mixed(np.maximum(part[j], part[k]) * np.int64(n) + np.minimum(part[j], part[k]), 0) / 2.0**64
+    compared = luck < MOST_ALL_PAIRS * (MOST_ALL_PAIRS - 1) / (2 * j.size)
+    compared[later * (later - 1) // 2 + earlier] = True
+    some = np.flatnonzero(compared)
+    known = scores(part[j[some]], part[k[some]])
+    shared = close[j, k]
+    curve = IsotonicRegression().fit(shared[some], known)
+    out = np.interp(shared, curve.X_thresholds_, curve.y_thresholds_)
+    out[some] = known
     return out
 
 

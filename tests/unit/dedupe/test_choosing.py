@@ -9,13 +9,14 @@ from record_cases import people
 import accord
 from accord import Deduplicator, InputError
 from accord.dedupe import choosing, decoding
-from accord.dedupe.blocking import candidate_pairs
+from accord.dedupe.blocking import Closeness, candidate_pairs
 from accord.dedupe.choosing import HeldOut, Similarity, Trial, choose
 from accord.dedupe.compared import ComparedPairs
 from accord.dedupe.decoding import Rule, average, cluster_table
 from accord.dedupe.labels import folds_of_clusters
 from accord.dedupe.mixture import fit_mixture, levels
 from accord.dedupe.pairs import RecordPairs
+from accord.kernels.partitions.condensed import pair_numbers
 from accord.structures.partitions.losses import pair_counts
 
 FIELDS = {"name": "text", "street": "text", "born": "date"}
@@ -83,6 +84,58 @@ def test_large_components_are_guessed_where_nothing_is_left_to_guess(case, monke
     np.testing.assert_array_equal(found, before)
     # some are: no other clusters, or nearly none
     assert f1(before, cluster_table(table, candidate_pairs(table, 4), *settings)) > 0.8
+
+
+def two_large_clusters() -> tuple[RecordPairs, list[dict[str, str]], np.ndarray]:
+    """Forty records of each of two things that share some words: most candidates are the same."""
+    rng = np.random.default_rng(0)
+    words = rng.permutation(["".join(chr(97 + one) for one in rng.integers(0, 26, 6)) for _ in range(22)])
+    kinds = [words[:12], words[10:]]
+    records = [{"text": " ".join(rng.choice(kind, 8, replace=False))} for kind in kinds for _ in range(40)]
+    return RecordPairs({"text": "text"}).fit([records]), records, np.repeat([0, 1], 40)
+
+
+def test_what_is_guessed_of_a_large_component_is_not_what_candidates_have(monkeypatch):
+    view, records, truth = two_large_clusters()
+    table = view.table(records)
+    weights = np.zeros(len(view.names_))
+    weights[view.alone()[-1]] = 10.0
+    candidates = candidate_pairs(table, 5)
+    near, j_k = table.scores(*candidates, weights), pair_numbers(len(records))
+    same = truth[candidates[0]] == truth[candidates[1]]
+    assert same.mean() > 0.9
+    monkeypatch.setattr(decoding, "MOST_ALL_PAIRS", 30)
+
+    def scores(left, right):
+        return table.scores(left, right, weights)
+
+    every = np.arange(len(records))
+    guessed = decoding.guessed_scores(every, len(records), candidates, scores, Closeness(table))
+    true = scores(*j_k)
+    across = truth[j_k[0]] != truth[j_k[1]]
+    for some in (across, ~across):
+        assert guessed[some].mean() == pytest.approx(true[some].mean(), abs=0.35)
+    assert guessed[across].mean() < near.min()
+    compared = np.count_nonzero(guessed == true)
+    assert near.size < compared < near.size + 2 * 30 * 29 // 2  # all candidates, and a part of the others
+
+
+def test_pairs_compared_by_chance_are_the_same_in_every_component(monkeypatch):
+    view, records, _ = two_large_clusters()
+    table = view.table(records)
+    monkeypatch.setattr(decoding, "MOST_ALL_PAIRS", 20)
+    asked = []
+
+    def scores(left, right):
+        asked.append(set(zip(left.tolist(), right.tolist())))
+        return np.zeros(left.size)
+
+    none = (np.empty(0, np.int64), np.empty(0, np.int64))
+    for part in (np.arange(80), np.arange(10, 70)):
+        decoding.guessed_scores(part, len(records), none, scores, Closeness(table))
+    inside = {pair for pair in asked[0] if all(10 <= one < 70 for one in pair)}
+    assert inside <= asked[1]
+    assert all(0.5 < len(some) / (20 * 19 / 2) < 1.5 for some in asked)
 
 
 @pytest.mark.parametrize("complete", [True, False])
