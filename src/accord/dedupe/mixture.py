@@ -40,7 +40,8 @@ _ALIKE, _PER_RECORD = 0.6, 0.05  # first guess: pairs that are so much alike, or
 # seen: without it, pairs that have a frequent value in common, such as a city, may be taken for the same.
 _USUAL = np.array([0.04, 0.04, 0.06, 0.1, 0.16, 0.2, 0.4])
 _BELIEF = 0.5
-_NO_ACCIDENT = 3.0  # standard deviations of the depth of a valley
+_SELDOM = 0.5  # as often as chance has it, pairs of the same source belong together
+_NO_ACCIDENT = 3.0  # standard deviations of what may be chance: the depth of a valley, a share
 _ENOUGH = 30  # records of a single text, whose words dealt out at random tell how alike chance makes them
 _STEEP = 10.0  # logarithms of odds, at least, from records that are nothing alike to those that are the same
 
@@ -61,7 +62,45 @@ def best_guess(
     """Weights of comparisons and bias; `sure` is 1 or 0 for candidates that are known to be the same or not, or nan."""
     features = compared.features(*compared.candidates)
     found = guess(compared.table, *compared.candidates, features, sure, rng)
-    return as_a_whole(view, compared, features, sure, found, rng) or found
+    found = as_a_whole(view, compared, features, sure, found, rng) or found
+    return without_sources(compared.table, features, sure, *found) if len(features) else found
+
+
+def without_sources(
+    table: RecordTable, features: np.ndarray, sure: np.ndarray, weights: np.ndarray, bias: float
+) -> tuple[np.ndarray, float]:
+    """The same, with weights against pairs of the same source, if a table was put together from others without copies.
+
+    A source is a category that pairs which belong together, as the rest of them says, share much less often than any
+    two records do. Of such pairs only those are left that nothing is surer than, which may be copies after all.
+    """
+    view, changed = table.view, weights.copy()
+    two = np.random.default_rng(0).integers(0, len(table), (2, _MOST_PAIRS))
+    left, right = two[:, two[0] != two[1]]
+    odds = features @ weights + bias
+    for field in (name for name, kind in view.fields_.items() if kind == "category"):
+        k = view.names_.index(f"{field}: equal")
+        chance = float(table.columns[field].compare(left, right)[:, 0].mean())
+        share, n = _share_together(features[:, k], odds - weights[k] * features[:, k], sure)
+        error = np.sqrt(chance * (1.0 - chance) / max(n, 1.0))
+        if share < _SELDOM * chance and share < chance - _NO_ACCIDENT * error:
+            changed[k] = -max(float(odds.max()), 0.0)
+    return changed, bias
+
+
+def _share_together(equal: np.ndarray, odds: np.ndarray, sure: np.ndarray) -> tuple[float, float]:
+    """What share of the pairs that belong together is equal in one more way, by the EM algorithm; and their number.
+
+    `odds` are those by everything else.
+    """
+    value = 0.0
+    for _ in range(_ROUNDS):
+        together = np.where(np.isnan(sure), 1.0 / (1.0 + np.exp(-np.clip(odds + value * equal, -500, 500))), sure)
+        shares = [(some @ equal + 0.5) / (some.sum() + 1.0) for some in (together, 1.0 - together)]
+        before, value = value, float(np.log(shares[0] / shares[1]))
+        if abs(value - before) < _CLOSE_ENOUGH:
+            break
+    return float(shares[0]), float(together.sum())
 
 
 def as_a_whole(
