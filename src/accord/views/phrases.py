@@ -10,6 +10,7 @@ from accord.datasets.formats.source import iter_lines, source_name
 from accord.exceptions import FormatError
 from accord.tokenizer import tokenize
 
+_MARKS = re.compile(r"\w+|[^\w\s]")  # every mark is a token
 _PLAIN = re.compile("[A-Za-z\u00c0-\u024f]+(?: [A-Za-z\u00c0-\u024f]+)*")  # both ways to cut are the same
 
 
@@ -49,9 +50,11 @@ class PhraseIndex:
 
 
 def cuts(phrase: str) -> set[tuple[str, ...]]:
-    """The tokens of a phrase, cut at blanks and as texts are cut: one of the two is how sentences are written."""
+    """The tokens of a phrase, cut at blanks, as texts are cut, and at all marks: in one of these ways sentences are."""
     blanks = tuple(phrase.split())
-    return {blanks} if _PLAIN.fullmatch(phrase) else {cut for cut in (blanks, tuple(tokenize(phrase))) if cut}
+    if _PLAIN.fullmatch(phrase):
+        return {blanks}
+    return {cut for cut in (blanks, tuple(tokenize(phrase)), tuple(_MARKS.findall(phrase))) if cut}
 
 
 def read_phrases(path: str | PathLike[str]) -> list[str]:

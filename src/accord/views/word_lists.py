@@ -42,12 +42,12 @@ _COUNT = _LENGTH + len(LENGTHS)
 class WordLists(View):
     """Lists of words and phrases, such as first names, towns or genes: ``X`` is a list of lists of strings.
 
-    Entries are found in sentences from left to right, the longest first. A word of an entry may be written with other
-    capital letters than there ("ROME"), but not without any ("rome"). A token of an entry has features that say which
-    list it is, where in the entry the token is, whether the entry is written as in the list, and how long it is; that
-    an entry of one word is a common word as well, which the text of ``fit`` mostly writes small, is said, too. Every
-    word has a feature for each list that says of how many entries it is a word. Lists need not be clean: labels teach
-    what these features are worth.
+    Entries are found in sentences from left to right, the longest first, whether sentences are cut at blanks, as texts
+    are, or at every mark ("TEF - 1"). A word of an entry may be written with other capital letters than there ("ROME"),
+    but not without any ("rome"). A token of an entry has features that say which list it is, where in the entry the
+    token is, whether the entry is written as in the list, and how long it is; that an entry of one word is a common
+    word as well, which the text of ``fit`` mostly writes small, is said, too. Every word has a feature for each list
+    that says of how many entries it is a word. Lists need not be clean: labels teach what these features are worth.
 
     Parameters
     ----------

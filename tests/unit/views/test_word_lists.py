@@ -86,9 +86,24 @@ def test_an_index_finds_the_longest_phrase_first():
     assert [*index.find(["a b"]), *index.find(["b c", "d"])] == []  # blanks in tokens are no cuts
 
 
-@pytest.mark.parametrize("phrase", ["New York", "Élan vital", "北京", "O'Brien's", "Jr.", " p53 ", "don't", "×", "a.b"])
-def test_phrases_are_cut_at_blanks_and_as_texts_are(phrase):
-    assert cuts(phrase) == {tuple(phrase.split()), tuple(tokenize(phrase))}
+PHRASES = ["New York", "Élan vital", "北京", "O'Brien's", "Jr.", " p53 ", "don't", "×", "a.b", "TEF-1/x", "(a) 3,5"]
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_phrases_are_cut_at_blanks_as_texts_are_and_at_all_marks(phrase):
+    at_marks = "".join(char if char.isalnum() else f" {char} " for char in phrase).split()
+    assert cuts(phrase) == {tuple(phrase.split()), tuple(tokenize(phrase)), tuple(at_marks)}
+
+
+def test_names_with_marks_are_found_however_text_is_cut():
+    view = WordLists({"genes": ["TEF-1", "NF-kappa B"]})
+    found = named(view, view.fit_rows([["tef", "-", "1"], ["TEF-1"], ["Tef", "-", "1"], ["NF", "-", "kappa", "B"]]))
+    assert found[0] == found[1] == found[2] == set()  # no capital letter
+    assert "0:genes: all of an entry" in found[3]
+    assert ["0:genes: last of an entry in other case" in names for names in found[4:7]] == [False, False, True]
+    assert [min(names & {"0:genes: an entry of 3 tokens or more"}, default="") for names in found[7:]] == [
+        "0:genes: an entry of 3 tokens or more"
+    ] * 4
 
 
 # -- features ---------------------------------------------------------------------------------------------------------
