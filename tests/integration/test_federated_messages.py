@@ -3,6 +3,7 @@
 import dataclasses
 import re
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -349,6 +350,17 @@ def test_a_dead_site_costs_the_timeout_and_is_reported(problem, apps):
     sites.timeout = 10.0
     outcome = agree(sites, LAMBDA, max_rounds=4)
     assert all(report.failures == {"b": "ConnectionError: the site is not connected"} for report in outcome.rounds)
+
+
+def test_answers_that_are_there_are_read_however_long_sending_took(problem, apps):
+    class SlowGrid(WiredGrid):
+        def push_messages(self, messages):
+            ids = super().push_messages(messages)
+            time.sleep(0.2)
+            return ids
+
+    outcome = agree(sites_of(SlowGrid(apps), timeout=0.1), LAMBDA, max_rounds=3)
+    assert not any(report.failures for report in outcome.rounds)
 
 
 def test_a_site_that_comes_back_as_another_node_resumes(problem, apps, tmp_path):

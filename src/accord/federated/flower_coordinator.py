@@ -98,15 +98,16 @@ class FlowerSites:
         waiting = self._send(asked, lambda_)
         for name in set(asked) - set(waiting.values()):
             found[name] = ConnectionError("the message to the site was not accepted")
-        while waiting and time.monotonic() < deadline:
+        while waiting:
             for message, reply in self._replies(waiting).items():
                 name = waiting.pop(message)
                 try:
                     found[name] = messages.read_predictions(reply, self.shape)
                 except Exception as error:  # whatever came, it is that site's failure
                     found[name] = error
-            if waiting:
-                time.sleep(self.poll)
+            if not waiting or time.monotonic() >= deadline:  # at the end: sending may have taken all the time there was
+                break
+            time.sleep(self.poll)
         silent = {*waiting.values(), *(name for name, error in found.items() if isinstance(error, ConnectionError))}
         self.absent = (self.absent - set(questions)) | silent
         return found
